@@ -1,4 +1,4 @@
-"""Generations to ask: one held in memory, and a published one from a store, with the same contents."""
+"""Fixtures that make generations, in memory or published in a store."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class BrokenVectorStore(ExactVectorStore):
 
 @dataclass
 class MemoryGeneration:
-    """A generation of one-node documents; `fetched` records each node whose text was asked for."""
+    """An in-memory generation of one-node documents; `fetched` records the ids of nodes whose text was read."""
 
     collection: str
     ids: list[str]
@@ -129,7 +129,7 @@ def embedding() -> FakeEmbedding:
 
 @pytest.fixture
 def make_generation(embedding: FakeEmbedding) -> MakeGeneration:
-    """Call it with {node id: text}, and another embedding or collection name if need be."""
+    """A function that makes an in-memory generation from {node id: text}, for an embedding and a collection name."""
 
     def make(texts: NodeTexts, collection: str = "handbook", model: EmbeddingModel | None = None) -> MemoryGeneration:
         return in_memory(texts, model or embedding, collection)
@@ -141,7 +141,7 @@ def make_generation(embedding: FakeEmbedding) -> MakeGeneration:
 def publish_generation(
     tmp_path: Path, embedding: FakeEmbedding
 ) -> Iterator[Callable[[Mapping[str, Sequence[str]]], Generation]]:
-    """Call it with {path: texts of its chunks}: a real generation, with Chroma and BM25 on the disk."""
+    """A function that publishes a generation with Chroma and BM25 files from {path: texts of its chunks}."""
     with ExitStack() as opened:
 
         def make(documents: Mapping[str, Sequence[str]]) -> Generation:

@@ -1,4 +1,4 @@
-"""The engine: opened once, asked often; what it holds open, what it answers from, what it refuses."""
+"""Tests of the engine: its answers, its open resources, and the questions that it refuses."""
 
 import gc
 import json
@@ -35,7 +35,7 @@ TALL = "How tall is the mast?"
 
 
 class CountedEmbedding(FakeEmbedding):
-    """Counts the models of its kind that were made."""
+    """A fake embedding model whose class records every instance."""
 
     made: ClassVar[list[int]] = []
 
@@ -61,7 +61,7 @@ def opened(data_dir: Path, *names: str, prefixes: Sequence[str] = ()) -> Engine:
 
 
 def comparable_answer(result: QueryResult) -> str:
-    """Everything but the times, as bytes that can be compared."""
+    """Return a result without times, as JSON."""
     return json.dumps(result.model_dump(mode="json", exclude={"latency_ms": True, "trace": True}))
 
 
@@ -84,7 +84,7 @@ def test_a_repeated_question_gets_the_same_answer(data_dir: Path) -> None:
     assert comparable_answer(first) == comparable_answer(second) == comparable_answer(third)
 
 
-def test_asking_builds_no_model_and_reads_no_index_again(data_dir: Path) -> None:
+def test_further_questions_build_no_model_and_read_no_index(data_dir: Path) -> None:
     indexes, files = str(data_dir / "collections"), list[str]()
     sys.addaudithook(lambda event, given: files.append(str(given[0])) if event == "open" else None)
     with open_engine(FAKE, data_dir, ["ship", "port-north"], embedding=CountedEmbedding()) as engine:
@@ -97,7 +97,7 @@ def test_asking_builds_no_model_and_reads_no_index_again(data_dir: Path) -> None
     assert len(CountedEmbedding.made) == made
 
 
-def test_closing_releases_files_and_pins(data_dir: Path) -> None:
+def test_closing_an_engine_releases_files_and_pins(data_dir: Path) -> None:
     def ask_and_count() -> int:
         with opened(data_dir, "ship") as engine:
             engine.ask(TALL)
@@ -129,7 +129,7 @@ def test_many_threads_get_the_same_answers(data_dir: Path) -> None:
             assert [comparable_answer(result) for result in threads.map(engine.ask, questions)] == alone
 
 
-def test_several_collections_are_one_ranking(data_dir: Path) -> None:
+def test_several_collections_are_ranked_together(data_dir: Path) -> None:
     with opened(data_dir, "ship", "port-north") as engine:
         found = engine.search("mast quay")
         assert {chunk.collection for chunk in found.chunks} == {"ship", "port-north"}
@@ -137,7 +137,7 @@ def test_several_collections_are_one_ranking(data_dir: Path) -> None:
         assert engine.ask("How long is the quay?").citations[0].collection == "port-north"
 
 
-def test_a_prefix_names_every_collection_that_starts_with_it(data_dir: Path) -> None:
+def test_a_prefix_selects_every_collection_whose_name_starts_with_the_prefix(data_dir: Path) -> None:
     fill(data_dir, "port-south", {"crane.md": "# Crane\n\nThe crane lifts nine tonnes.\n"}, data_dir.parent / "south")
     with opened(data_dir, prefixes=["port-"]) as engine:
         result = engine.ask("What does the crane lift?")
@@ -164,13 +164,13 @@ def test_an_empty_question_is_refused(question: str, data_dir: Path) -> None:
         engine.ask(question)
 
 
-def test_another_embedding_model_is_refused_with_the_cure(data_dir: Path) -> None:
+def test_another_embedding_model_is_refused_with_a_hint_to_rebuild(data_dir: Path) -> None:
     with pytest.raises(FingerprintMismatch) as refused:
         open_engine(FAKE, data_dir, ["ship"], embedding=FakeEmbedding(version="2"))
     assert "elt-llm ingest -c ship --rebuild" in refused.value.hint
 
 
-def test_a_model_that_writes_is_not_silently_replaced(data_dir: Path) -> None:
+def test_a_failing_language_model_is_not_silently_replaced(data_dir: Path) -> None:
     nobody = OllamaSettings(base_url="http://127.0.0.1:9", connect_timeout=0.5)
     settings = FAKE.model_copy(update={"llm": LlmSettings(provider="ollama"), "ollama": nobody})
     with open_engine(settings, data_dir, ["ship"]) as engine, pytest.raises(ModelUnavailable) as refused:

@@ -1,4 +1,4 @@
-"""Several collections opened and asked together, some of which are empty, damaged, alike, or of another model."""
+"""One engine over several collections, some of which are empty, damaged, equal or built with another model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,7 +32,7 @@ def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_the_same_document_in_two_collections_is_read_once_and_both_places_are_named(data_dir: Path) -> None:
+def test_a_document_in_two_collections_is_read_once_and_both_locations_are_listed(data_dir: Path) -> None:
     fill(data_dir, "port-copy", MAST)
     with open_engine(SETTINGS, data_dir, [], prefixes=["port-"]) as engine:
         result = engine.ask(TALL)
@@ -76,7 +76,7 @@ def test_an_emptied_collection_is_noted(data_dir: Path) -> None:
     assert any("'port-quay' has no chunks" in note for note in result.notes)
 
 
-def test_a_damaged_collection_is_left_out_with_a_note_and_the_others_answer(data_dir: Path) -> None:
+def test_a_damaged_collection_is_left_out_with_a_note_and_other_collections_are_searched(data_dir: Path) -> None:
     vectors = data_dir / "collections" / "port-quay" / "1" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-7])
     with open_engine(SETTINGS, data_dir, ["port-quay", "port-ship"]) as engine:
@@ -99,7 +99,7 @@ def test_the_result_has_the_budget_of_each_collection(data_dir: Path) -> None:
         assert "budget" not in engine.ask(TALL).metadata
 
 
-def test_a_prefix_of_many_collections_searches_the_best_with_a_note(tmp_path: Path) -> None:
+def test_a_prefix_of_many_collections_searches_the_best_collections_with_a_note(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     for number, thing in enumerate(["anchor", "basin", "canal", "delta", "estuary", "ferry"]):
         fill(data_dir, f"part-{number}", {f"{thing}.md": f"# {thing}\n\nThe {thing} is {number + 3} metres long.\n"})

@@ -1,7 +1,7 @@
-"""Asking builds nothing anew: what is called, opened, imported and started while many questions are asked is watched.
+"""Questions to an open engine build no model, open no index, import no module and start no thread.
 
-Nothing is replaced for that: Python tells a profile function of every call and an audit hook of every file. Both are
-shown to hear the very same things while the engine is opened.
+The tests replace no code. A profile function records every call, and an audit hook records every opened file. Both also
+record the opening of the engine, which proves that they work.
 """
 
 import re
@@ -42,7 +42,7 @@ _PER_QUESTION = {"build_messages", "SourceIndex.__init__"}  # of one question, i
 
 
 class Watch:
-    """Keeps what it hears under the name of the present phase; deaf between phases."""
+    """A recorder of calls and audit events by phase; it ignores events between phases."""
 
     def __init__(self) -> None:
         self.phase = ""
@@ -51,7 +51,7 @@ class Watch:
 
     @contextmanager
     def during(self, phase: str) -> Iterator[None]:
-        """Listen, from every thread that was started since `listening`."""
+        """Record events of all threads that started since `listening` under the name of the phase."""
         self.made[phase], self.opened[phase] = Counter(), []
         self.phase = phase
         try:
@@ -60,12 +60,12 @@ class Watch:
             self.phase = ""
 
     def on_call(self, frame: FrameType, event: str, _: Any) -> None:
-        """For `threading.setprofile`."""
+        """Record a call; `threading.setprofile` gets this function."""
         if self.phase and event == "call" and _makes(frame.f_code.co_filename, frame.f_code.co_qualname):
             self.made[self.phase][frame.f_code.co_qualname] += 1
 
     def on_event(self, event: str, given: tuple[Any, ...]) -> None:
-        """For `sys.addaudithook`."""
+        """Record an audit event; `sys.addaudithook` gets this function."""
         if self.phase and event in ("open", "import", "subprocess.Popen", "socket.connect"):
             self.opened[self.phase].append(f"{event} {given[0]}")
 
@@ -85,7 +85,7 @@ _hooked: list[bool] = []
 
 @pytest.fixture
 def watch() -> Iterator[Watch]:
-    """Listens to this thread and to all that are started while the test runs."""
+    """A recorder for this thread and all threads that start during the test."""
     if not _hooked:
         sys.addaudithook(_WATCH.on_event)  # stays as long as the process, hence one
         _hooked.append(True)
@@ -106,7 +106,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask_all(engine: Engine, questions: Sequence[str]) -> None:
-    """Each question searched and answered, filtered and not, from several threads."""
+    """Search and answer each question, with and without filters, from several threads."""
 
     def ask(question: str) -> None:
         engine.search(question, top_k=3)
@@ -118,7 +118,7 @@ def ask_all(engine: Engine, questions: Sequence[str]) -> None:
 
 
 def of_data(opened: Sequence[str], folder: Path) -> list[str]:
-    """What concerns stores, models, other programs and the network; not what the test runner itself opens."""
+    """Return the events on stores, models, processes and the network, without files of the test runner."""
     ours = ("elt_llm", "llama_index", "chromadb", "bm25s", "onnxruntime", "tokenizers", "numpy", "pydantic")
     return [
         one
@@ -139,7 +139,9 @@ def of_data(opened: Sequence[str], folder: Path) -> list[str]:
     ],
     ids=str,
 )
-def test_many_questions_from_four_threads_build_nothing(watch: Watch, data_dir: Path, query: dict[str, Any]) -> None:
+def test_many_questions_from_four_threads_build_no_model_and_open_no_index(
+    watch: Watch, data_dir: Path, query: dict[str, Any]
+) -> None:
     settings = Settings(
         embedding=EmbeddingSettings(provider="fake"),
         query=QuerySettings.model_validate({"cache_size": 0, **query}),
@@ -160,7 +162,7 @@ def test_many_questions_from_four_threads_build_nothing(watch: Watch, data_dir: 
     assert of_data(watch.opened["asking"], data_dir) == []
 
 
-def test_a_pooled_index_is_opened_once_at_the_first_search(watch: Watch, data_dir: Path) -> None:
+def test_a_pooled_index_is_opened_once_by_the_first_search(watch: Watch, data_dir: Path) -> None:
     model = FakeEmbedding()
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))
@@ -178,7 +180,7 @@ def test_a_pooled_index_is_opened_once_at_the_first_search(watch: Watch, data_di
     assert watch.made["asking"] == OWN_THREADS
 
 
-def test_asking_starts_no_thread_beyond_those_of_the_engine(data_dir: Path) -> None:
+def test_questions_start_no_thread_beyond_the_threads_of_the_engine(data_dir: Path) -> None:
     settings = Settings(embedding=EmbeddingSettings(provider="fake"), query=QuerySettings(cache_size=0))
     count: Callable[[], int] = lambda: sum(one.name.startswith("retrieval") for one in threading.enumerate())  # noqa: E731
     before = count()

@@ -1,4 +1,4 @@
-"""Sixteen threads ask different questions of one engine: each result equals that of a single thread."""
+"""Sixteen threads ask one engine different questions, and each result equals the result of a single thread."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def questions() -> list[Asked]:
-    """Different questions, some with filters and some for fewer chunks; 200 if FULL is 1."""
+    """Return different questions, some with filters or a smaller top_k; 200 questions if FULL is 1."""
     chance = random.Random(16)  # noqa: S311 - repeatable, not secret
     return [
         (f"report {number} {' '.join(chance.sample(FISH, 2))}", FILTERS[number % 5], [None, 1, 7][number % 3])
@@ -38,7 +38,7 @@ def questions() -> list[Asked]:
 
 
 def comparable_search(found: SearchResult) -> Any:
-    """The search result without times and cache details."""
+    """Return a search result without times and cache details."""
     stages = [
         (stage.name, stage.kept, {key: value for key, value in stage.details.items() if key != "cache"})
         for stage in found.stages
@@ -51,7 +51,7 @@ def comparable_answer(result: QueryResult) -> Any:
 
 
 @pytest.mark.parametrize("cache_size", [0, 20])
-def test_no_answer_is_mixed_with_that_of_another_thread(data_dir: Path, cache_size: int) -> None:
+def test_answers_of_concurrent_threads_equal_answers_of_a_single_thread(data_dir: Path, cache_size: int) -> None:
     query = QuerySettings(cache_size=cache_size)
     settings = Settings(embedding=EmbeddingSettings(provider="fake"), query=query)
 

@@ -1,4 +1,4 @@
-"""Asking from Python in a line."""
+"""Tests of `query_collection` and `query_collections`, which answer a question with one call."""
 
 from pathlib import Path
 
@@ -20,19 +20,21 @@ def data_dir(tmp_path: Path) -> Path:
     return data_dir
 
 
-def test_one_collection_answers(data_dir: Path) -> None:
+def test_query_collection_answers_from_one_collection(data_dir: Path) -> None:
     result = query_collection("How tall is the mast?", "ship", settings=FAKE, data_dir=data_dir)
     assert "twelve metres" in result.answer
     assert result.citations[0].collection == "ship"
 
 
-def test_several_collections_answer_together(data_dir: Path) -> None:
+def test_query_collections_answers_from_several_collections(data_dir: Path) -> None:
     result = query_collections("How long is the quay?", ["ship", "port"], settings=FAKE, data_dir=data_dir)
     assert "ninety metres" in result.answer
     assert set(result.metadata["generations"]) == {"ship", "port"}
 
 
-def test_settings_and_data_are_found_as_the_command_finds_them(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_and_data_directory_default_to_those_of_the_command(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(data_dir.parent)
     monkeypatch.setenv("ELT_LLM_EMBEDDING__PROVIDER", "fake")
     assert query_collection("How tall is the mast?", "ship").answered

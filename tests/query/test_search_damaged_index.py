@@ -1,4 +1,4 @@
-"""Published indexes that are damaged or gone when questions come: the same passages and a note, or one clear error."""
+"""Searches with a damaged or missing index return the same chunks and a note, or fail with one error."""
 
 import random
 import shutil
@@ -37,7 +37,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data_dir(published: Path, tmp_path: Path) -> Path:
-    """A copy that may be damaged."""
+    """A copy of a data directory that a test may damage."""
     shutil.copytree(published, tmp_path / "data")
     return tmp_path / "data"
 
@@ -58,7 +58,7 @@ def shown(found: SearchResult) -> list[tuple[str, float]]:
 
 
 def flip(path: Path, seed: int) -> None:
-    """Turn every bit of one byte."""
+    """Invert every bit of one byte of a file."""
     place = random.Random(seed).randrange(path.stat().st_size)  # noqa: S311 - repeatable, not secret
     with path.open("r+b") as file:
         file.seek(place)
@@ -127,13 +127,15 @@ def test_a_missing_index_is_replaced_by_exact_search_with_a_note(data_dir: Path,
 
 
 class MuteEmbedding(FakeEmbedding):
-    """A model that embeds no question any more."""
+    """An embedding model that fails on every question."""
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
         raise ModelError(f"the model is silent about {text}", hint="Start it")
 
 
-def test_without_its_model_a_question_is_searched_by_keywords_and_without_both_it_fails(data_dir: Path) -> None:
+def test_a_question_without_embedding_model_is_searched_by_keywords_and_fails_without_a_keyword_index(
+    data_dir: Path,
+) -> None:
     with opened(data_dir) as generation:
         found = find(generation, MuteEmbedding(), strategy="hybrid")
         assert found.chunks
@@ -143,7 +145,7 @@ def test_without_its_model_a_question_is_searched_by_keywords_and_without_both_i
     assert refused.value.hint == "Start it"
 
 
-def test_the_command_answers_over_a_damaged_vector_index_and_verify_heals_it(
+def test_the_command_answers_despite_a_damaged_vector_index_and_verify_repairs_the_index(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = CommandLine(tmp_path, capsys)

@@ -21,7 +21,7 @@ QUESTION = "Who records a yellow card?"
 
 
 class SilentEmbedding(FakeEmbedding):
-    """A model that no longer answers."""
+    """An embedding model that fails on every question."""
 
     def __init__(self) -> None:
         super().__init__(256)
@@ -57,7 +57,7 @@ def test_an_empty_collection_returns_no_chunks(make_generation: MakeGeneration, 
     assert search_once(QUESTION, [make_generation({})], embedding, settings()).chunks == ()
 
 
-def test_without_a_keyword_index_the_dense_retriever_answers_with_a_note(
+def test_a_collection_without_keyword_index_is_searched_by_vectors_with_a_note(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS).without_keywords()], embedding, settings())
@@ -65,7 +65,7 @@ def test_without_a_keyword_index_the_dense_retriever_answers_with_a_note(
     assert any("no keyword index" in note and "vectors only" in note for note in found.notes)
 
 
-def test_without_a_vector_index_the_keyword_retriever_answers_with_a_note(
+def test_a_collection_without_vector_index_is_searched_by_keywords_with_a_note(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS).with_broken_vectors()], embedding, settings())
@@ -73,7 +73,7 @@ def test_without_a_vector_index_the_keyword_retriever_answers_with_a_note(
     assert any("damaged" in note and "keywords only" in note for note in found.notes)
 
 
-def test_without_the_embedding_model_keywords_are_searched(make_generation: MakeGeneration) -> None:
+def test_a_hybrid_search_without_the_embedding_model_uses_keywords(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS, model=FakeEmbedding(256))
     found = search_once(QUESTION, [generation], SilentEmbedding(), settings())
     assert found.chunks[0].node_id == "n2"
@@ -81,7 +81,7 @@ def test_without_the_embedding_model_keywords_are_searched(make_generation: Make
     assert any("does not answer" in note for note in found.notes)
 
 
-def test_without_the_embedding_model_a_dense_search_fails(
+def test_a_dense_search_without_the_embedding_model_fails(
     make_generation: MakeGeneration,
 ) -> None:
     generation = make_generation(TEXTS, model=FakeEmbedding(256))
@@ -95,7 +95,9 @@ def test_the_search_fails_if_both_retrievers_fail(make_generation: MakeGeneratio
         search_once(QUESTION, [broken], embedding, settings())
 
 
-def test_one_working_collection_is_enough(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_search_succeeds_if_one_of_its_collections_works(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     broken = make_generation(TEXTS, "broken").with_broken_vectors().without_keywords()
     healthy = make_generation({f"h{key}": text for key, text in TEXTS.items()}, "healthy")
     found = search_once(QUESTION, [broken, healthy], embedding, settings())

@@ -1,4 +1,4 @@
-"""A Lithuanian question finds its text however it is typed, keywords and vectors together."""
+"""Lithuanian questions with and without diacritics find their texts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def model() -> EmbeddingModel:
 
 @pytest.fixture(params=["rightly spelled", "without diacritics"])
 def shelf(request: pytest.FixtureRequest, model: EmbeddingModel, make_generation: Callable[..., Any]) -> Any:
-    """The texts as a generation of one-node documents, indexed as Lithuanian."""
+    """A generation of one-node documents in Lithuanian."""
     texts = TEXTS if request.param == "rightly spelled" else {name: fold(text) for name, text in TEXTS.items()}
     tokeniser = KeywordTokeniser("lt")
     generation = make_generation(texts, model=model)
@@ -35,7 +35,7 @@ def test_every_text_is_detected_as_lithuanian() -> None:
     assert {detect_language(text) for text in TEXTS.values()} == {"lt"}
 
 
-def test_questions_without_diacritics_are_answered_as_well(shelf: Any, model: EmbeddingModel) -> None:
+def test_questions_without_diacritics_find_the_same_text(shelf: Any, model: EmbeddingModel) -> None:
     typed = {fold(question): text for question, text in QUESTIONS.items()}
     with SearchPipeline([shelf], [model], Settings()) as pipeline:
         assert _recall_at_5(pipeline, typed) == _recall_at_5(pipeline, QUESTIONS) == 1.0

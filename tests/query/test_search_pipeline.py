@@ -27,7 +27,7 @@ QUESTION = "Who records a yellow card?"
 
 
 class CountingEmbedding(FakeEmbedding):
-    """Counts the questions it embeds."""
+    """An embedding model that counts its questions."""
 
     questions: list[str] = Field(default_factory=list)
 
@@ -87,7 +87,7 @@ def test_the_final_order_follows_from_the_traced_scores(
     )
 
 
-def test_text_is_fetched_for_few_more_chunks_than_are_returned(
+def test_texts_are_fetched_for_at_most_a_few_chunks_beyond_the_returned_chunks(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     generation = make_generation({f"n{number}": f"yellow card number {number}" for number in range(40)})
@@ -95,7 +95,9 @@ def test_text_is_fetched_for_few_more_chunks_than_are_returned(
     assert len(generation.fetched) == 6
 
 
-def test_searching_builds_nothing_again(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_further_searches_build_no_reranker_and_call_no_embedding_for_chunks(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     built: list[Reranker] = []
 
     def make_reranker(query: QuerySettings) -> Reranker:
@@ -121,7 +123,7 @@ def test_many_threads_get_the_same_results_as_one(make_generation: MakeGeneratio
     assert alone == together
 
 
-def test_without_a_reranker_the_order_is_that_of_the_fusion(
+def test_a_search_without_reranker_keeps_the_fused_order(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS)], embedding, settings(use_reranker=False))
@@ -130,7 +132,9 @@ def test_without_a_reranker_the_order_is_that_of_the_fusion(
     assert any("no reranker" in note for note in found.notes)
 
 
-def test_without_hybrid_search_keywords_do_not_count(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_search_with_hybrid_search_off_ignores_keywords(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS)], embedding, settings(use_hybrid_search=False))
     cosines = [chunk.cosine or 0 for chunk in found.chunks]
     assert cosines == sorted(cosines, reverse=True)
@@ -209,7 +213,9 @@ def test_a_collection_without_its_embedding_model_is_refused(
         search_once(QUESTION, [other], embedding, settings())
 
 
-def test_notes_of_the_generation_are_passed_on(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_search_result_has_the_notes_of_the_generation(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     generation = make_generation(TEXTS)
     generation.notes = ("The vectors were searched exactly.",)
     assert "The vectors were searched exactly." in search_once(QUESTION, [generation], embedding, settings()).notes

@@ -152,7 +152,7 @@ class Engine(Closeable):
         `embedding` is one model, or one model for each fingerprint; the first embeds sentences of answers.
         `llm` writes the answers with `prompts`, by default the shipped prompts. Without `llm`, answers quote the
         documents. `calibration` has the weights that decide whether to answer.
-        Every result has the `notes` and the note `without_model`, which says why there is no language model. Only the
+        Every result has the `notes` and the note `without_model`, on the reason for having no language model. Only the
         first result has the notes of the calibration.
         """
         models = _as_models(embedding)

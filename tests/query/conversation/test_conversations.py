@@ -1,4 +1,4 @@
-"""A conversation over an engine that repeats its question: how questions are rewritten, noted and stored."""
+"""Conversations rewrite, note and store questions; the engine of these tests repeats its question."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,7 +25,7 @@ BY_RULES = "What is the fee for juniors?"
 
 @dataclass
 class EchoEngine:
-    """An engine whose answer is the question, or that raises a given error."""
+    """An engine that answers with the question, or raises a given error."""
 
     failing: EltError | None = None
     options: list[dict[str, Any]] = field(default_factory=list)
@@ -49,7 +49,7 @@ def sessions(database: Database) -> SessionTable:
 
 
 def asked_twice(sessions: SessionTable, second: str, *replies: str | EltError) -> tuple[QueryResult, ScriptedLLM]:
-    """The answer to a follow-up, with a model that makes these replies if there are any."""
+    """Return the answer to a follow-up question; a language model, if any, makes the given replies."""
     llm = ScriptedLLM(replies)
     model = {"llm": llm, "prompt": shipped_prompt("follow_up")} if replies else {}
     conversation = Conversation(EchoEngine(), sessions, sessions.create(["club"]), **model)  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_a_model_reads_earlier_turns_only_for_a_follow_up(sessions: SessionTable
     assert EARLIER_TURNS_KEY not in alone.metadata
 
 
-def test_without_a_model_no_earlier_turns_are_recorded_as_read(sessions: SessionTable) -> None:
+def test_a_conversation_without_a_model_records_no_earlier_turns_as_read(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, SECOND)
     assert EARLIER_TURNS_KEY not in result.metadata
 
@@ -96,7 +96,7 @@ def test_the_history_for_a_model_is_bounded_and_has_no_citation_marks(sessions: 
         assert not any("[" in answer for _, answer in history)
 
 
-def test_the_trace_has_the_rule(sessions: SessionTable) -> None:
+def test_the_trace_records_the_rewriting_rule(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, SECOND)
     stage = result.trace.stages[0]
     assert stage.name == "follow up"
@@ -127,10 +127,10 @@ def test_an_answer_that_cannot_be_stored_is_still_returned(sessions: SessionTabl
     database.execute("CREATE TRIGGER full BEFORE INSERT ON turns BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
     result = Conversation(EchoEngine(), sessions, session_id).ask(FIRST)
     assert result.answer == FIRST
-    assert "could not be kept" in result.notes[-1]
+    assert "could not be stored" in result.notes[-1]
 
 
-def test_the_models_version_of_a_follow_up_is_asked(sessions: SessionTable) -> None:
+def test_the_rewriting_by_the_model_is_asked(sessions: SessionTable) -> None:
     result, llm = asked_twice(sessions, SECOND, "How much must juniors pay as a fee?")
     assert result.question == "How much must juniors pay as a fee?"
     assert result.trace.stages[0].details["rule"] == "by the language model"
@@ -157,7 +157,7 @@ def test_a_model_does_not_rewrite_a_complete_question(sessions: SessionTable) ->
         ("where?", FIRST, "repeats an answer"),
     ],
 )
-def test_a_model_version_that_loses_or_invents_words_is_not_used(
+def test_a_rewriting_by_the_model_that_loses_or_invents_words_is_not_used(
     sessions: SessionTable, second: str, reply: str, why: str
 ) -> None:
     result, _ = asked_twice(sessions, second, reply)

@@ -1,4 +1,4 @@
-"""Every rule that rewrites a follow-up question, in English and German, and questions that are not rewritten."""
+"""Tests of every rule that rewrites follow-up questions in English and German."""
 
 import json
 import re
@@ -115,7 +115,7 @@ def test_a_follow_up_depends_on_the_last_turn() -> None:
     assert rewrite_by_rules("a transfer?", turns).text == "How long does a transfer last?"
 
 
-def test_a_question_without_content_words_gets_the_topic_of_the_last_answer() -> None:
+def test_a_follow_up_to_a_question_without_content_words_gets_the_topic_of_the_last_answer() -> None:
     assert (
         rewrite_by_rules("who decides it?", [EarlierTurn("What is it?", ("Loans",))]).text == "who decides it (Loans)?"
     )
@@ -126,7 +126,7 @@ def test_a_name_that_looks_like_a_common_word_is_kept() -> None:
 
 
 def _rewritten_after_another(questions: list[str]) -> list[str]:
-    """The complete questions that would be rewritten after another one."""
+    """Return the complete questions that are wrongly rewritten after another question."""
     before = questions[7:] + questions[:7]
     return [
         one for one, other in zip(questions, before, strict=True) if rewrite_by_rules(one, [EarlierTurn(other)]).rule
@@ -172,7 +172,7 @@ def test_no_name_code_or_number_of_a_follow_up_is_lost(first: str, frame: str, o
 
 
 @given(st.text(max_size=60))
-def test_the_first_question_is_never_changed(question: str) -> None:
+def test_the_first_question_of_a_conversation_is_never_rewritten(question: str) -> None:
     assert rewrite_by_rules(question, []).text == " ".join(question.split())
     assert not rewrite_by_rules(question, []).rule
 

@@ -1,9 +1,9 @@
-"""A conversation that comes with the question is understood as one that is kept."""
+"""Turns that a client sends with its question are rewritten like stored turns."""
 
 from elt_llm_query.conversation.conversation import InMemoryTurns
 
 
-def test_each_turn_is_rewritten_from_the_previous_ones() -> None:
+def test_each_turn_is_rewritten_from_the_previous_turns() -> None:
     turns = InMemoryTurns(
         [("How many points does a ground need for Grade A?", "85 [1]."), ("and for Grade B?", "70 [1].")]
     ).turns("")
@@ -13,7 +13,7 @@ def test_each_turn_is_rewritten_from_the_previous_ones() -> None:
     ]
 
 
-def test_the_number_of_turns_can_be_limited_to_the_latest() -> None:
+def test_reading_turns_can_be_limited_to_the_latest_turns() -> None:
     turns = InMemoryTurns([("One?", "1"), ("Two?", "2"), ("Three?", "")])
     assert [turn.number for turn in turns.turns("", last=2)] == [2, 3]
     assert turns.turns("", last=0) == []

@@ -1,4 +1,4 @@
-"""Which candidates are compared with the question word by word, and what the others are credited with."""
+"""The best candidates (the head) are matched with the question word by word; all others get lower bounds."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -35,24 +35,26 @@ def arrays(pools: Sequence[Sequence[float]]) -> list[Scores]:
 
 
 @given(POOLS)
-def test_the_head_includes_ties_with_its_last_candidate(pools: list[list[float]]) -> None:
+def test_the_head_of_a_ranking_includes_ties_with_its_last_candidate(pools: list[list[float]]) -> None:
     least = min(sorted((score for pool in pools for score in pool), reverse=True)[:HEAD_SIZE], default=0.0)
     expected = [[place for place, score in enumerate(pool) if score >= least] for pool in pools]
     assert head_positions(arrays(pools)) == expected
 
 
 @given(POOLS, st.randoms(use_true_random=False))
-def test_the_order_of_the_collections_changes_no_head(pools: list[list[float]], chance: Random) -> None:
+def test_the_order_of_the_collections_does_not_change_the_head_of_a_ranking(
+    pools: list[list[float]], chance: Random
+) -> None:
     order = chance.sample(range(len(pools)), len(pools))
     there = head_positions(arrays(pools))
     assert head_positions(arrays([pools[place] for place in order])) == [there[place] for place in order]
 
 
-def test_one_collection_cannot_crowd_equal_candidates_of_another_out_of_the_head() -> None:
+def test_equal_candidates_of_two_collections_are_all_in_the_head_of_a_ranking() -> None:
     assert head_positions(arrays([[0.5] * 50, [0.5], [0.4]])) == [[*range(50)], [0], []]
 
 
-def test_without_candidates_the_head_is_empty() -> None:
+def test_the_head_of_an_empty_ranking_is_empty() -> None:
     assert head_positions([]) == []
     assert head_positions(arrays([[], []])) == [[], []]
 
@@ -64,7 +66,7 @@ def pool_of(generation: Any, embedding: FakeEmbedding, executor: Executor, quest
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=TEXTS, question=QUESTIONS, chosen=st.sets(st.integers(0, 11)))
-def test_the_head_has_measured_matches_and_the_rest_never_more(
+def test_matches_below_the_head_are_lower_bounds_of_the_exact_matches(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     executor: Executor,
@@ -87,7 +89,7 @@ def test_the_head_has_measured_matches_and_the_rest_never_more(
             assert order[place] == 0
 
 
-def test_text_is_read_for_the_head_alone(
+def test_only_texts_of_the_head_of_a_ranking_are_read(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: Executor
 ) -> None:
     generation = make_generation({f"n{number}": f"card {number}" for number in range(9)})
@@ -95,7 +97,7 @@ def test_text_is_read_for_the_head_alone(
     fetched: list[str] = []
 
     class Watched(type(generation)):  # type: ignore[misc]
-        """Records the nodes whose words were fetched."""
+        """A generation that records the ids of nodes whose stems were read."""
 
         def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
             fetched.extend(node_ids)

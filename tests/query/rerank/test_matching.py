@@ -35,11 +35,11 @@ def test_order_is_the_weighted_share_of_neighbouring_pairs_that_follow_each_othe
 
 
 @pytest.mark.parametrize(("between", "order"), [(GAP - 1, 1.0), (GAP, 0.0)])
-def test_words_far_apart_are_not_in_order(between: int, order: float) -> None:
+def test_words_that_are_far_apart_do_not_count_as_ordered(between: int, order: float) -> None:
     assert matched("yellow card", " ".join(["yellow", *["x"] * between, "card"])).order == order
 
 
-def test_a_question_of_one_word_is_in_order_wherever_it_occurs() -> None:
+def test_the_order_of_a_question_of_one_word_equals_its_coverage() -> None:
     assert matched("offside", "the offside rule") == TermMatch(1.0, 1.0)
     assert matched("offside", "the penalty rule") == TermMatch(0.0, 0.0)
 
@@ -53,7 +53,7 @@ def test_a_very_long_word_is_not_split_into_parts() -> None:
 
 
 @given(QUESTIONS, PASSAGES, st.floats(0.01, 20))
-def test_both_shares_lie_between_0_and_1_and_are_the_same_again(
+def test_coverage_and_order_lie_between_0_and_1_and_are_deterministic(
     question: list[str], chunk: list[str], weight: float
 ) -> None:
     weights = dict.fromkeys(question, weight)

@@ -1,4 +1,4 @@
-"""Rerankers that call a model: what it reads, how missing scores are treated, and the notes on them."""
+"""Rerankers that call a model: the texts that the model reads, missing scores, and notes."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +57,7 @@ def scores_of(found: SearchResult) -> dict[str, float | None]:
     return dict(next(stage for stage in found.stages if stage.name == "rerank").details["model scores"])
 
 
-def test_with_a_weight_of_1_the_language_model_alone_decides(
+def test_a_weight_of_1_ranks_by_the_scores_of_the_language_model_alone(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     llm = ScriptedLLM(["1: 1\n2: 2\n3: 3\n4: 4"])
@@ -79,7 +79,7 @@ def test_chunks_without_a_usable_score_get_the_mean_and_a_note(
 
 
 @pytest.mark.parametrize("replies", [[], ["I cannot do that."], [""]])
-def test_if_the_model_fails_the_embedding_reranker_ranks_and_a_note_reports_it(
+def test_the_embedding_reranker_replaces_a_failing_model_and_a_note_reports_the_failure(
     make_generation: MakeGeneration, embedding: FakeEmbedding, replies: list[str]
 ) -> None:
     generation = make_generation(TEXTS)
@@ -153,19 +153,19 @@ def test_replies_are_parsed_in_all_common_forms(reply: str, expected: Sequence[f
 
 
 @given(reply=st.text(alphabet='0123456789.:-=[]{},"* \npassge', max_size=300), count=st.integers(0, 12))
-def test_any_reply_gives_each_chunk_a_score_within_0_and_10_or_none(reply: str, count: int) -> None:
+def test_every_reply_gives_each_chunk_a_score_from_0_to_10_or_no_score(reply: str, count: int) -> None:
     scores = parse_scores(reply, count)
     assert len(scores) == count
     assert all(score is None or 0.0 <= score <= 10.0 for score in scores)
 
 
-def test_without_a_language_model_opening_fails_with_the_cure() -> None:
+def test_the_llm_reranker_without_a_language_model_fails_with_a_hint_on_the_settings() -> None:
     with pytest.raises(SettingsError, match="no language model is in use") as raised:
         create_reranker(QuerySettings(reranker_strategy="llm"))
     assert "reranker_strategy to embedding" in raised.value.hint
 
 
-def test_a_cross_encoder_in_the_folder_of_models_ranks(
+def test_a_cross_encoder_in_the_folder_of_models_ranks_the_chunks(
     make_generation: MakeGeneration, embedding: FakeEmbedding, tmp_path: Path
 ) -> None:
     write_tiny_cross_encoder(tmp_path / "mine", TEXTS.values())
@@ -178,7 +178,7 @@ def test_a_cross_encoder_in_the_folder_of_models_ranks(
 
 
 @pytest.mark.parametrize("models", [True, False])
-def test_a_missing_cross_encoder_is_reported_with_the_paths_and_the_cure(tmp_path: Path, models: bool) -> None:
+def test_a_missing_cross_encoder_is_reported_with_the_searched_paths_and_a_hint(tmp_path: Path, models: bool) -> None:
     sources = ModelSources(models_dir=tmp_path if models else None)
     with pytest.raises(ModelError, match="ms-marco-MiniLM-L-6-v2") as raised:
         create_reranker(QuerySettings(reranker_strategy="cross-encoder"), sources)
@@ -186,7 +186,7 @@ def test_a_missing_cross_encoder_is_reported_with_the_paths_and_the_cure(tmp_pat
     assert "model.onnx" in raised.value.hint
 
 
-def test_auto_uses_an_installed_cross_encoder_else_the_embedding_reranker(tmp_path: Path) -> None:
+def test_auto_chooses_an_installed_cross_encoder_or_else_the_embedding_reranker(tmp_path: Path) -> None:
     auto = QuerySettings(reranker_strategy="auto")
     without = create_reranker(auto, ModelSources(models_dir=tmp_path))
     assert (without.name, without.notes) == ("embedding", ())
@@ -194,7 +194,7 @@ def test_auto_uses_an_installed_cross_encoder_else_the_embedding_reranker(tmp_pa
     assert create_reranker(auto, ModelSources(models_dir=tmp_path)).name == "cross-encoder"
 
 
-def test_auto_notes_a_configured_model_that_cannot_be_used(tmp_path: Path) -> None:
+def test_auto_adds_a_note_on_a_configured_model_that_cannot_be_used(tmp_path: Path) -> None:
     query = QuerySettings(reranker_strategy="auto", reranker_model="mine")
     missing = create_reranker(query, ModelSources(models_dir=tmp_path))
     assert missing.name == "embedding"
@@ -205,7 +205,7 @@ def test_auto_notes_a_configured_model_that_cannot_be_used(tmp_path: Path) -> No
     assert "cannot be run" in damaged.notes[0]
 
 
-def test_auto_never_uses_a_hosted_model_unless_allowed_and_no_model_is_named(tmp_path: Path) -> None:
+def test_auto_uses_a_hosted_model_only_if_hosted_models_are_allowed_and_no_model_is_named(tmp_path: Path) -> None:
     key = {"COHERE_API_KEY": "key"}
     assert choose_scorer(None, ModelSources(models_dir=tmp_path), key) == (None, ())
     scorer, notes = choose_scorer("mine", ModelSources(models_dir=tmp_path, allow_remote=True), key)
@@ -228,7 +228,7 @@ def test_a_hosted_reranker_without_its_library_fails_with_the_install_command() 
 
 
 class HostedRerank(BaseNodePostprocessor):
-    """Replaces LlamaIndex's integration: scores the second chunk only, or fails."""
+    """A fake of LlamaIndex's Cohere integration that scores only the second chunk, or fails."""
 
     fails: bool = False
 

@@ -73,7 +73,7 @@ def test_every_candidate_gets_both_scores(
     assert (ranked["n2"].dense_rank, ranked["n3"].keyword_rank) == (None, None)
 
 
-def test_the_whole_pool_is_ranked(
+def test_every_candidate_of_a_pool_is_ranked(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)
@@ -82,7 +82,7 @@ def test_the_whole_pool_is_ranked(
     assert ranked[0].node_id == "n2"
 
 
-def test_a_duplicated_collection_is_ranked_as_if_searched_alone(
+def test_two_copies_of_a_collection_are_ranked_like_one_collection(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     copies = [make_generation({f"{name}{key}": text for key, text in TEXTS.items()}, name) for name in "ab"]
@@ -93,7 +93,7 @@ def test_a_duplicated_collection_is_ranked_as_if_searched_alone(
         assert one.score == pytest.approx(scores["a" + one.node_id[1:]])
 
 
-def test_the_best_hit_of_a_collection_with_one_matching_word_stays_weak(
+def test_the_best_chunk_of_a_collection_with_one_matching_word_keeps_a_low_score(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     strangers = {f"s{number}": f"card index drawer {number}" for number in range(4)}

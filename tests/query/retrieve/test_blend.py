@@ -39,11 +39,11 @@ def test_the_order_of_the_candidates_changes_no_score(pairs: list[tuple[float, f
     assert forth.tolist() == back[::-1].tolist()
 
 
-def test_equal_cosines_all_count_as_1() -> None:
+def test_equal_cosines_are_all_scaled_to_1() -> None:
     assert min_max([0.3, 0.3]).tolist() == [1.0, 1.0]
 
 
-def test_keyword_scores_that_are_all_0_stay_0() -> None:
+def test_keyword_scores_that_are_all_0_are_scaled_to_0() -> None:
     assert divide_by_maximum([0.0, 0.0]).tolist() == [0.0, 0.0]
 
 
@@ -52,7 +52,7 @@ def test_empty_lists_scale_to_empty_lists() -> None:
 
 
 @pytest.mark.parametrize(("weight", "best"), [(1.0, 0), (0.0, 1)])
-def test_a_weight_of_0_or_1_uses_one_score_alone(weight: float, best: int) -> None:
+def test_a_weight_of_0_or_1_blends_only_one_of_the_scores(weight: float, best: int) -> None:
     assert int(np.argmax(blend([0.9, 0.1], [1.0, 2.0], weight))) == best
 
 

@@ -1,4 +1,4 @@
-"""Shares of what several collections may bring together."""
+"""Tests of the budgets of candidates when several collections are searched."""
 
 import pytest
 from elt_llm_core.settings.tree import QuerySettings
@@ -21,18 +21,22 @@ WANTED = st.lists(st.integers(0, 200), max_size=60)
         (20, [], []),
     ],
 )
-def test_shares_are_equal_and_unused_parts_go_to_the_others(total: int, wanted: list[int], expected: list[int]) -> None:
+def test_budgets_are_equal_and_unused_amounts_go_to_the_other_collections(
+    total: int, wanted: list[int], expected: list[int]
+) -> None:
     assert equal_shares(total, wanted) == expected
 
 
-def test_a_share_is_neither_below_the_floor_nor_above_the_cap() -> None:
+def test_a_budget_is_neither_below_the_minimum_nor_above_the_maximum() -> None:
     assert equal_shares(20, [50, 50, 50], least=10) == [10, 10, 10]
     assert equal_shares(100, [50, 50], most=20) == [20, 20]
     assert equal_shares(100, [2, 50], least=5, most=20) == [2, 20]
 
 
 @given(total=st.integers(0, 500), wanted=WANTED, least=st.integers(1, 20), most=st.integers(1, 100))
-def test_no_share_is_wasted_or_larger_than_wanted(total: int, wanted: list[int], least: int, most: int) -> None:
+def test_budgets_use_the_whole_total_and_exceed_no_wanted_number(
+    total: int, wanted: list[int], least: int, most: int
+) -> None:
     shares = equal_shares(total, wanted, least, most)
     limits = [min(count, max(least, most)) for count in wanted]
     assert all(min(limit, least) <= share <= limit for share, limit in zip(shares, limits, strict=True))
@@ -42,11 +46,11 @@ def test_no_share_is_wasted_or_larger_than_wanted(total: int, wanted: list[int],
     assert max(open_ended, default=0) - min(open_ended, default=0) <= 1
 
 
-def test_a_collection_alone_has_no_budget() -> None:
+def test_a_single_collection_has_the_full_budget() -> None:
     assert retriever_budgets([7], QuerySettings(retriever_top_k=500, all_retrievers_top_k=1)) == [500]
 
 
-def test_few_collections_keep_their_full_budget_and_many_share_it_down_to_a_minimum() -> None:
+def test_few_collections_have_full_budgets_and_many_collections_share_the_total_down_to_a_minimum() -> None:
     query = QuerySettings(retriever_top_k=50, all_retrievers_top_k=400)
     assert retriever_budgets([1000] * 8, query) == [50] * 8
     assert retriever_budgets([1000] * 20, query) == [20] * 20

@@ -1,4 +1,4 @@
-"""What is kept between questions: how much, how long, for whom, and when it must not be."""
+"""Tests of the caches of vectors, results and answers: size, expiry, keys and threads."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Clock:
 
 
 class CountingModel(FakeEmbedding):
-    """Counts the questions it embeds; the first `failures` calls fail."""
+    """An embedding model that counts its questions and fails on the first `failures` calls."""
 
     _questions: list[str] = PrivateAttr(default_factory=list)
     _failures: int = PrivateAttr(default=0)
@@ -90,7 +90,7 @@ def test_a_value_expires_after_its_time_to_live() -> None:
     assert cache.counts.held == 0
 
 
-def test_a_cache_of_size_0_keeps_and_counts_nothing() -> None:
+def test_a_cache_of_size_0_stores_no_value_and_counts_no_lookup() -> None:
     cache: LruCache[str, int] = LruCache(0)
     cache.put("a", 1)
     assert cache.get("a") is None
@@ -117,7 +117,7 @@ def test_the_cache_keeps_the_last_used_values_and_counts_lookups(size: int, step
     assert asdict(cache.counts) == {"hits": hits, "misses": misses, "held": len(model)}
 
 
-def test_many_threads_lose_no_count_and_mix_no_values() -> None:
+def test_a_cache_shared_by_many_threads_counts_every_lookup_and_returns_the_right_values() -> None:
     cache: LruCache[int, int] = LruCache(5)
 
     def look_up(number: int) -> bool:
@@ -169,7 +169,7 @@ def test_vectors_stay_cached_when_chunks_are_searched_again(make_generation: Mak
     assert model.questions == [QUESTION]
 
 
-def test_without_caches_every_search_is_repeated(make_generation: MakeGeneration) -> None:
+def test_a_pipeline_without_caches_repeats_every_search(make_generation: MakeGeneration) -> None:
     model = CountingModel()
     with SearchPipeline([make_generation(TEXTS)], [model], settings(cache_size=0)) as pipeline:
         assert pipeline.search(QUESTION).chunks == pipeline.search(QUESTION).chunks
@@ -212,7 +212,7 @@ def test_results_of_a_failed_search_are_not_cached(make_generation: MakeGenerati
         assert not cache_details(found)["hit"]
 
 
-def test_a_new_generation_is_searched_although_the_caches_stay(tmp_path: Path) -> None:
+def test_a_new_generation_does_not_reuse_cached_results_of_the_old_generation(tmp_path: Path) -> None:
     data_dir, folder = tmp_path / "data", tmp_path / "ship"
     caches: QueryCaches[SearchResult] = QueryCaches(10, 600)
 

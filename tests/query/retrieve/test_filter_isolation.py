@@ -1,4 +1,4 @@
-"""Filtered questions over published collections: both retrievers equal an oracle, and nothing else is shown or read."""
+"""Filtered questions over published collections never return or read an excluded chunk."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -43,7 +43,7 @@ def model() -> FakeEmbedding:
 
 
 class Library:
-    """Both collections opened, with every chunk of theirs."""
+    """Two open collections with all their chunks."""
 
     def __init__(self, generations: Sequence[Generation], rows: Sequence[Row]) -> None:
         self.generations = generations
@@ -51,11 +51,11 @@ class Library:
         self.rows = {one.collection: [by_id[one.collection, node] for node in one.ids] for one in generations}
 
     def allowed(self, wanted: Sequence[Condition]) -> dict[str, list[bool]]:
-        """Of each collection, for each of its chunks by place, whether it may be found."""
+        """Return one mask of allowed chunks for each collection."""
         return {name: [fulfils(row, wanted) for row in rows] for name, rows in self.rows.items()}
 
     def excluded(self, wanted: Sequence[Condition]) -> list[Row]:
-        """All chunks that may not be found."""
+        """Return all chunks that the filter excludes."""
         return [row for rows in self.rows.values() for row in rows if not fulfils(row, wanted)]
 
 
@@ -79,7 +79,7 @@ def way(query: Mapping[str, Any]) -> Settings:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text anywhere in a result, keys included."""
+    """Yield every string in a result, including keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -89,7 +89,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def assert_nothing_leaks(shown: Any, chunks: Sequence[Any], excluded: Sequence[Row]) -> None:
-    """No id of an excluded chunk anywhere in what is shown, and none of its text in what is read."""
+    """Check that the result has no id of an excluded chunk, and that no text of an excluded chunk was read."""
     assert not {row.node_id for row in excluded} & set(strings_in(shown))
     for chunk in chunks:
         for row in excluded:
@@ -103,7 +103,7 @@ def as_shown(found: SearchResult) -> Any:
 
 @settings(max_examples=300)
 @given(conditions())
-def test_masks_are_those_of_the_oracle(library: Library, wanted: list[Condition]) -> None:
+def test_filter_masks_equal_the_masks_of_the_oracle(library: Library, wanted: list[Condition]) -> None:
     masks = condition_masks(parse_conditions(where(wanted)), library.generations).masks
     assert {
         one.collection: mask.tolist() for one, mask in zip(library.generations, masks, strict=True)
@@ -158,7 +158,7 @@ def test_filtered_out_nodes_are_never_shown_or_read_by_any_configuration(
 
 @settings(max_examples=25)
 @given(st.lists(st.one_of(st.just([]), conditions()), min_size=2, max_size=5), QUESTIONS)
-def test_one_cache_keeps_the_results_of_different_filters_apart(
+def test_a_cache_returns_no_result_of_a_different_filter(
     library: Library, model: FakeEmbedding, filters: list[list[Condition]], question: str
 ) -> None:
     with SearchPipeline(library.generations, [model], way({"cache_size": 0})) as pipeline:

@@ -1,4 +1,4 @@
-"""Both retrievers under a filter equal an oracle that checks every chunk: none is lost and no other is returned."""
+"""Both retrievers with a filter return the same chunks as an oracle that checks every chunk."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,7 +51,7 @@ def _days(date: str) -> tuple[str, str]:
 
 
 def _holds(value: FieldValue, operator: str, operand: str) -> bool:
-    """Whether one value fulfils the condition, before it is denied."""
+    """Return whether a value fulfils the condition; `!=` counts as `=` and `not in` as `in`."""
     first, _, last = operand.partition("..")
     last = last or first
     if not isinstance(value, str):
@@ -105,7 +105,7 @@ def _best(scores: np.ndarray, allowed: Sequence[bool], top_k: int) -> list[float
 
 @patient
 @given(ROWS, st.lists(CONDITIONS, max_size=3), st.integers(1, 30))
-def test_each_retriever_finds_the_best_filtered_nodes(
+def test_each_retriever_returns_the_best_nodes_that_fulfil_the_filter(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     rows: list[Any],
@@ -169,7 +169,7 @@ class MasklessRetriever(DenseRetriever):
         return super()._retrieve(FilteredQueryBundle(query_bundle.query_str, embedding=query_bundle.embedding))
 
 
-def test_a_retriever_that_ignores_the_mask_lets_no_filtered_out_chunk_through(
+def test_excluded_chunks_from_a_retriever_that_ignores_masks_are_removed(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     rows = [{"text": "card", "kind": ["table"], "topics": [], "page": [], "dates": []} for _ in range(3)]
@@ -189,9 +189,7 @@ def test_collections_can_be_chosen_by_name(make_generation: MakeGeneration, embe
     assert [chunk.collection for chunk in found.chunks] == ["leave"]
 
 
-def test_results_of_one_filter_are_not_those_of_another(
-    make_generation: MakeGeneration, embedding: FakeEmbedding
-) -> None:
+def test_different_filters_give_different_results(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     rows = [{"text": f"card {n}", "kind": [], "topics": [], "page": [n], "dates": []} for n in (1, 2)]
     with SearchPipeline([_generation(make_generation, rows)], [embedding], Settings()) as pipeline:
         pages = [pipeline.search("card", where=where).chunks for where in ([], ["page=1"], ["page=2"], ["page=1"])]

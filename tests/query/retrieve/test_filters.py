@@ -1,4 +1,4 @@
-"""Parsing `--where` conditions, and the errors for invalid ones."""
+"""Tests of parsing `--where` conditions, and of the errors for invalid conditions."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -24,7 +24,7 @@ MOMENTS = single_valued("modified_at", "date", ["2024-03-01", "2024-03-01T10:30:
 
 @dataclass
 class Filterable:
-    """As much of a generation as filters look at."""
+    """The part of a generation that filters use."""
 
     filter_fields: FilterFields
     collection: str = "handbook"
@@ -107,7 +107,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
         (["collection!=handbook"], []),
     ],
 )
-def test_every_condition_must_hold(where: list[str], left: list[str]) -> None:
+def test_a_chunk_must_fulfil_every_condition(where: list[str], left: list[str]) -> None:
     assert _left(*where) == left
 
 

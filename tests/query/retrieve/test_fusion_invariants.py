@@ -1,4 +1,4 @@
-"""What no fusion may depend on, and what must never lower the rank of a chunk."""
+"""Invariants of fusion: changes of the input that must not change, or not lower, the fused ranks."""
 
 from collections.abc import Sequence
 from random import Random
@@ -12,7 +12,7 @@ IDS = "abcdefgh"
 # Few different scores, so that ties are common; each is exact in binary, as its sums and halves are.
 SCORES = st.dictionaries(st.sampled_from(IDS), st.integers(0, 6).map(lambda eighths: eighths / 8), max_size=8)
 WEIGHTS = st.integers(0, 8).map(lambda eighths: eighths / 8)
-LEGS = st.lists(st.tuples(SCORES, WEIGHTS), min_size=1, max_size=4)
+WEIGHTED_RANKINGS = st.lists(st.tuples(SCORES, WEIGHTS), min_size=1, max_size=4)
 FUSIONS = st.sampled_from(["reciprocal_rerank", "relative_score"])
 
 WeightedScores = tuple[dict[str, float], float]
@@ -34,7 +34,7 @@ def in_order(ranking: Ranking) -> list[str]:
     return [node_id for node_id, _ in ranking]
 
 
-@given(LEGS, FUSIONS, st.randoms(use_true_random=False))
+@given(WEIGHTED_RANKINGS, FUSIONS, st.randoms(use_true_random=False))
 def test_any_order_of_weighted_rankings_fuses_to_the_same_ranking(
     rankings: list[WeightedScores], fusion: Fusion, chance: Random
 ) -> None:
@@ -43,7 +43,7 @@ def test_any_order_of_weighted_rankings_fuses_to_the_same_ranking(
 
 
 @given(SCORES, SCORES, WEIGHTS, FUSIONS, st.randoms(use_true_random=False))
-def test_the_input_order_of_equal_hits_does_not_matter(
+def test_the_input_order_of_equal_hits_does_not_change_the_fusion(
     one: dict[str, float], other: dict[str, float], weight: float, fusion: Fusion, chance: Random
 ) -> None:
     def arrived(scores: dict[str, float]) -> dict[str, float]:
@@ -62,8 +62,8 @@ def test_mirrored_ranks_in_three_rankings_tie_and_are_ordered_by_id() -> None:
         assert len({score for _, score in ranking}) == 1
 
 
-@given(LEGS, FUSIONS, st.sampled_from(IDS), st.integers(0, 3), st.integers(1, 8))
-def test_a_better_score_in_one_ranking_lowers_neither_score_nor_rank(
+@given(WEIGHTED_RANKINGS, FUSIONS, st.sampled_from(IDS), st.integers(0, 3), st.integers(1, 8))
+def test_a_better_score_in_one_ranking_lowers_neither_fused_score_nor_fused_rank(
     rankings: list[WeightedScores], fusion: Fusion, node_id: str, place: int, more: int
 ) -> None:
     scores, weight = rankings[place % len(rankings)]
@@ -76,8 +76,8 @@ def test_a_better_score_in_one_ranking_lowers_neither_score_nor_rank(
     assert places(after)[node_id] <= places(before)[node_id]
 
 
-@given(LEGS, FUSIONS, st.sampled_from(IDS), st.integers(0, 3), st.integers(0, 6))
-def test_a_hit_in_one_more_ranking_lowers_no_score(
+@given(WEIGHTED_RANKINGS, FUSIONS, st.sampled_from(IDS), st.integers(0, 3), st.integers(0, 6))
+def test_a_hit_in_an_additional_ranking_does_not_lower_the_fused_score(
     rankings: list[WeightedScores], fusion: Fusion, node_id: str, place: int, eighths: int
 ) -> None:
     scores, weight = rankings[place % len(rankings)]
@@ -92,14 +92,16 @@ def test_a_hit_in_one_more_ranking_lowers_no_score(
         assert places(after)[node_id] <= places(before).get(node_id, len(before))
 
 
-@given(LEGS, FUSIONS, st.sampled_from([0.25, 0.5, 2.0, 8.0]))
-def test_only_the_ratio_of_the_weights_counts(rankings: list[WeightedScores], fusion: Fusion, factor: float) -> None:
+@given(WEIGHTED_RANKINGS, FUSIONS, st.sampled_from([0.25, 0.5, 2.0, 8.0]))
+def test_multiplying_all_weights_by_one_factor_does_not_change_the_fused_order(
+    rankings: list[WeightedScores], fusion: Fusion, factor: float
+) -> None:
     scaled = [(scores, weight * factor) for scores, weight in rankings]
     assert in_order(fused(fusion, scaled)) == in_order(fused(fusion, rankings))
 
 
-@given(LEGS, FUSIONS, st.sampled_from([0.5, 2.0, 16.0]), st.integers(-4, 4))
-def test_the_scale_of_a_ranking_does_not_matter(
+@given(WEIGHTED_RANKINGS, FUSIONS, st.sampled_from([0.5, 2.0, 16.0]), st.integers(-4, 4))
+def test_the_scale_of_the_scores_of_a_ranking_does_not_change_the_fusion(
     rankings: list[WeightedScores], fusion: Fusion, factor: float, shift: int
 ) -> None:
     scores, weight = rankings[0]
@@ -107,16 +109,16 @@ def test_the_scale_of_a_ranking_does_not_matter(
     assert fused(fusion, [(moved, weight), *rankings[1:]]) == fused(fusion, rankings)
 
 
-@given(LEGS, SCORES, FUSIONS)
-def test_a_ranking_without_weight_only_appends_chunks(
+@given(WEIGHTED_RANKINGS, SCORES, FUSIONS)
+def test_a_ranking_of_weight_0_only_appends_chunks(
     rankings: list[WeightedScores], scores: dict[str, float], fusion: Fusion
 ) -> None:
     without = [hit for hit in fused(fusion, rankings) if hit[1] > 0]
     assert fused(fusion, [*rankings, (scores, 0.0)])[: len(without)] == without
 
 
-@given(LEGS, FUSIONS)
-def test_an_empty_ranking_changes_nothing(rankings: list[WeightedScores], fusion: Fusion) -> None:
+@given(WEIGHTED_RANKINGS, FUSIONS)
+def test_an_empty_ranking_does_not_change_the_fusion(rankings: list[WeightedScores], fusion: Fusion) -> None:
     assert fused(fusion, [*rankings, ({}, 1.0)]) == fused(fusion, rankings)
 
 

@@ -12,7 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 
 class FixedRetriever(BaseRetriever):
-    """Returns fixed hits or fails; waits for the other retriever at a barrier if there is one."""
+    """A retriever with fixed hits or a fixed failure; with a barrier, it waits there for the second retriever."""
 
     def __init__(
         self, hits: dict[str, float], barrier: Barrier | None = None, failure: Exception | None = None
@@ -34,7 +34,7 @@ def executor() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def test_it_is_llama_index_s_fusion_retriever_with_a_mock_model(executor: ThreadPoolExecutor) -> None:
+def test_the_hybrid_retriever_is_a_llama_index_fusion_retriever_with_a_mock_model(executor: ThreadPoolExecutor) -> None:
     retriever = HybridRetriever("c", FixedRetriever({"a": 0.9}), FixedRetriever({"b": 3.0}), executor=executor)
     assert isinstance(retriever, QueryFusionRetriever)
     assert isinstance(retriever._llm, MockLLM)
@@ -65,7 +65,9 @@ def test_fusion_identifies_nodes_by_id_even_if_their_texts_are_equal(executor: T
 
 
 @pytest.mark.parametrize(("dense_weight", "first"), [(0.9, "a"), (0.1, "b")])
-def test_weights_are_applied(executor: ThreadPoolExecutor, dense_weight: float, first: str) -> None:
+def test_the_dense_weight_decides_which_retriever_ranks_first(
+    executor: ThreadPoolExecutor, dense_weight: float, first: str
+) -> None:
     retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "a": 2.0})
     retriever = HybridRetriever("c", *retrievers, executor=executor, dense_weight=dense_weight)
     assert retriever.candidates("question")[0].node_id == first
@@ -85,13 +87,13 @@ def test_the_failure_of_one_retriever_is_recorded_and_the_other_is_used(executor
     assert [one.node_id for one in retriever.candidates("question")] == ["b"]
 
 
-def test_it_fails_if_both_retrievers_fail(executor: ThreadPoolExecutor) -> None:
+def test_the_hybrid_retriever_fails_if_both_retrievers_fail(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     with pytest.raises(CorruptIndex):
         HybridRetriever("c", broken, broken, executor=executor).retrieve("question")
 
 
-def test_many_threads_may_search_at_once() -> None:
+def test_many_threads_may_share_one_hybrid_retriever() -> None:
     with ThreadPoolExecutor(4) as executor, ThreadPoolExecutor(4) as askers:
         retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
         retriever = HybridRetriever("c", *retrievers, executor=executor)
@@ -103,7 +105,7 @@ async def _ask(retriever: HybridRetriever) -> list[NodeWithScore]:
     return await retriever.aretrieve("question")
 
 
-def test_it_may_be_awaited(executor: ThreadPoolExecutor) -> None:
+def test_the_hybrid_retriever_may_be_awaited(executor: ThreadPoolExecutor) -> None:
     import asyncio
 
     retriever = HybridRetriever("c", FixedRetriever({"a": 0.9}), None, executor=executor)

@@ -25,7 +25,7 @@ def test_the_keyword_retriever_is_a_bm25_retriever_that_returns_ids_only(make_ge
     assert all(hit.node.get_content() == "" for hit in hits)
 
 
-def test_nodes_that_match_no_word_are_no_hits(make_generation: MakeGeneration) -> None:
+def test_nodes_that_match_no_word_are_not_returned(make_generation: MakeGeneration) -> None:
     retriever = KeywordRetriever(make_generation(TEXTS), top_k=4)
     assert retriever.retrieve("zebra") == []
     assert retriever.retrieve("the of and") == []
@@ -48,7 +48,7 @@ def test_equal_keyword_scores_are_ordered_by_node_id(make_generation: MakeGenera
     assert [hit.node.node_id for hit in hits] == ["n0", "n1", "n2", "n3", "n4"]
 
 
-def test_keyword_scores_are_those_of_the_generation(make_generation: MakeGeneration) -> None:
+def test_keyword_scores_equal_the_scores_of_the_keyword_index(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     scores = generation.keyword.scores("yellow card secretary")
     for hit in KeywordRetriever(generation, top_k=4).retrieve("yellow card secretary"):

@@ -1,4 +1,4 @@
-"""What may be compared across collections is scaled together, what may not is scaled apart."""
+"""Scores that may be compared across collections are scaled together; all other scores are scaled separately."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -39,7 +39,7 @@ def executor() -> Iterator[Executor]:
 
 @pytest.fixture
 def make_pools(make_generation: MakeGeneration, executor: Executor) -> MakePools:
-    """Pools of so many candidates each, of one embedding model unless several are given."""
+    """Make pools with the given numbers of candidates, by default all of one embedding model."""
 
     def make(sizes: Sequence[int], models: Sequence[FakeEmbedding] = (FakeEmbedding(64),)) -> list[Pool]:
         pools = []
@@ -60,7 +60,7 @@ def arrays(lists: Sequence[Sequence[float]]) -> list[Scores]:
 
 @patient
 @given(cosines=st.lists(COSINES, min_size=1, max_size=3))
-def test_cosines_of_one_model_are_scaled_as_if_they_were_of_one_collection(
+def test_cosines_of_one_model_are_scaled_over_all_collections_together(
     make_pools: MakePools, cosines: list[list[float]]
 ) -> None:
     scaled = scale_cosines(make_pools([len(one) for one in cosines]), arrays(cosines))
@@ -78,7 +78,7 @@ def test_cosines_of_different_models_are_scaled_separately(
     assert [part.tolist() for part in scaled] == [min_max(one).tolist(), min_max(other).tolist()]
 
 
-def test_a_pool_without_cosines_gets_zeros_and_changes_no_other_pool(make_pools: MakePools) -> None:
+def test_a_pool_without_cosines_gets_zeros_and_does_not_change_other_pools(make_pools: MakePools) -> None:
     scaled = scale_cosines(make_pools([2, 3]), [np.array([0.2, 0.6]), None])
     assert [part.tolist() for part in scaled] == [[0.0, 1.0], [0.0, 0.0, 0.0]]
 
@@ -96,7 +96,7 @@ def test_keyword_scores_keep_their_ratio_and_the_greatest_share_is_1(
         assert divide_by_maximum(part) == pytest.approx(divide_by_maximum(given_scores))
 
 
-def test_a_missing_word_lowers_the_best_hit_of_a_collection(
+def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: Executor
 ) -> None:
     knows_all = make_generation({"a": "yellow card", "b": "quay", "c": "mast"}, "all")
@@ -113,7 +113,7 @@ def test_a_missing_word_lowers_the_best_hit_of_a_collection(
 
 @patient
 @given(question=st.lists(st.sampled_from(["card", "yellow", "quay", "zebra", "the"]), min_size=1, max_size=5))
-def test_no_chunk_scores_more_than_is_attainable(make_generation: MakeGeneration, question: list[str]) -> None:
+def test_no_keyword_score_exceeds_the_attainable_score(make_generation: MakeGeneration, question: list[str]) -> None:
     generation = make_generation({"a": "yellow card card card", "b": "quay", "c": "yellow", "d": "card quay yellow"})
     query = " ".join(question)
     assert float(generation.keyword.scores(query).max()) <= attainable_keyword_score(query, generation) + 1e-5

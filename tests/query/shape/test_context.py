@@ -1,4 +1,4 @@
-"""Spans that are read: exact, widened by whole sentences, merged where they touch; and the limits of number."""
+"""Tests of expanded, merged and deduplicated chunks, and of the limits on their number."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -60,7 +60,7 @@ def test_a_chunk_is_widened_by_whole_sentences_on_both_sides() -> None:
     assert widen_span(TEXT, span_of("The sail is white."), 0) == span_of("The sail is white.")
 
 
-def test_text_without_sentence_ends_is_read_only_so_far() -> None:
+def test_text_without_sentence_ends_is_added_only_up_to_a_limit() -> None:
     text = f"{'word ' * 1000}. The sail is white. {'word ' * 1000}."
     span = (text.index("The sail"), text.index("white.") + len("white."))
     assert widen_span(text, span, 1)[1] == span[1]
@@ -91,7 +91,7 @@ def test_chunks_of_different_documents_are_never_merged() -> None:
 
 
 @given(st.lists(spans(), max_size=8))
-def test_merged_chunks_match_the_text_do_not_touch_and_lose_nothing(found: list[Span]) -> None:
+def test_merged_chunks_equal_the_document_text_do_not_touch_and_cover_all_chunks(found: list[Span]) -> None:
     merged = merge_touching(spans_of(found), {PLACE: TEXT})
     read = [read_span(one, TEXT, None) for one in merged]
     assert all(one.node.text == TEXT[one.node.start : one.node.end] for one in read)
@@ -127,7 +127,7 @@ def test_each_parent_is_read_once_and_keeps_all_its_children(children: list[tupl
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=12), st.integers(1, 3))
-def test_no_document_has_more_chunks_than_its_share(found: list[tuple[str, int]], most: int) -> None:
+def test_no_document_has_more_chunks_than_max_per_source(found: list[tuple[str, int]], most: int) -> None:
     chunks = [make_chunk(number, (0, 5), document=document) for number, (document, _) in enumerate(found)]
     kept, beyond = cap_per_source(chunks, most)
     documents = [one.node.document_id for one in kept]

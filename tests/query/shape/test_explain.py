@@ -1,4 +1,4 @@
-"""The stage `explain`: what became of each candidate, by which name people know it, and which words it has."""
+"""Tests of the stage `explain`: the outcome of each candidate and the words of the question that it has."""
 
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +43,7 @@ def test_each_candidate_is_read_or_left_out_for_a_reason(make_generation: MakeGe
     assert details["outcomes"] == {"read": 2, "same text as another": 1, "beyond top_k": 2}
 
 
-def test_near_misses_are_listed_with_the_score_they_lacked(make_generation: MakeGeneration) -> None:
+def test_near_misses_are_listed_with_the_score_that_each_lacked(make_generation: MakeGeneration) -> None:
     found, details = explained([make_generation(TEXTS)], reranker_top_k=1)
     missed = details["near misses"]
     # The text of n5 is read in n2: it does not count as missed.
@@ -52,14 +52,14 @@ def test_near_misses_are_listed_with_the_score_they_lacked(make_generation: Make
     assert missed[0]["lacked"] == pytest.approx(found.chunks[0].score - missed[0]["score"])
 
 
-def test_irrelevant_chunks_lack_the_distance_to_the_least_relevance(make_generation: MakeGeneration) -> None:
+def test_an_irrelevant_chunk_lacks_the_difference_to_the_minimum_relevance(make_generation: MakeGeneration) -> None:
     _, details = explained([make_generation(TEXTS)], min_relevance_score=0.6)
     below = [one for one in details["near misses"] if one["reason"] == "below min_relevance_score"]
     assert below
     assert all(one["lacked"] == pytest.approx(0.6 - one["score"]) for one in below)
 
 
-def test_without_explain_only_the_chunks_read_are_fetched(make_generation: MakeGeneration) -> None:
+def test_a_search_without_explain_fetches_only_the_chunks_that_are_read(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     search_once(QUESTION, [generation], FakeEmbedding(256), Settings(query=QuerySettings(reranker_top_k=1)))
     assert len(generation.fetched) < len(TEXTS)
@@ -97,7 +97,7 @@ def test_the_same_node_in_two_collections_is_explained_separately(make_generatio
     st.integers(1, 4),
     st.sampled_from(["hybrid", "dense", "sparse"]),
 )
-def test_no_candidate_ends_without_a_reason(  # noqa: PLR0917 - one parameter for each thing that varies
+def test_every_candidate_has_a_recorded_reason(  # noqa: PLR0917 - one parameter for each thing that varies
     make_generation: MakeGeneration,
     texts: list[str],
     others: list[str],

@@ -45,13 +45,13 @@ def test_a_score_equal_to_the_minimum_is_kept() -> None:
     assert [one.node_id for one in dropped] == ["b"]
 
 
-def test_the_weakest_chunks_are_in_the_middle() -> None:
+def test_ordering_against_lost_in_the_middle_puts_the_weakest_chunks_in_the_middle() -> None:
     assert lost_in_the_middle([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
     assert lost_in_the_middle([]) == []
 
 
 @given(st.lists(st.integers(), unique=True))
-def test_ordering_loses_no_chunk(items: list[int]) -> None:
+def test_ordering_against_lost_in_the_middle_keeps_every_chunk(items: list[int]) -> None:
     ordered = lost_in_the_middle(items)
     assert sorted(ordered) == sorted(items)
     assert items[:1] == ordered[:1]
@@ -59,7 +59,7 @@ def test_ordering_loses_no_chunk(items: list[int]) -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
-def test_a_threshold_of_1_keeps_the_order(relevance: list[float], limit: int) -> None:
+def test_an_mmr_threshold_of_1_keeps_the_order_of_relevance(relevance: list[float], limit: int) -> None:
     descending = sorted(relevance, reverse=True)
     similarity = np.eye(len(descending))
     chosen = marginal_relevance_order(descending, similarity, 1.0, limit)
@@ -67,7 +67,7 @@ def test_a_threshold_of_1_keeps_the_order(relevance: list[float], limit: int) ->
 
 
 @given(st.lists(st.floats(0, 1), max_size=12), st.floats(0, 1))
-def test_each_chunk_is_chosen_once(relevance: list[float], threshold: float) -> None:
+def test_mmr_chooses_each_chunk_once(relevance: list[float], threshold: float) -> None:
     chosen = marginal_relevance_order(relevance, np.ones((len(relevance), len(relevance))), threshold, 99)
     assert sorted(chosen) == list(range(len(relevance)))
 

@@ -1,4 +1,4 @@
-"""Each step of shaping over published collections, as recorded in the trace."""
+"""Tests of each step of shaping over published collections, by the recorded trace."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -46,7 +46,7 @@ def texts(found: SearchResult) -> list[str]:
     return [chunk.text for chunk in found.chunks]
 
 
-def test_by_default_only_rank_leaves_chunks_out(publish_generation: Publish) -> None:
+def test_default_settings_leave_chunks_out_only_for_their_rank(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings())
     assert set(texts(found)) == {*MAST, *QUAY}
     assert shaped(found).keys() == {
@@ -86,7 +86,7 @@ def test_max_per_source_limits_each_document(publish_generation: Publish) -> Non
     assert len(shaped(found)["beyond max_per_source"]) == 4
 
 
-def test_a_share_is_filled_from_further_down_the_ranking(publish_generation: Publish) -> None:
+def test_top_k_is_filled_with_lower_ranked_chunks_of_other_documents(publish_generation: Publish) -> None:
     many = {"mast.md": [f"The mast has number {number}." for number in range(20)], "quay.md": QUAY}
     found = ask(publish_generation(many), settings(max_per_source=1, reranker_top_k=2))
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
@@ -127,7 +127,9 @@ def test_a_small_collection_is_read_whole_after_the_chunks_of_a_large_one(make_g
     assert [chunk.node_id for chunk in found.chunks[2:]] == ["s1", "s2"]
 
 
-def test_if_nothing_is_relevant_enough_half_the_minimum_is_used_with_a_note(make_generation: MakeGeneration) -> None:
+def test_half_the_minimum_relevance_is_used_with_a_note_if_no_chunk_reaches_the_minimum(
+    make_generation: MakeGeneration,
+) -> None:
     generation = make_generation({"a": "the mast is tall", "b": "oak keel"})
     way: dict[str, Any] = {"use_reranker": False, "strategy": "dense"}
     scores = [chunk.score for chunk in ask(generation, settings(**way)).chunks]
@@ -138,7 +140,7 @@ def test_if_nothing_is_relevant_enough_half_the_minimum_is_used_with_a_note(make
     assert shaped(lowered)["lowered min_relevance_score"] == minimum / 2
 
 
-def test_if_half_the_minimum_leaves_nothing_a_note_reports_it(make_generation: MakeGeneration) -> None:
+def test_a_note_says_that_no_chunk_reaches_half_the_minimum_relevance(make_generation: MakeGeneration) -> None:
     generation = make_generation({"a": "oak keel", "b": "white sail"})
     found = ask(generation, settings(use_reranker=False, strategy="dense", min_relevance_score=1.0), "zebra")
     assert found.chunks == ()
@@ -156,7 +158,7 @@ def test_chunks_beyond_the_token_budget_are_left_out_whole_and_recorded(make_gen
     assert any(f"{len(left_out)} of 5 chunks were left out" in note for note in found.notes)
 
 
-def test_the_parent_is_read_and_the_child_is_kept_as_the_match(tmp_path: Path) -> None:
+def test_the_parent_of_a_chunk_is_read_and_the_chunk_is_recorded_as_the_match(tmp_path: Path) -> None:
     body = " ".join(f"The mast has part {number} of oak." for number in range(12))
     folder = write_files(
         tmp_path / "in", {"mast.md": f"# Mast\n\n{body}\n", "quay.md": "# Quay\n\nThe quay is long.\n"}

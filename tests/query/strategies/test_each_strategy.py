@@ -1,4 +1,4 @@
-"""What each strategy does that the others do not."""
+"""Tests of the behaviour that is specific to each strategy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,9 @@ def test_a_hop_searches_for_the_names_in_the_best_chunk(finder_with: Callable[..
     assert details(found, "combine")["follow-ups"][0] == {"from": "album", "question": "Marta Feld state singer grow"}
 
 
-def test_a_model_writes_the_follow_ups_and_ends_the_hops(finder_with: Callable[..., SearchPipeline]) -> None:
+def test_a_model_writes_the_follow_up_questions_and_decides_when_to_stop(
+    finder_with: Callable[..., SearchPipeline],
+) -> None:
     llm = ScriptedLLM(["1. Where did Marta Feld grow up?", "NONE"])
     with finder_with(llm) as pipeline:
         found = pipeline.search(QUESTION, strategy="multi_hop")
@@ -63,7 +65,7 @@ def test_a_hypothetical_answer_is_embedded_with_the_question(finder_with: Callab
     assert details(found, "retrieve")["keywords"] == QUESTION
 
 
-def test_a_model_writes_the_variants(finder_with: Callable[..., SearchPipeline]) -> None:
+def test_the_variants_of_a_multi_query_are_written_by_the_model(finder_with: Callable[..., SearchPipeline]) -> None:
     reply = f'- Where is Marta Feld from?\n2) {QUESTION}\n\n"Home of the singer"\na\nb\nc\nd'
     with finder_with(ScriptedLLM([reply])) as pipeline:
         found = pipeline.search(QUESTION, strategy="multi_query")
@@ -99,7 +101,7 @@ def test_auto_routes_questions_by_their_form(question: str, strategy: str) -> No
     assert choose_route(parse_question(question)).strategy == strategy
 
 
-def test_the_variants_of_rules_are_parts_names_and_content() -> None:
+def test_variants_by_rules_are_the_parts_the_names_and_the_content_words_of_a_question() -> None:
     twofold = parse_question("What is the transfer fee, and when is it due?")
     assert variants_by_rules(twofold, 4)[:2] == ["What is the transfer fee?", "when is it due?"]
     assert variants_by_rules(parse_question("Are Anna Keller and Paul Novak referees?"), 2) == [
@@ -109,22 +111,22 @@ def test_the_variants_of_rules_are_parts_names_and_content() -> None:
     assert variants_by_rules(parse_question("leave"), 4) == []
 
 
-def test_bridge_names_are_those_that_the_question_lacks() -> None:
+def test_bridge_names_are_the_names_in_a_chunk_that_the_question_lacks() -> None:
     text = "The Charmed was shown by The WB. Drew Fuller of San Francisco stars; it is Charmed again."
     names = bridge_names(text, "Where was Drew Fuller born?", KeywordTokeniser())
     assert names == ["Charmed", "WB", "San Francisco"] or names[0] == "Charmed"
     assert "Drew Fuller" not in names
 
 
-def test_missing_words_are_those_that_the_chunk_lacks() -> None:
+def test_missing_words_are_the_words_of_the_question_that_a_chunk_lacks() -> None:
     assert missing_words("Where was the singer born?", "A singer of songs.", KeywordTokeniser()) == ["born"]
 
 
-def test_lines_lose_the_marks_of_lists() -> None:
+def test_list_marks_are_removed_from_the_lines_of_a_reply() -> None:
     assert reply_lines('1. one\n- "two"\n\n***\n(3) three\none') == ["one", "two", "three"]
 
 
-def test_candidates_of_question_and_variant_rank_above_those_of_the_question_alone() -> None:
+def test_a_candidate_of_question_and_variant_ranks_above_a_candidate_of_the_question_alone() -> None:
     first = [SearchCandidate("a", "c", score=0.5), SearchCandidate("b", "c", score=0.5)]
     other = [SearchCandidate("b", "c", score=0.9), SearchCandidate("z", "c", score=0.4)]
     combined = add_best_scores(first, [other], 0.5)

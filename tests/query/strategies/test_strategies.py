@@ -24,7 +24,7 @@ def test_a_single_search_strategy_uses_its_retrievers(name: StrategyName, dense:
     assert strategy.retrievers == RetrieverChoice(dense, keyword)
 
 
-def test_without_hybrid_search_only_the_dense_retriever_is_used() -> None:
+def test_strategies_with_hybrid_search_off_use_only_the_dense_retriever() -> None:
     strategy = create_strategy("hybrid", QuerySettings(use_hybrid_search=False))
     assert isinstance(strategy, SingleSearchStrategy)
     assert strategy.retrievers == RetrieverChoice(dense=True, keyword=False)

@@ -1,4 +1,4 @@
-"""What holds for every strategy, with a language model that works, fails or talks nonsense, and without one."""
+"""Tests for every strategy, without a language model and with one that works, fails or writes random text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ def last_ranking(found: SearchResult) -> list[tuple[str, float]]:
 
 
 def contradictions(found: SearchResult) -> Mapping[str, bool]:
-    """Conditions that no ranking may meet."""
+    """Return violations of the conditions that every ranking must fulfil."""
     ranking = last_ranking(found)
     scores = [score for _, score in ranking]
     return {
@@ -129,7 +129,7 @@ def test_a_filter_applies_to_every_pass(
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "sparse"])
-def test_without_keywords_the_dense_retriever_works_and_a_note_reports_it(
+def test_every_strategy_without_keyword_index_uses_the_dense_retriever_and_adds_a_note(
     name: StrategyName, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     generation = make_generation(TEXTS).without_keywords()
@@ -139,7 +139,7 @@ def test_without_keywords_the_dense_retriever_works_and_a_note_reports_it(
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "dense"])
-def test_without_vectors_the_keyword_retriever_works_and_a_note_reports_it(
+def test_every_strategy_without_vectors_uses_the_keyword_retriever_and_adds_a_note(
     name: StrategyName, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = found_by(name, QUESTIONS[0], [make_generation(TEXTS).with_broken_vectors()], embedding)
@@ -148,7 +148,7 @@ def test_without_vectors_the_keyword_retriever_works_and_a_note_reports_it(
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_if_no_retriever_works_the_search_fails_with_one_error(
+def test_every_strategy_fails_with_one_error_if_both_retrievers_fail(
     name: StrategyName, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     broken = make_generation(TEXTS).with_broken_vectors().without_keywords()
@@ -157,7 +157,7 @@ def test_if_no_retriever_works_the_search_fails_with_one_error(
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_an_empty_collection_has_nothing_to_follow(
+def test_every_strategy_returns_at_most_one_chunk_of_a_collection_with_one_chunk(
     name: StrategyName, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = found_by(name, QUESTIONS[0], [make_generation({"n1": TEXTS["n4"]})], embedding)

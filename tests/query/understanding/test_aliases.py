@@ -1,4 +1,4 @@
-"""Aliases are searched in both directions and count as the name itself."""
+"""Aliases are searched in both directions, and an alias in a chunk counts like the typed name."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_name_is_searched_by_its_alternatives(
     assert brought["keyword"][0][0] == first
 
 
-def test_an_alternative_covers_the_same_words_as_the_name(
+def test_an_alternative_name_in_a_chunk_covers_the_words_of_the_typed_name(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = ask(make_generation(TEXTS), embedding, "HR approves")
@@ -70,7 +70,7 @@ def test_aliases_match_in_both_directions_with_and_without_diacritics(make_gener
     assert index.in_question("where are headquarters")[0].others == ("Büro",)
 
 
-def test_alternatives_never_lower_a_score_or_exceed_the_name_s_own(make_generation: MakeGeneration) -> None:
+def test_alternative_names_never_lower_a_score_or_exceed_the_score_of_the_name(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS | {"f": "HR moved."})
     names = [AlternativeNames("HR", ("human resources", "personnel"))]
     plain = generation.keyword.scores("HR approves")
@@ -106,11 +106,11 @@ def written(folder: Path, text: str) -> Aliases:
     return load_aliases(load_settings(None, {}, folder))
 
 
-def test_the_example_is_a_file_without_aliases(tmp_path: Path) -> None:
+def test_the_example_aliases_file_has_no_aliases(tmp_path: Path) -> None:
     assert written(tmp_path, EXAMPLE) == Aliases()
 
 
-def test_a_file_gives_groups_of_names(tmp_path: Path) -> None:
+def test_an_aliases_file_is_read_as_groups_of_names(tmp_path: Path) -> None:
     assert written(tmp_path, "aliases:\n  HR:\n    - human resources\n").groups == (("HR", "human resources"),)
 
 
@@ -123,15 +123,15 @@ def test_a_file_gives_groups_of_names(tmp_path: Path) -> None:
         ("alias: {}\n", ":1:"),
     ],
 )
-def test_a_wrong_file_is_refused_by_file_and_line(tmp_path: Path, text: str, line: str) -> None:
+def test_an_invalid_aliases_file_is_refused_with_file_and_line(tmp_path: Path, text: str, line: str) -> None:
     with pytest.raises(SettingsError, match=rf"aliases\.yaml{line}"):
         written(tmp_path, text)
 
 
-def test_a_name_in_place_of_a_list_is_reported(tmp_path: Path) -> None:
+def test_a_single_name_in_place_of_a_list_of_aliases_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="must be a list"):
         written(tmp_path, "aliases:\n  HR: personnel\n")
 
 
-def test_without_a_file_there_are_no_aliases(tmp_path: Path) -> None:
+def test_a_missing_aliases_file_gives_no_aliases(tmp_path: Path) -> None:
     assert load_aliases(load_settings(None, {}, tmp_path)) == Aliases()

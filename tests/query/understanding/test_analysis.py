@@ -1,4 +1,4 @@
-"""What a question is taken to ask for, how far it is keywords, and what it could be filtered by."""
+"""Tests of the language, intent, keyword likeness and suggested filters of questions."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -99,14 +99,16 @@ def test_higher_likeness_never_lowers_the_keyword_weight(configured: float, like
 
 
 @given(SHARE, st.lists(SHARE, max_size=30))
-def test_adapted_weights_stay_within_0_and_1_and_keep_the_ends(weight: float, scores: list[float]) -> None:
+def test_adapted_weights_lie_within_0_and_1_and_weights_of_0_and_1_do_not_change(
+    weight: float, scores: list[float]
+) -> None:
     keywords = [np.array(scores)]
     assert 0.0 <= adapt_weight(weight, keywords) <= 1.0
     assert adapt_weight(0.0, keywords) == 0.0
     assert adapt_weight(1.0, keywords) == 1.0
 
 
-def test_keywords_count_more_if_few_chunks_match_much_better() -> None:
+def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_scores() -> None:
     peaked, flat = np.array([1.0] + [0.1] * 20), np.array([1.0] * 20)
     assert adapt_weight(0.5, [peaked]) < 0.5 < adapt_weight(0.5, [flat])
 
@@ -126,7 +128,7 @@ def test_a_suggested_filter_is_applied_if_configured_with_a_note(generation: Any
     assert [stage.name for stage in found.stages][:2] == ["understand", "filter"]
 
 
-def test_suggested_filters_that_leave_nothing_are_dropped_with_a_note(
+def test_suggested_filters_that_exclude_every_chunk_are_dropped_with_a_note(
     generation: Any, embedding: FakeEmbedding
 ) -> None:
     found = ask(generation, embedding, "What of 2022 is in the archive?", "apply")
@@ -139,7 +141,7 @@ def test_a_field_with_a_condition_is_not_suggested(generation: Any, embedding: F
     assert found.stages[0].details["could be narrowed with --where"] == []
 
 
-def test_suggestions_can_be_switched_off(generation: Any, embedding: FakeEmbedding) -> None:
+def test_filter_suggestions_can_be_switched_off(generation: Any, embedding: FakeEmbedding) -> None:
     found = ask(generation, embedding, "What was approved in 2022?", "off")
     assert found.stages[0].details["could be narrowed with --where"] == []
 

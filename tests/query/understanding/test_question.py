@@ -1,4 +1,4 @@
-"""What a question is taken to ask for."""
+"""Tests of question parsing."""
 
 import pytest
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -61,7 +61,7 @@ def test_the_counted_noun_is_detected() -> None:
     assert parse_question("How many books may I borrow?").counted == "books"
 
 
-def test_numbers_lose_their_thousands_separators() -> None:
+def test_thousands_separators_are_removed_from_numbers() -> None:
     assert numbers_of("1,500 of 1500 on 3.2 and 12:30") == ("1500", "3.2", "12:30")
 
 

@@ -1,4 +1,4 @@
-"""Many collections: the best and those that contain a name are searched, and a note reports the rest."""
+"""Of many collections, the best and those with a name of the question are searched."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ THINGS = ["anchor", "basin", "canal", "delta", "estuary", "ferry", "gauge", "har
 
 
 def library(make: MakeGeneration, extra: dict[str, str] | None = None) -> list[Any]:
-    """Eight collections about a thing each, every one of which also speaks of the water."""
+    """Make eight collections with one topic each; every collection also mentions water."""
     return [
         make(
             {
@@ -76,7 +76,7 @@ def test_all_collections_are_searched_if_few_or_routing_is_off_or_no_word_matche
         assert not any("were searched" in note for note in found.notes)
 
 
-def test_a_name_adds_the_collection_that_contains_it(make_generation: MakeGeneration) -> None:
+def test_a_collection_that_contains_a_name_of_the_question_is_searched_too(make_generation: MakeGeneration) -> None:
     generations = library(make_generation, {"gauge": f"{'Many other words come first. ' * 9} The Severn Board."})
     found = search(generations, "Are the canal and ferry parts described by the Severn Board?")
     assert chosen(found) == {"canal", "ferry", "gauge"}
@@ -85,7 +85,7 @@ def test_a_name_adds_the_collection_that_contains_it(make_generation: MakeGenera
     assert "gauge" not in chosen(search(apart, "Are the canal and ferry parts described by the Severn Board?"))
 
 
-def test_a_name_in_too_many_collections_adds_none(make_generation: MakeGeneration) -> None:
+def test_a_name_in_too_many_collections_adds_no_collection_to_the_search(make_generation: MakeGeneration) -> None:
     everywhere = dict.fromkeys(THINGS, "This is published by the Severn Board.")
     found = search(library(make_generation, everywhere), "What does the Severn Board say of canal and ferry parts?")
     assert chosen(found) == {"canal", "ferry"}
@@ -109,7 +109,7 @@ def test_an_empty_collection_is_left_out_and_one_without_keywords_is_searched(ma
 
 
 def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGeneration) -> None:
-    """By its own weights a collection with a word in every chunk would have the least score for it."""
+    """With the weights of its own index, a collection with a word in every chunk would have the lowest score."""
     crowded = make_generation({f"c{number}": f"The canal has part {number}." for number in range(4)}, "crowded")
     found = search([*library(make_generation), crowded], "canal", route_to=1)
     details = route_of(found).details["collections"]  # type: ignore[union-attr]
@@ -117,7 +117,9 @@ def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGen
     assert crowded.keyword.scores("canal").max() < 0.3
 
 
-def test_scores_with_the_index_s_own_weights_are_its_own_scores(make_generation: MakeGeneration) -> None:
+def test_keyword_scores_with_the_weights_of_one_index_equal_the_scores_of_that_index(
+    make_generation: MakeGeneration,
+) -> None:
     keyword = library(make_generation)[2].keyword
     own = {
         stem: float(np.log1p((2 - keyword.document_frequency(stem) + 0.5) / (keyword.document_frequency(stem) + 0.5)))

@@ -1,4 +1,4 @@
-"""Forty sections, each a collection: the one that holds the answer is among the first three."""
+"""Each of forty sections is a collection; the section with the answer is among the three best."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ MakeGeneration = Callable[..., Any]
 
 @contextmanager
 def router_of(sections: Sequence[Section], make: MakeGeneration) -> Iterator[CollectionRouter]:
-    """One that asks the first three of these sections."""
+    """Make a router that chooses three of these sections."""
     generations = [
         make({node.node_id: f"{node.context}\n{node.text}" for node in section}, f"section-{number:02}")
         for number, section in enumerate(sections)
@@ -34,7 +34,7 @@ def router_of(sections: Sequence[Section], make: MakeGeneration) -> Iterator[Col
 
 
 def best(router: CollectionRouter, question: str) -> list[int]:
-    """Places of the three sections with the best scores."""
+    """Return the indexes of the three sections with the best scores."""
     route = router.route(QueryVariant(question))
     scores = [details["score"] for details in route.details.values()] if route else []
     ranked = sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
@@ -42,7 +42,7 @@ def best(router: CollectionRouter, question: str) -> list[int]:
 
 
 def holds(section: Section, gold: GoldPlace) -> bool:
-    """Whether a section has the sentence, which two chunks may share."""
+    """Return whether a section has the sentence, which may span two chunks."""
     wanted = _letters(gold.sentence)
     return Path(section[0].source).name == gold.document and any(
         wanted[:60] in text or wanted[-40:] in text for text in (_letters(node.text) for node in section)
@@ -73,7 +73,7 @@ def test_the_section_that_answers_a_sample_question_is_among_the_first_three(
 def test_the_section_below_a_heading_is_found_by_the_heading(
     handbook: str, datasets: Path, tmp_path: Path, make_generation: MakeGeneration
 ) -> None:
-    """Headings are easier than questions are: here only words of the section are searched."""
+    """A heading is easier to find than a question, because all its words are in the section."""
     sections = sections_of(chunks_of(tmp_path / "data", datasets / "handbooks" / handbook), COLLECTIONS)
     headings: dict[str, set[int]] = {}
     for place, section in enumerate(sections):

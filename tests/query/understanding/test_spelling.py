@@ -1,4 +1,4 @@
-"""Mistyped words are taken for those of the documents, and only those."""
+"""Tests of spelling correction to words of the documents."""
 
 from collections.abc import Callable
 from typing import Any
@@ -68,7 +68,7 @@ def test_real_words_names_codes_and_quotations_are_not_corrected(speller: Spelli
     assert speller.corrections(question, "en") == {}
 
 
-def test_of_two_equally_likely_words_neither_is_used(make_generation: MakeGeneration) -> None:
+def test_a_word_with_two_equally_likely_corrections_is_not_corrected(make_generation: MakeGeneration) -> None:
     speller = SpellingCorrector(
         [make_generation({"a": "gallant horses", "b": "gallons of water"})], ["en"], frozenset()
     )
@@ -99,18 +99,18 @@ def test_a_correction_is_searched_noted_and_traced(make_generation: MakeGenerati
     assert found.searched_for == "Who signs a certificate?"
 
 
-def test_only_whole_words_are_replaced() -> None:
+def test_corrections_replace_only_whole_words() -> None:
     made = {"certifcate": "certificate"}
     assert apply_corrections("a certifcate, certifcate-2", made) == "a certificate, certifcate-2"
 
 
 @given(WORD)
-def test_every_single_edit_has_distance_1(word: str) -> None:
+def test_every_single_edit_has_an_edit_distance_of_1(word: str) -> None:
     assert all(edit_distance(word, made, 2) == 1 and made[:1] in (word[0], "") for made in single_edits(word))
 
 
 @given(WORD, WORD)
-def test_distance_is_symmetric_and_0_for_equal_words_only(one: str, other: str) -> None:
+def test_the_edit_distance_is_symmetric_and_0_only_for_equal_words(one: str, other: str) -> None:
     assert edit_distance(one, other, 9) == edit_distance(other, one, 9)
     assert (edit_distance(one, other, 9) == 0) == (one == other)
     assert not is_transposition(one, other) or edit_distance(one, other, 9) == 1

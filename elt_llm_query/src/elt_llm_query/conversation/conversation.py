@@ -1,4 +1,4 @@
-"""A conversation: each follow-up question is rewritten, by rules or a model, then asked and stored with its answer."""
+"""Conversations, which rewrite each follow-up question by rules or a model, ask it, and store it with its answer."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 STAGE = "follow up"
 BY_MODEL = "by the language model"
 _RECENT_TURNS = 8
-_REWRITE_BUDGET = 600  # tokens of earlier turns for the rewriting, counted as the fewest they may be
-_ANSWER_BUDGET = 400  # tokens of earlier turns for the answer, which leaves the room to the chunks
-_SHARE = 8  # the earlier turns of an answer take at most one eighth of the window
+_REWRITE_BUDGET = 600  # tokens of earlier turns in the rewriting prompt, by a low estimate
+_ANSWER_BUDGET = 400  # tokens of earlier turns in the answer prompt, whose space is mostly for chunks
+_SHARE = 8  # earlier turns take at most one eighth of the context window
 _LONGEST = 400  # characters
 _QUOTES = "\"'“”„`"
 
 
 class QuestionAnswerer(Protocol):
-    """Answers one question at a time, such as an engine."""
+    """An object that answers one question at a time, such as an engine."""
 
     @property
     def ask(self) -> Callable[..., QueryResult]:
-        """Answer a question, with options by name. Raises EltError."""
+        """The function that answers a question, with options by name. It raises EltError."""
         ...
 
 
 class TurnStore(Protocol):
-    """Stores the turns of conversations, such as `Sessions`."""
+    """A store for the turns of conversations, such as `Sessions`."""
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
         """The turns in order; `last` limits them to the latest."""
@@ -54,9 +54,9 @@ class TurnStore(Protocol):
 
 
 class InMemoryTurns:
-    """Earlier questions with their answers, oldest first, as a `TurnStore` that keeps nothing new.
+    """A `TurnStore` of given questions with their answers, oldest first, which does not store new turns.
 
-    The rules rewrite each question from those before it.
+    Rules rewrite each question by means of the questions before it.
     """
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
@@ -71,16 +71,16 @@ class InMemoryTurns:
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Return the turn without keeping it."""
+        """Return a turn without storing it."""
         return ConversationTurn(len(self._turns) + 1, asked, result.question, result.answer, result, "")
 
 
 class Conversation:
-    """One conversation over an engine. Several objects may share it: its turns are read again for each question.
+    """A conversation with an engine. Several objects may share one session, whose turns are read for each question.
 
-    With a language model and the prompt `follow_up`, the model rewrites a question that depends on earlier turns; the
-    rules decide whether it does, and are the fallback. The model that answers such a question also reads the last
-    turns; an independent question is answered as if it were the first.
+    Rules decide whether a question depends on earlier turns. With a language model and the prompt `follow_up`, the
+    model rewrites a dependent question; otherwise, or if the model fails, rules rewrite the question. The model that
+    answers a dependent question also reads the last turns. An independent question is answered without earlier turns.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class Conversation:
         self._prompt = prompt
 
     def ask(self, question: str, **options: Any) -> QueryResult:
-        """Answer the question as rewritten, which is `result.question`; `options` are those of the engine.
+        """Answer the rewritten question, which is `result.question`; `options` are the options of the engine.
 
-        The notes report the rewriting, and a turn that could not be stored. Raises the engine's errors, storing
-        nothing, and UsageError if the conversation no longer exists.
+        The notes report the rewriting, and a turn that could not be stored. Raises UsageError if the session no longer
+        exists, and the errors of the engine; after an error of the engine, no turn is stored.
         """
         started = time.perf_counter()
         turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
@@ -124,7 +124,7 @@ class Conversation:
         try:
             self._sessions.add(self._session_id, question, result)
         except StoreError as error:
-            result = result.model_copy(update={"notes": (*result.notes, f"This turn could not be kept: {error}")})
+            result = result.model_copy(update={"notes": (*result.notes, f"This turn could not be stored: {error}")})
         return result
 
     def _rewrite(
@@ -137,21 +137,21 @@ class Conversation:
         return rewritten, [note] if note else []
 
     def _history(self, turns: list[ConversationTurn]) -> tuple[ConversationTurn, ...]:
-        """The last answered turns that fit beside the sources; none without a model."""
+        """Return the last answered turns that fit beside the sources; an empty tuple without a language model."""
         if self._llm is None:
             return ()
         budget = min(_ANSWER_BUDGET, self._llm.metadata.context_window // _SHARE)
         return fit_history([turn for turn in turns if turn.result.answered], budget, min_tokens)
 
     def _numbers_read(self, turns: list[ConversationTurn], shown: tuple[ConversationTurn, ...]) -> list[int]:
-        """The numbers of the turns that a model read to rewrite or answer; deleting one deletes this turn too."""
+        """Return the numbers of the turns that a model read. Deleting such a turn also deletes the new turn."""
         has_model = self._llm is not None and self._prompt is not None
         rewriting = fit_history(turns, _REWRITE_BUDGET, min_tokens) if has_model else ()
         return sorted({turn.number for turn in (*rewriting, *shown)})
 
 
 def earlier_turn(turn: ConversationTurn) -> EarlierTurn:
-    """An earlier turn for the rules; its topics are the last headings above its citations."""
+    """Convert a stored turn for the rules; its topics are the last headings above its citations."""
     sections = [citation.section.rsplit(" > ", 1)[-1] for citation in turn.result.citations if citation.section]
     return EarlierTurn(turn.understood, tuple(dict.fromkeys(sections)))
 
@@ -170,9 +170,9 @@ def _with_rewrite_noted(
 def fit_history(
     turns: Sequence[ConversationTurn], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[ConversationTurn, ...]:
-    """The last turns, in order, whose texts together take at most `budget` tokens.
+    """Return the last turns, in order, whose texts together have at most `budget` tokens.
 
-    The first turn from the end that does not fit ends the history, which has no gaps.
+    The history has no gaps: no turn before the latest turn that does not fit is included.
     """
     kept: list[ConversationTurn] = []
     left = budget
@@ -185,7 +185,7 @@ def fit_history(
 
 
 def turn_text(turn: ConversationTurn) -> str:
-    """A turn for prompts: the rewritten question, and the answer without citation marks."""
+    """Return the text of a turn for prompts: the rewritten question, and the answer without citation marks."""
     return f"Question: {turn.understood}\nAnswer: {strip_citation_marks(turn.answer)}\n"
 
 
@@ -198,10 +198,10 @@ def rewrite_by_model(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> tuple[RewrittenQuestion, str]:
-    """Return the model's version and no note, or the rules' version and the reason for it.
+    """Return the model's rewriting and an empty note, or the rules' rewriting `by_rules` and a note on the reason.
 
-    `turns` are the earlier turns, oldest first; `cancelled` stops the model. A failing model raises no error: the rules
-    need none.
+    `turns` are the earlier turns, oldest first. `cancelled` stops the model. A failure of the model raises no error,
+    because the rewriting by rules needs no model.
     """
     from elt_llm_query.synthesis.calls import build_messages
 
@@ -217,7 +217,7 @@ def rewrite_by_model(
 
 
 def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence[ConversationTurn]) -> str:
-    """The flaw of the model's version, empty if there is none."""
+    """Return the flaw of the model's rewriting, or an empty text."""
     if written.finish != "stop" or not text:
         return "is not complete"
     if len(text.splitlines()) > 1 or len(text) > _LONGEST:
@@ -227,7 +227,7 @@ def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence
     known = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
     if invented := _labels(text) - known:
         return f"invents {', '.join(sorted(invented))}"
-    # A version without half of the topics asks something else.
+    # A rewriting without half of the topics is another question.
     tokeniser = KeywordTokeniser(question_language(question))
     topics, kept = parse_question(question, tokeniser).terms, set(tokeniser.stems(text))
     missing = [stem for stem in topics if stem not in kept]
@@ -239,6 +239,6 @@ def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence
 
 
 def _labels(text: str) -> set[str]:
-    """The words of names, codes and numbers in a text, folded."""
+    """Return the folded words of names, codes and numbers in a text."""
     names = {word for name in parse_question(text).names for word in words(name)}
     return (names | {fold(number) for number in numbers_of(text)}) & set(words(text))

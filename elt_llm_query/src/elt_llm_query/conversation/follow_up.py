@@ -1,7 +1,7 @@
 """Rewrite a follow-up question by rules: "and for juniors?" after a question about seniors.
 
-The search uses the rewritten question, which is also shown, so that a wrong guess is visible. Each swap returns the new
-question, or an empty text if its rule does not apply.
+The search uses the rewritten question, which users see, so that a wrong guess is visible. Each `swap_` function returns
+the new question, or an empty text if its rule does not apply.
 """
 
 import re
@@ -62,7 +62,7 @@ _MOST_TOPIC = 8  # words of an earlier question that are its topic
 
 @dataclass(frozen=True)
 class EarlierTurn:
-    """An earlier turn: the rewritten question and the topics of its answer, best first."""
+    """An earlier turn: its rewritten question, and the topics of its answer, best first."""
 
     question: str
     topics: tuple[str, ...] = ()
@@ -70,19 +70,19 @@ class EarlierTurn:
 
 @dataclass(frozen=True)
 class RewrittenQuestion:
-    """The question to ask and the rule that rewrote it; no rule for a complete question."""
+    """The question to ask, and the rule that rewrote it. The rule is empty for a complete question."""
 
     text: str
     rule: str = ""
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the one code or number of the last question by the new one, if the fragment has nothing else."""
+    """Replace the only code or number of the last question by that of a fragment without other new words."""
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
     def codes(text: str) -> tuple[str, ...]:
-        """The codes in a text, without the word for their kind, which the last question keeps."""
+        """Return the codes in a text, without the word for their kind, which the last question keeps."""
         return tuple(dict.fromkeys(code[1] for code in _CODE.finditer(text)))
 
     for labels in (codes, numbers_of):
@@ -96,9 +96,9 @@ def swap_label(fragment: str, last: str) -> str:
 
 
 def swap_phrase(fragment: str, last: str) -> str:
-    """Replace the phrase of the last question with the same ending, or start, as in "for seniors" and "for juniors".
+    """Replace the phrase of the last question that ends or starts like the fragment, such as "for seniors".
 
-    Question words before such a phrase ("how many for juniors?") must repeat those of the last question.
+    Question words before the phrase ("how many for juniors?") must repeat the question words of the last question.
     """
     asking = _AGAIN.match(fragment)
     if asking and words(last)[: len(asking[1].split())] == words(asking[1]):
@@ -112,7 +112,7 @@ def swap_phrase(fragment: str, last: str) -> str:
 
 
 def swap_time(fragment: str, last: str) -> str:
-    """Replace the time of the last question: "last year", "and now?"."""
+    """Replace the time of the last question, as in "last year" and "and now?"."""
     if not _TIME.fullmatch(fragment):
         return ""
     times = list(_TIME.finditer(last))
@@ -122,12 +122,12 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def is_kind_phrase(text: str) -> bool:
-    """Whether it is a phrase with "one" for the noun of the last question, such as "a youth one"."""
+    """Return whether a text is a phrase with "one" for the noun of the last question, such as "a youth one"."""
     return bool(_ONE.search(text.rstrip("?!. "))) and not _ASKS.match(text) and len(text.split()) <= _MOST_WORDS
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """The new phrase and an expression for the phrase it replaces, empty if there is none."""
+    """Return the new phrase and a regular expression for the phrase with the same ending; empty if none applies."""
     opening = _PREPOSITION.match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
@@ -137,7 +137,10 @@ def _match_ending(fragment: str) -> tuple[str, str]:
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """As `_match_ending`; a phrase with an article is replaced only at the end, elsewhere it may be the topic."""
+    """Return the new phrase and a regular expression for the phrase with the same preposition; empty if none applies.
+
+    A phrase with an article is replaced only at the end of the question. Elsewhere such a phrase may be the topic.
+    """
     bare = _without_article(fragment)
     opening = _PREPOSITION.match(bare)
     if not opening:
@@ -147,14 +150,14 @@ def _match_start(fragment: str) -> tuple[str, str]:
 
 
 def swap_subject(fragment: str, last: str) -> str:
-    """Replace the subject of the last question: "What does a loan cost?", "and a transfer?"."""
+    """Replace the subject of the last question, as in "What does a loan cost?" and "and a transfer?"."""
     if _PREPOSITION.match(fragment) or _ASKS.match(fragment):
         return ""
     for pattern in (_ENGLISH, _WHO, _GERMAN_AUXILIARY, _GERMAN):
         if match := pattern.match(last):
             start, end = match.span("subject")
             replaced = _replace_span(last, start, end, fragment)
-            if re.match(r"an?\s", fragment, re.IGNORECASE):  # "is" for "are" before one thing
+            if re.match(r"an?\s", fragment, re.IGNORECASE):  # "are" becomes "is" before a singular
                 return _PLURAL_VERB.sub(lambda verb: _SINGULAR[verb[1]], last[:start]) + replaced[start:]
             return replaced
     if re.match(r"the\b", fragment, re.IGNORECASE) and (match := _WHAT_IS.match(last)):
@@ -163,7 +166,7 @@ def swap_subject(fragment: str, last: str) -> str:
 
 
 def swap_question_word(asking: str, last: str) -> str:
-    """Replace the question words of the last question: "When is the draw made?", "where?"."""
+    """Replace the question words of the last question, as in "When is the draw made?" and "where?"."""
     head = _HEAD.match(last)
     return f"{asking[:1].upper()}{asking[1:]} {last[head.end() :].rstrip('?!. ')}?" if head else ""
 
@@ -173,7 +176,7 @@ def _without_article(fragment: str) -> str:
 
 
 def _substitute_noun(fragment: str, last: str) -> str:
-    """Replace "one" by the last word of the question, or of its subject if the question ends with a verb."""
+    """Replace "one" by the last word of the last question, or of its subject if the question ends with a verb."""
     if not _ONE.search(fragment):
         return fragment
     match = _ENGLISH.match(last)
@@ -182,7 +185,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span by the fragment with its own article, else with the former one, "a" or "an" as it fits."""
+    """Replace a span by the fragment, keep its article if the fragment has none, and correct "a" or "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _LEADING_ARTICLE.match(old), bool(_LEADING_ARTICLE.match(fragment))
@@ -195,11 +198,11 @@ def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
 def rewrite_by_rules(
     question: str, before: Sequence[EarlierTurn], tokeniser: KeywordTokeniser | None = None
 ) -> RewrittenQuestion:
-    """Rewrite the question so that it needs no earlier turn; `before` has the turns so far, oldest first."""
+    """Rewrite a question so that it needs no earlier turn; `before` has the earlier turns, oldest first."""
     text = " ".join(question.split())
     rest, connected = _without_connective(text)
     if not before or not words(rest):
-        return RewrittenQuestion(text)  # no earlier turn, or no question: thanks
+        return RewrittenQuestion(text)  # no earlier turn, or no question, such as "thanks"
     tokeniser = tokeniser or KeywordTokeniser(question_language(before[-1].question))
     last = before[-1]
     asking = fold(rest).strip(" ?!.")
@@ -221,7 +224,7 @@ def rewrite_by_rules(
 def _swap_part(
     rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
 ) -> RewrittenQuestion | None:
-    """Swap a part of the last question by the first rule that applies and keeps all words of the fragment."""
+    """Swap a part of the last question by the first rule that keeps all words of the fragment."""
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),
@@ -238,14 +241,14 @@ def _swap_part(
 
 
 def _keeps_content(fragment: str, swapped: str, tokeniser: KeywordTokeniser) -> bool:
-    """Whether every content word and every name, even one like a common word, is still there."""
+    """Return whether the swapped question has every content word and every name of the fragment."""
     named = {word for name in parse_question(fragment, tokeniser).names for word in words(name)}
     stems = set(tokeniser.stems(fragment)) - set(tokeniser.stems("one ones"))
     return named <= set(words(swapped)) and stems <= set(tokeniser.stems(swapped))
 
 
 def _without_connective(text: str) -> tuple[str, bool]:
-    """Remove "and", "what about" and "please"; the second value is true if it started with one of the first two."""
+    """Remove "and", "what about" and "please"; also return whether the text started with one of the first two."""
     rest, connected = text, False
     for pattern in (_CONNECTIVE, _ABOUT, _CONNECTIVE):
         shorter = pattern.sub("", rest, count=1)
@@ -266,7 +269,7 @@ def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser)
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """The words with a stem, as written, except question words; "tall" of "how tall" is content."""
+    """Return the words with a stem, except question words; "tall" of "how tall" is included."""
     content = text if _MEASURED.match(text) else _ASKS.sub("", text)
     return [word for word in content.split() if tokeniser.stems(word)]
 
@@ -276,7 +279,7 @@ def _has_verb(rest: str) -> bool:
 
 
 def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
-    """Whether a pronoun refers to an earlier turn, and not to the question itself."""
+    """Return whether a pronoun refers to an earlier turn and not to the question itself."""
     if _DEMONSTRATIVE.search(fold(rest)) or (_has_verb(rest) and _BESIDES.search(rest)):
         return len(_content(rest, tokeniser)) < _FEW_TERMS
     if possessive := _POSSESSIVE.search(rest):
@@ -292,7 +295,7 @@ def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
 
 
 def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> RewrittenQuestion:
-    """Append the content words of the last question or, if it has none, the topic of its answer."""
+    """Append the content words of the last question or, if the last question has none, the topic of its answer."""
     surfaces = parse_question(_MEASURE.sub("", last.question), tokeniser).surfaces
     content = dict.fromkeys(word for word in surfaces if not _ASKING.fullmatch(fold(word)))
     topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")

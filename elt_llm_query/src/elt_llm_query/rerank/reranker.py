@@ -126,7 +126,7 @@ class ModelReranker:
 
     Model scores are scaled over the candidates of all collections together. Keyword scores are those of the embedding
     reranker. If the strategy does not use keywords, the model score decides alone. A chunk without a model score gets
-    the mean score. If the model returns no scores at all, the embedding reranker ranks the chunks, and a note says so.
+    the mean score. If the model returns no scores at all, the embedding reranker ranks, and a note reports this.
     """
 
     calls_model = True

@@ -121,7 +121,7 @@ def scoring_prompt(question: str, chunks: Sequence[str]) -> str:
 
 
 def parse_scores(reply: str, count: int) -> list[float | None]:
-    """Parse the scores of the chunks 1 to `count` from lines such as `1: 7`, `[1] = 7/10` and `passage 1: 7`, or JSON.
+    """Parse the scores of the chunks 1 to `count` from lines such as `1: 7`, `[1] = 7/10`, or JSON.
 
     The score is None for a chunk that the reply omits or scores twice, and for a score outside 0 to 10.
     """

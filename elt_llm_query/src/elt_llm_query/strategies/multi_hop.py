@@ -49,15 +49,15 @@ _WORD = re.compile(r"\w{1,60}")
 FOLLOW_UP_SHARE = 0.5
 """Weight of the score of a follow-up question relative to that of the question itself."""
 LINK_SHARE = 0.3
-"""Weight of a link: one chunk names the document of the other."""
+"""Weight of a link between two chunks, of which one names the document of the other."""
 READ = 40
-"""Best chunks of a follow-up question that are searched for links."""
+"""Number of best chunks of a follow-up question that are searched for links."""
 BELOW_FIRST = 0.999
-"""Greatest score of the others as a share of that of the first, which stays the first."""
+"""Greatest score of lower-ranked chunks as a share of the score of the best chunk, which keeps its rank."""
 
 
 def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Names in a chunk with words that the question lacks, in the order of the text, at most 8."""
+    """Return at most 8 names in a chunk that have a word which the question lacks, in the order of the text."""
     known = set(tokeniser.stems(question))
     names: dict[str, str] = {}
     for match in _NAME.finditer(text[:MOST_CHARACTERS]):
@@ -70,17 +70,17 @@ def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[
 
 
 def missing_words(question: str, chunk: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """The words of the question that a chunk does not have, without stopwords."""
+    """Return the words of the question, without stopwords, that a chunk lacks."""
     present = set(tokeniser.stems(chunk))
     words = _WORD.findall(question)
     return [word for word in words if (stems := tokeniser.stems(word)) and not present & set(stems)]
 
 
 def link_strength(source: StoredNode, other: StoredNode, question: str) -> float:
-    """1 if the source names the other's document, 0.5 in the other direction, else 0.
+    """Return 1 if `source` names the title of `other`, 0.5 if `other` names the title of `source`, else 0.
 
-    Titles are compared word by word, without additions in parentheses. A document that the question itself names
-    needs no link, and chunks with the same title have none.
+    Titles are compared word by word, without additions in parentheses. Chunks with the same title have no link. A title
+    in the question does not count as a link to its document.
     """
     title, own = _title(other), _title(source)
     if title == own:
@@ -91,7 +91,7 @@ def link_strength(source: StoredNode, other: StoredNode, question: str) -> float
 
 
 def _trimmed(name: str, tokeniser: KeywordTokeniser) -> str:
-    """A name without leading and trailing stopwords, such as "The Charmed" at the start of a sentence."""
+    """Return a name without leading and trailing stopwords."""
     words = name.split()
     while words and not (words[0][0].isupper() and tokeniser.stems(words[0])):
         words = words[1:]
@@ -109,13 +109,13 @@ def _mentions(text: str, title: str) -> bool:
 
 
 def _spaced(text: str) -> str:
-    """The words in lower case with a space around each, so that only whole words match."""
+    """Return the words in lower case with a space around each word, so that only whole words match."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 @dataclass
 class _Hops:
-    """The candidates and follow-ups of one question so far."""
+    """The candidates and follow-up questions of one question so far."""
 
     first: list[SearchCandidate]
     later: list[Sequence[SearchCandidate]]
@@ -123,9 +123,9 @@ class _Hops:
     followed: dict[Key, str]
 
     def combined(self) -> list[SearchCandidate]:
-        """The question's own best chunk, then the others by their score plus what the follow-ups add.
+        """Return the best chunk of the question, then all other chunks by score plus the gain from follow-ups.
 
-        Scores are kept below that of the first by one common factor.
+        One common factor keeps these scores below the score of the best chunk.
         """
         if not self.first:
             return []
@@ -139,11 +139,12 @@ class _Hops:
 
 @dataclass(frozen=True)
 class MultiHopStrategy:
-    """Follows the best chunks: searches for names in each that the question lacks, with the unanswered words.
+    """A strategy that searches again for names which the best chunks mention and the question lacks.
 
-    At most `max_hops` follow-ups, each from the best chunk not followed yet; none if no chunk adds new names. A
-    language model, if there is one, writes the follow-ups; if it fails, rules do. With `needs_link` only the best chunk
-    gains whose document the previous chunk names, or that names the previous document: safer if nobody asked for hops.
+    There are at most `max_hops` follow-up questions, each made from the best chunk that was not used yet. A language
+    model writes the follow-ups; without a model, or if the model fails, rules make them from new names and unanswered
+    words. With `needs_link`, only the best chunk with a link to the previous chunk gains score, because users of `auto`
+    did not ask for hops.
     """
 
     retrievers: RetrieverChoice
@@ -154,7 +155,7 @@ class MultiHopStrategy:
     notes: tuple[str, ...] = ()
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """The candidates of the question and of its follow-ups."""
+        """Return the candidates of the question and of its follow-up questions."""
         first = passes.run(question, self.retrievers)
         generations = {one.name: one.generation for one in passes.collections}
         hops = _Hops(first.candidates, [], {}, {})
@@ -167,7 +168,7 @@ class MultiHopStrategy:
         return combined_result(passes, first, hops.combined(), follow_ups=follow_ups)
 
     def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Generation], passes: PassRunner) -> bool:
-        """Follow the best chunk not followed yet; False if there is none or it leads nowhere new."""
+        """Search a follow-up of the best unused chunk; return False without such a chunk or a new follow-up."""
         combined = hops.combined()
         source = next((one for one in combined if candidate_key(one) not in hops.followed), None)
         if source is None:
@@ -195,7 +196,7 @@ class MultiHopStrategy:
         return True
 
     def _follow_up(self, question: str, node: StoredNode, generation: Generation, passes: PassRunner) -> str:
-        """The next question, by the model or by rules; empty if the chunk leads nowhere."""
+        """Return the follow-up question of a chunk, or an empty text if the chunk has no new name."""
         if self.llm is not None and not passes.failures:
             prompt = _PROMPT.format(question=question, passage=node.text[:1200])
             written = reply_lines(ask_helper_model(self.llm, prompt, passes, "follow-up questions were made by rules"))

@@ -1,7 +1,7 @@
 """Query expansion: multi-query and HyDE.
 
-Multi-query searches several variants of the question. HyDE embeds the mean of the question's vector and that of a
-made-up chunk that could answer it: Gao, Ma, Lin and Callan, "Precise Zero-Shot Dense Retrieval without Relevance
+Multi-query searches several variants of the question. HyDE searches with the mean of two vectors: that of the question
+and that of a hypothetical answer. Source: Gao, Ma, Lin and Callan, "Precise Zero-Shot Dense Retrieval without Relevance
 Labels", ACL 2023.
 """
 
@@ -32,13 +32,14 @@ NO_MODEL_FOR_VARIANTS = (
     "No language model is in use: the variants of the question that multi_query asks are made by rules."
 )
 VARIANT_SHARE = 0.5
-"""Weight of the best score of a variant relative to that of the question itself."""
+"""Weight of the best score of the variants relative to the score of the question."""
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Each part of a twofold question; each of several names with the content words; the content words alone.
+    """Return at most `most` variants of a question, none of which equals the question.
 
-    At most `most`, none of them the question itself.
+    The variants are the parts of a twofold question, each of several names with the content words, and the content
+    words alone.
     """
     variants = list(question.parts)
     if len(question.names) > 1:
@@ -49,7 +50,7 @@ def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
 
 
 def _usable(variants: list[str], question: str, most: int) -> list[str]:
-    """The first `most` variants that are not empty, too long or the question itself, each once."""
+    """Return the first `most` distinct variants that are not empty, too long or equal to the question."""
     distinct: dict[str, str] = {}
     for variant in variants:
         if len(variant) <= MOST_VARIANT_CHARACTERS:
@@ -59,7 +60,7 @@ def _usable(variants: list[str], question: str, most: int) -> list[str]:
 
 @dataclass(frozen=True)
 class MultiQueryStrategy:
-    """The question and at most `num_queries` variants: by the language model if there is one, else by rules."""
+    """A strategy that searches the question and at most `num_queries` variants, by a language model or rules."""
 
     retrievers: RetrieverChoice
     num_queries: int
@@ -83,7 +84,7 @@ class MultiQueryStrategy:
         return combined_result(passes, first, combined, variants=variants)
 
     def _variants_by_model(self, question: str, passes: PassRunner) -> list[str]:
-        """Variants written by a model; empty, with a reported failure, if it fails or writes none."""
+        """Return variants from the language model; report a failure if the model fails or writes no variant."""
         if self.llm is None:
             return []
         instead = "variants of the question were made by rules"
@@ -102,9 +103,10 @@ MOST_HYDE_CHARACTERS = 800  # what an embedding model reads completely
 
 @dataclass(frozen=True)
 class HydeStrategy:
-    """One pass with a hypothetical answer in the vector; the keywords remain those of the question.
+    """A strategy of one pass whose vector includes a hypothetical answer; the keywords are those of the question.
 
-    Without a model, and if the model fails or writes nothing, it is `hybrid`, and a note reports it.
+    If there is no language model, or the model fails or writes nothing, the strategy works as `hybrid`, and a note
+    reports this.
     """
 
     retrievers: RetrieverChoice
@@ -117,7 +119,7 @@ class HydeStrategy:
         return () if self.llm else (NO_MODEL_FOR_HYDE,)
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """All candidates, reranked with the vector of both."""
+        """Return all candidates for the question and its hypothetical answer."""
         answer = self._hypothetical_answer(question.text, passes)
         variant = replace(question, hypothetical_answers=(answer,)) if answer else question
         return passes.run(variant, self.retrievers)

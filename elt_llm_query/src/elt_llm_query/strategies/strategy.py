@@ -189,7 +189,7 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 def ask_helper_model(llm: "LLM", prompt: str, passes: PassRunner, instead: str) -> str:
     """Return the reply of a language model; on failure, report the failure and return an empty text.
 
-    The call has a time limit. `instead` says in the report how the search continues without the model.
+    The call has a time limit. The report ends with `instead`, the way in which the search continues.
     """
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]

@@ -1,4 +1,4 @@
-"""Aliases from `config/aliases.yaml`: groups of names with the same meaning."""
+"""Aliases from `config/aliases.yaml`, which are groups of names with the same meaning."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,13 +44,13 @@ class AliasFile(BaseModel):
 
 @dataclass(frozen=True)
 class Aliases:
-    """Groups of names with the same meaning, as written."""
+    """Groups of names with the same meaning, in their original spelling."""
 
     groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def words(self) -> frozenset[str]:
-        """Every folded word of every name."""
+        """Every word of every name, folded to lower case without diacritics."""
         return frozenset(word for group in self.groups for name in group for word in words(name))
 
 
@@ -58,7 +58,7 @@ NO_ALIASES = Aliases()
 
 
 def aliases_from(names_by_term: Mapping[str, Sequence[str]]) -> Aliases:
-    """Build aliases from other names by term; a repeated name of a group counts once."""
+    """Build aliases from a mapping of terms to other names, without repeated names."""
     groups = []
     for term, names in names_by_term.items():
         distinct: dict[tuple[str, ...], str] = {}
@@ -69,9 +69,9 @@ def aliases_from(names_by_term: Mapping[str, Sequence[str]]) -> Aliases:
 
 
 def load_aliases(loaded: LoadedSettings) -> Aliases:
-    """Load the aliases beside the settings file; none if there is no such file.
+    """Load the aliases file beside the settings file; without such a file, return no aliases.
 
-    Raises SettingsError that names the line of each mistake.
+    Raises SettingsError, whose message has the line of each mistake.
     """
     path = loaded.config_dir / ALIASES_FILE
     if not path.is_file():

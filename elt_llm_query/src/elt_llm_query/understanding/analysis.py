@@ -35,7 +35,7 @@ from elt_llm_query.understanding.spelling import (
 
 @dataclass(frozen=True)
 class _Name:
-    """A name of a group, prepared for matching: `forms` are its folded words, or its stems in one language."""
+    """A name of an alias group with its `forms`: its folded words, and its stems in each language."""
 
     written: str
     group: int
@@ -44,7 +44,7 @@ class _Name:
 
 
 class AliasIndex:
-    """Finds aliases in questions, by their words or by their stems in any collection; built once."""
+    """An index that finds aliases in questions by their words, or by their stems in the language of a collection."""
 
     def __init__(self, aliases: Aliases, generations: Sequence[Generation]) -> None:
         self._tokenisers = {id(one.keyword.tokeniser): one.keyword.tokeniser for one in generations}
@@ -60,7 +60,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """The first name of each group in the question, with its other names that a collection has."""
+        """Return the first name of each alias group in the question, with the other names that a collection has."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
@@ -87,7 +87,7 @@ class AliasIndex:
 
 
 def _collection_has_name(name: str, generation: Generation) -> bool:
-    """Whether the collection has every word of a name, stopwords aside."""
+    """Return whether the collection has every word of a name except stopwords."""
     stems = generation.keyword.tokeniser.stems(name)
     return bool(stems) and all(generation.keyword.document_frequency(stem) for stem in stems)
 
@@ -102,7 +102,7 @@ _DAY_SECOND = re.compile(rf"\b({_NAMED})\.? (\d{{1,2}})(?:st|nd|rd|th)?, ?(\d{{4
 
 
 def years_of(text: str) -> tuple[str, ...]:
-    """Years of four digits from 1500 to 2099, each once; not those of a date with a month."""
+    """Return the distinct years from 1500 to 2099 in a text, except years of dates with a month."""
     bare = fold(text)
     for pattern in (_ISO, _POINTED, _DAY_SECOND, _DAY_FIRST):
         bare = pattern.sub(" ", bare)
@@ -110,7 +110,7 @@ def years_of(text: str) -> tuple[str, ...]:
 
 
 def dates_of(text: str) -> tuple[str, ...]:
-    """Days and months as 2024-03-31 or 2024-03, in the order in which the notations are tried."""
+    """Return the days and months in a text as 2024-03-31 or 2024-03, ordered by notation."""
     folded = fold(text)
     dates = [(year, month, day) for year, month, day in _ISO.findall(folded)]
     dates += [(year, month, day) for day, month, year in _POINTED.findall(folded)]
@@ -128,7 +128,7 @@ def _iso(year: str, month: str, day: str) -> str:
 
 
 _NAMED_BY = ("organisations", "topics", "title", "section")
-"""Text fields whose values people refer to by name."""
+"""Text fields whose values occur as names in questions."""
 _MOST_VALUES = 20_000  # of a field that is searched
 _LONGEST_NAME = 8  # words
 _LONGEST_VALUE = 500  # characters
@@ -137,9 +137,9 @@ _MOST = 5  # conditions that are suggested
 
 
 class FilterSuggester:
-    """Suggests filters from the years, dates and field values that a question names.
+    """A suggester of filters from the years, dates and field values in a question.
 
-    The values are read at the first question and kept. Safe to share between threads.
+    The field values are read at the first question. Many threads may share one object.
     """
 
     def __init__(self, generations: Sequence[Generation]) -> None:
@@ -147,12 +147,12 @@ class FilterSuggester:
         self._lock = Lock()
 
     def of(self, question: str, taken: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Conditions in the syntax of `--where`, at most five; none on a field in `taken`."""
+        """Return at most five conditions in the syntax of `--where`, without conditions on fields in `taken`."""
         conditions = dict.fromkeys((*self._of_time(question), *self._of_names(question)))
         return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:_MOST]
 
     def _of_time(self, question: str) -> Iterator[str]:
-        """Years and dates; the field `year` is preferred to `dates`, which holds years that chunks mention."""
+        """Yield conditions on years and dates; a year is looked up in the field `year`, then in `dates`."""
         for year in years_of(question):
             if any(int(year) in field.values for field in self._fields("year")):
                 yield f"year={year}"
@@ -185,7 +185,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """The condition for each value by its folded words; of equal names, that of the field listed first."""
+        """The condition for each field value by its folded words. For equal names, the first field counts."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):
@@ -203,7 +203,7 @@ class FilterSuggester:
 
 @dataclass(frozen=True)
 class QuestionAnalysis:
-    """The analysis of a question. `text` is what is searched for: the question with its spelling corrected."""
+    """The analysis of a question. `text` is the question with corrected spelling, which is searched for."""
 
     text: str
     language: str
@@ -215,14 +215,14 @@ class QuestionAnalysis:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence for each corrected word."""
+        """One sentence for each corrected word."""
         return tuple(
             f"No document has the word '{typed}'; '{meant}' was searched for instead."
             for typed, meant in self.corrections.items()
         )
 
     def details(self) -> UnderstandDetails:
-        """The analysis as details of its stage."""
+        """Return the analysis as the details of its trace stage."""
         question = self.question
         return UnderstandDetails(
             language=self.language,
@@ -240,7 +240,7 @@ class QuestionAnalysis:
 
 
 class QuestionAnalyser:
-    """Analyses the questions to some generations; built once, safe to share between threads."""
+    """An analyser of questions to the given generations. Many threads may share one object."""
 
     def __init__(self, generations: Sequence[Generation], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
         languages = tuple(dict.fromkeys(one.keyword.tokeniser.language for one in generations))
@@ -252,9 +252,10 @@ class QuestionAnalyser:
     def analyse(
         self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes | None = None
     ) -> QuestionAnalysis:
-        """Analyse a normalised question that is asked under these conditions.
+        """Analyse a normalised question with its filter conditions.
 
-        Spelling is only corrected to words of nodes in the masks that `allowed` returns; it is called if needed.
+        Spelling is corrected only to words of nodes in the masks that `allowed` returns. `allowed` is called only if a
+        word is unknown.
         """
         typed = parse_question(text)
         language = asked_language(text, typed.language)
@@ -277,7 +278,7 @@ class QuestionAnalyser:
         for named in self._aliases.in_question(variant.keywords):
             if any(each.stems(named.name) for each in self._tokenisers):
                 names.append(named)
-            else:  # the name is a stopword, which is not searched for: its first other name replaces it
+            else:  # a stopword is not searched for, so the first alternative replaces the name
                 also.append(named.others[0])
                 names += [AlternativeNames(named.others[0], named.others[1:])] if named.others[1:] else []
         likeness = keyword_likeness(parse_question(variant.text))
@@ -287,9 +288,9 @@ class QuestionAnalyser:
 def apply_filters(
     conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Generation]
 ) -> tuple[FilterMasks, tuple[Condition, ...]]:
-    """Build masks from the conditions and the suggested ones, and return the conditions that were applied.
+    """Return masks for the given and the suggested conditions, and the conditions that were applied.
 
-    The suggested ones are dropped if they leave nothing. Raises UsageError for invalid conditions.
+    The suggested conditions are dropped if no node would remain. Raises UsageError for invalid conditions.
     """
     own = tuple(conditions)
     if not suggested:

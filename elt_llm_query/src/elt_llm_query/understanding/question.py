@@ -44,7 +44,7 @@ _NAMED_QUANTITY: Final = _FILE.pattern("named_quantity")
 _COMPARISON: Final = _FILE.pattern("comparison")
 
 _ENGLISH, _GERMAN = load_language("en"), load_language("de")
-# 2: a word that only German has; 1: a word that is sometimes English.
+# Weight 2 is for words that only German has, weight 1 for words that are sometimes English.
 GERMAN_WORDS: Final[Mapping[str, int]] = dict.fromkeys(_GERMAN.lists["detection_words"], 2) | dict.fromkeys(
     _GERMAN.lists["ambiguous_detection_words"], 1
 )
@@ -67,12 +67,12 @@ _FEWEST_PART_WORDS = 3
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A parsed question. `terms` are the stems of its content words, `surfaces` the same words as written.
+    """A parsed question. `terms` are the stems of its content words, and `surfaces` are these words as written.
 
-    `parts` are the actual questions if they are less than the text: the last question of several sentences, or each
-    question of "what ..., and how ...?"; else empty.
-    `counted` is the noun after "how many" or the requested quantity (salary), `measure` that of the word after "how"
-    (heavy: weight); either may be empty.
+    `parts` is empty if the whole text is one question. Otherwise `parts` has the last question of several sentences, or
+    both questions of "what ..., and how ...?".
+    `counted` is the noun after "how many" or the requested quantity (salary). `measure` is the quantity of the word
+    after "how" (weight for heavy). Either may be empty.
     """
 
     text: str
@@ -89,12 +89,12 @@ class ParsedQuestion:
 
     @property
     def twofold(self) -> bool:
-        """Whether the question is for two things: two questions in one, or "this and that"."""
+        """Whether the question has two parts or a word such as "and" or "both"."""
         return len(self.parts) > 1 or bool(re.search(r"\b(?:and|und|both|beide)\b", _last_question(self.text)))
 
     @property
     def expects_figure(self) -> bool:
-        """Whether only a number, an amount or a point in time answers it."""
+        """Whether the expected value is a number, an amount, a duration or a date."""
         return self.expects in {"number", "money", "percentage", "duration", "date"}
 
 
@@ -102,7 +102,7 @@ _tokeniser_of = cache(KeywordTokeniser)
 
 
 def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> ParsedQuestion:
-    """Parse a question; `tokeniser` is that of the collection, by default that of the question's language."""
+    """Parse a question; `tokeniser` is the tokeniser of the collection, by default that of the question's language."""
     text = " ".join(question.split())
     folded = fold(text)
     language = question_language(text)
@@ -127,20 +127,20 @@ def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> 
 
 
 def question_language(text: str) -> Language:
-    """German if the German function words outweigh the English ones; words of both languages do not count."""
+    """Return "de" if German function words outweigh English function words, else "en"."""
     words = re.findall(r"\w+", text.lower())
     german = sum(GERMAN_WORDS.get(word, 0) for word in words)
     return "de" if german > 2 * sum(word in ENGLISH_WORDS for word in words) else "en"
 
 
 def numbers_of(text: str) -> tuple[str, ...]:
-    """The numbers in digits, without thousands separators, in order and without repeats."""
+    """Return the distinct numbers in digits, in order and without thousands separators."""
     numbers = (re.sub(r"(?<=\d),(?=\d{3}\b)", "", number) for number in _NUMBER.findall(text))
     return tuple(dict.fromkeys(numbers))
 
 
 def _last_question(text: str) -> str:
-    """The last question among several sentences; the text if there is none."""
+    """Return the last sentence that ends with a question mark, or the whole text without such a sentence."""
     sentences = re.split(r"(?<=[.!?])\s+", text)
     return next((sentence for sentence in reversed(sentences) if sentence.endswith("?")), text)
 
@@ -174,7 +174,7 @@ def _content_words(text: str, tokeniser: KeywordTokeniser) -> tuple[tuple[str, .
 
 
 def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[str, ...]:
-    """Quoted words, codes and, in languages that capitalise only names, capitalised words within a sentence."""
+    """Return quoted words, codes and, in English, capitalised words that do not start a sentence."""
     names = [match.group(1).strip() for match in _QUOTED.finditer(text)]
     names += [match.group() for match in _CODE.finditer(text)]
     if language == "en":
@@ -184,7 +184,7 @@ def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[
 
 
 def _is_name(name: str, tokeniser: KeywordTokeniser) -> bool:
-    """Whether it is none of a lone stopword, a month, and an abbreviation that the text may spell out."""
+    """Return whether a text is a name, and not a stopword, a month or a short word."""
     return (
         bool(tokeniser.stems(name))
         and not (name.isalpha() and len(name) < 5)
@@ -193,13 +193,13 @@ def _is_name(name: str, tokeniser: KeywordTokeniser) -> bool:
     )
 
 
-# A question has few words, so letters count as well.
+# A question has few words, so distinctive letters count as well.
 _DISTINCTIVE = {code: load_language(code).lists["detection_words"] for code in ("fr", "lt")}
 _LETTERS = {"fr": frozenset("èêçîôûœ"), "lt": frozenset("ąčęėįšųūž")}
 
 
 def asked_language(text: str, guess: str) -> str:
-    """French or Lithuanian by its function words and letters, else `guess`, which is English or German."""
+    """Return "fr" or "lt" if function words and letters show that language, else `guess` ("en" or "de")."""
     words = re.findall(r"[^\W\d_]+", fold(text))
     spelled = frozenset(lower(text))
     for language, distinctive in _DISTINCTIVE.items():
@@ -210,7 +210,7 @@ def asked_language(text: str, guess: str) -> str:
 
 
 def intent_of(question: ParsedQuestion, language: str) -> Intent:
-    """The intent of a question; "other" if no word shows it, as for keywords."""
+    """Return the intent of a question; "other" if no pattern matches."""
     folded = fold(question.text)
     rows = _INTENTS.get(language)
     if rows is not None:
@@ -225,7 +225,7 @@ _QUOTED_PHRASE = re.compile(r"[\"“„«][^\"“”„«»]{2,60}[\"”“»]")
 
 
 def keyword_likeness(question: ParsedQuestion) -> float:
-    """From 0, a question in words, to 1, keywords alone: the greater of how short and how symbolic it is."""
+    """Return 0 for a question in words to 1 for keywords alone, by the number of words and the share of codes."""
     content = len(set(question.surfaces))
     short = _SHORT.get(content, 0.0)
     quoted = sum(len(phrase.split()) for phrase in _QUOTED_PHRASE.findall(question.text))
@@ -236,7 +236,7 @@ def keyword_likeness(question: ParsedQuestion) -> float:
 
 
 def _is_code(word: str) -> bool:
-    """Whether a word has digits, symbols, or capitals only."""
+    """Return whether a word has a digit or a symbol, or only capitals."""
     if any(character.isdigit() or character in _SYMBOLS for character in word):
         return True
     return len(word) > 1 and word.isupper()

@@ -1,7 +1,7 @@
 """Route a question to the best of many collections.
 
-The score of a collection is the BM25 score of its best chunk, every word weighted by its rarity in all collections
-together: so scores of collections can be compared, unlike scores by each collection's own weights. Source: Callan,
+The score of a collection is the BM25 score of its best chunk. The weight of a word depends on its rarity in all
+collections together, so that the scores of two collections can be compared. Source: Callan,
 SIGIR 1994 (evidence from the best part of a document). Alternatives are measured in docs/decisions.
 """
 
@@ -24,7 +24,7 @@ OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the questio
 
 @dataclass(frozen=True)
 class CollectionRoute:
-    """`searched` are indexes of the collections to search, ascending; `details` each one's score and reason."""
+    """The indexes of the collections to search (`searched`), and the score and reason of every collection."""
 
     searched: tuple[int, ...]
     details: Mapping[str, Mapping[str, Any]]
@@ -32,7 +32,7 @@ class CollectionRoute:
 
     @property
     def note(self) -> str:
-        """A note if some collections are not searched, else empty."""
+        """A note that some collections are not searched, or an empty text."""
         if len(self.searched) == len(self.details):
             return ""
         return (
@@ -42,21 +42,21 @@ class CollectionRoute:
 
 
 class CollectionRouter:
-    """Chooses among open collections; it keeps nothing of a question and serves many threads.
+    """A router that chooses the collections to search. Many threads may share one router.
 
-    Up to `above` collections are all searched, and any number if it is 0; of more, the best `to`, and those that
-    contain a name of the question or one of its alternatives, unless more than `to` contain it.
+    If there are at most `above` collections, or `above` is 0, all are searched. Otherwise the best `to` collections are
+    searched, and each collection with a name of the question, unless more than `to` collections have that name.
     """
 
     def __init__(self, collections: Sequence[OpenCollection], above: int, to: int) -> None:
         self._collections = tuple(collections)
-        self._tokeniser = KeywordTokeniser()  # what is a name hardly depends on the language
+        self._tokeniser = KeywordTokeniser()  # the detection of names hardly depends on the language
         self._to = to
         self._above = above or len(self._collections)
         self._nodes = sum(len(one.generation.ids) for one in self._collections)
 
     def route(self, variant: QueryVariant, masks: Sequence[Mask] | None = None) -> CollectionRoute | None:
-        """Choose for one query variant, among the nodes of `masks`; None if there is nothing to choose."""
+        """Choose collections for a query variant, given masks of allowed nodes; None means that all are searched."""
         findable = [
             index
             for index, one in enumerate(self._collections)
@@ -84,7 +84,7 @@ class CollectionRouter:
         return CollectionRoute(tuple(sorted(reasons)), details, common)
 
     def _scores(self, variant: QueryVariant, masks: Sequence[Mask] | None) -> list[float]:
-        """The score of the best chunk of each collection, 0 or more."""
+        """Return the score of the best chunk of each collection, 0 or more."""
         words = " ".join((variant.keywords, *(other for one in variant.names for other in one.others)))
         stems = [dict.fromkeys(one.generation.keyword.tokeniser.stems(words)) for one in self._collections]
         weights = {stem: self._weight(stem) for stem in {stem for own in stems for stem in own}}
@@ -97,14 +97,14 @@ class CollectionRouter:
         return scores
 
     def _weight(self, stem: str) -> float:
-        """Inverse document frequency over the chunks of all collections together, as in BM25."""
+        """Return the inverse document frequency of a stem over all collections together, as in BM25."""
         frequency = sum(one.generation.keyword.document_frequency(stem) for one in self._collections)
         return math.log1p((self._nodes - frequency + 0.5) / (frequency + 0.5))
 
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """The collections that contain a name, with the name; and the names that too many collections contain."""
+        """Return the indexes of collections with a name, with that name, and the names in too many collections."""
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]
@@ -124,7 +124,7 @@ class CollectionRouter:
         return len(keyword.having(keyword.tokeniser.stems(name))) > 0
 
     def _has_name(self, index: int, name: str) -> bool:
-        """Whether the words of a name follow each other in one of the first chunks that have them all."""
+        """Return whether the words of a name are adjacent in one of the first chunks with all these words."""
         generation = self._collections[index].generation
         stems = generation.keyword.tokeniser.stems(name)
         if len(stems) == 1:

@@ -1,8 +1,8 @@
 """Correct mistyped words to words of the collections.
 
-A word that no collection has is replaced by the one word of the collections that is one or two edits away. An edit is
-a letter left out, added, replaced or swapped with the next, as in Damerau, "A technique for computer detection and
-correction of spelling errors", CACM 1964.
+A word that no collection has is replaced if exactly one likely word of the collections is one or two edits away. An
+edit omits, adds or replaces a letter, or swaps two neighbouring letters. Source: Damerau, "A technique for computer
+detection and correction of spelling errors", CACM 1964.
 """
 
 import re
@@ -22,7 +22,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 
 from elt_llm_query.retrieve.filters import Mask
 
-# simplemma's codes where they differ from ours.
+# Language codes of simplemma that differ from the codes of this project.
 _CODES = {"no": "nb", "sr": "hbs"}
 SHORTEST_PART = 4  # letters of a part of a compound
 _JOINTS = ("", "s", "es", "n", "en")
@@ -30,7 +30,7 @@ _JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages th
 
 
 class WordDictionaries:
-    """Word forms of many languages, from simplemma; safe to share between threads.
+    """The dictionaries of simplemma, which have word forms of many languages. Many threads may share one object.
 
     English takes 3 MB and a tenth of a second to load, German 15 MB and half a second.
     """
@@ -40,13 +40,13 @@ class WordDictionaries:
         self._lock = Lock()
 
     def know(self, word: str, languages: Iterable[str]) -> bool:
-        """Whether a language has the word, in any capitalisation, or as a compound of two if it writes compounds."""
+        """Return whether a dictionary has the word in any capitalisation, or both parts of a compound word."""
         return self.hold(word, languages) or any(
             _is_compound(self._forms(language), word) for language in dict.fromkeys(languages) if language in _JOINING
         )
 
     def hold(self, word: str, languages: Iterable[str]) -> bool:
-        """Whether the dictionary of a language has the word itself, in any capitalisation."""
+        """Return whether the dictionary of a language has the word in any capitalisation."""
         return any(_has_form(self._forms(language), word) for language in dict.fromkeys(languages))
 
     def _forms(self, language: str) -> Mapping[str, str]:
@@ -57,7 +57,7 @@ class WordDictionaries:
 
 
 def _load_forms(code: str) -> Mapping[str, str]:
-    """Open the packed file of a language, which takes a tenth of the memory of the unpacked dictionary."""
+    """Open the compressed dictionary of a language, which takes a tenth of the memory of the expanded one."""
     from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
 
     try:
@@ -80,19 +80,19 @@ def _has_form(forms: Mapping[str, str], word: str) -> bool:
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
-    """Number of edits between two words; `most` + 1 if there are more than `most`."""
+    """Return the number of edits between two words, or `most` + 1 if there are more than `most` edits."""
     return OSA.distance(one, other, score_cutoff=most)
 
 
 def is_transposition(one: str, other: str) -> bool:
-    """Whether the words differ by two neighbouring letters that are swapped."""
+    """Return whether two words differ only by two swapped neighbouring letters."""
     return edit_distance(one, other, 1) == 1 and Levenshtein.distance(one, other) == 2
 
 
 def single_edits(word: str) -> list[str]:
-    """Every other word that is one edit away and has the same first letter; swapped letters first.
+    """Return every string that is one edit away from the word and has the same first letter; swaps come first.
 
-    Letters are those of ASCII and the word's own.
+    New letters are ASCII letters and the letters of the word.
     """
     letters = sorted({*string.ascii_lowercase, *word})
     splits = [(word[:end], word[end:]) for end in range(1, len(word) + 1)]
@@ -105,11 +105,11 @@ def single_edits(word: str) -> list[str]:
 
 _LONGEST = 32  # letters of a stem that is compared; nobody mistypes a longer word
 _PREFIX = 3  # letters that stemming keeps, in a word of four or more
-_UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed for one letter, which stems have without its diacritics
+_UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed for one letter with diacritics, which stems lack
 
 
 class Vocabulary:
-    """The stems of a generation's keyword index; sorted on first use. Safe to share between threads."""
+    """The stems of a generation's keyword index. Many threads may share one object."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation
@@ -117,7 +117,7 @@ class Vocabulary:
         self._lock = Lock()
 
     def may_start(self, word: str) -> bool:
-        """False if no stem starts as the word does, which then need not be stemmed; True if that is unknown."""
+        """Return False if no stem has the prefix of the word, so that the word need not be stemmed."""
         prefix = word[:_PREFIX]
         if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
             return True
@@ -125,7 +125,7 @@ class Vocabulary:
             return prefix in self._prefixes
 
     def words_by_stem(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """The stems of these words that some node has, with the words."""
+        """Return the words by stem, for the stems that a node has."""
         keyword = self._generation.keyword
         by_stem: dict[str, list[str]] = {}
         for word in filter(self.may_start, words):
@@ -135,26 +135,26 @@ class Vocabulary:
         return by_stem
 
     def has(self, stem: str) -> bool:
-        """Whether a node has the stem."""
+        """Return whether a node has the stem."""
         return self._generation.keyword.document_frequency(stem) > 0
 
     def frequency(self, stem: str, mask: Mask | None = None) -> int:
-        """The number of nodes with the stem, under the mask."""
+        """Return the number of nodes with the stem, among the nodes of the mask."""
         return len(self._positions(stem, mask))
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
-        """Stems with the same first letter that are at most so many edits away, each with its distance."""
+        """Return the stems with the same first letter that are at most `most` edits away, with their distances."""
         if not _is_plain(stem):
             return []
         with self._lock:
             start, stop = (bisect_left(self._sorted, letter) for letter in (stem[0], chr(ord(stem[0]) + 1)))
-            # Edits at both ends of one word are rare.
+            # Edits at both ends of the same word are rare.
             similar = [one for one in self._sorted[start:stop] if one[:2] == stem[:2] or one[-2:] == stem[-2:]]
         matches = process.extract(stem, similar, scorer=OSA.distance, score_cutoff=most, limit=None)
         return [(other, int(distance)) for other, distance, _ in matches if distance]
 
     def spelling(self, stem: str, typed: str, mask: Mask | None = None) -> str:
-        """A word of the documents with this stem: of those in its first chunk, the nearest to the typed word."""
+        """Return the word with this stem in the first chunk that is nearest to the typed word, or an empty text."""
         positions = self._positions(stem, mask)
         if not len(positions):
             return ""
@@ -182,23 +182,23 @@ def _is_plain(stem: str) -> bool:
 
 
 SHORTEST_OF_TWO = 8  # letters of a word that may have two mistakes
-TIMES_AS_FREQUENT = 3  # else two words are equally likely, and neither is used
+TIMES_AS_FREQUENT = 3  # otherwise two words are equally likely, and neither is used
 _MOST_COMPARED = 8  # stems that are examined closely; the others are rarer
 
 
 @dataclass(frozen=True)
 class SpellingCandidate:
-    """A word of the documents near a typed word. `frequency` is the number of nodes with its stem."""
+    """A word of the documents that resembles a typed word. `frequency` is the number of nodes with its stem."""
 
     stem: str
     written: str
     rank: int
-    """0: two letters are swapped; 1: one mistake of another kind; 2: two mistakes."""
+    """The rank is 0 for two swapped letters, 1 for another single edit, and 2 for two edits."""
     frequency: int
 
 
 def unambiguous_candidate(candidates: Sequence[SpellingCandidate]) -> SpellingCandidate | None:
-    """The nearest candidate, unless another of the same rank is nearly as frequent."""
+    """Return the nearest candidate, or None if another candidate of the same rank is nearly as frequent."""
     ordered = sorted(candidates, key=lambda one: (one.rank, -one.frequency, one.stem))
     if len(ordered) > 1 and ordered[1].rank == ordered[0].rank:
         return ordered[0] if ordered[0].frequency >= TIMES_AS_FREQUENT * ordered[1].frequency else None
@@ -213,9 +213,9 @@ def spelling_candidates(
     *,
     two: bool = True,
 ) -> list[SpellingCandidate]:
-    """Words one mistake away from `typed`, which is in lower case; if there are none and it is long, two mistakes away.
+    """Return words of nodes in the masks that are one edit away from `typed`, which is in lower case.
 
-    Only words of nodes in the masks. `two`: whether two mistakes are allowed.
+    If there is no such word, `typed` is long, and `two` is true, return words that are two edits away.
     """
     guesses: dict[str, list[str]] = {}
     edits = single_edits(typed)
@@ -239,7 +239,7 @@ def spelling_candidates(
 def _most_frequent(
     distances: dict[str, int], vocabularies: Sequence[Vocabulary], masks: Sequence[Mask | None]
 ) -> dict[str, int]:
-    """The frequency of the nearest and most frequent few stems under the masks."""
+    """Return the frequencies of the nearest and most frequent stems, among the nodes of the masks."""
     counts = {
         stem: sum(each.frequency(stem, mask) for each, mask in zip(vocabularies, masks, strict=True))
         for stem in distances
@@ -256,7 +256,7 @@ def _spelling(
     masks: Sequence[Mask | None],
     is_real: Callable[[str], bool],
 ) -> str:
-    """A real word among the guesses, else the word of a chunk if it is at most two mistakes away, else empty."""
+    """Return a dictionary word among the guesses, else a near word of a chunk, else an empty text."""
     real = next((guess for guess in guesses if is_real(guess)), "")
     if real:
         return real
@@ -268,18 +268,18 @@ def _spelling(
 # A run of letters that is not part of a code, an address or a joined word.
 _WORD = re.compile(r"(?<![\w@#&.+/-])[^\W\d_]{4,30}(?![\w@#&+/-]|\.\w)")
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,200}[\"”“»]")
-_SHORTEST_NAME = 6  # letters: a word near a shorter name is too likely another name
-_MOST_UNKNOWN = 3  # words; a question with more is in another language, or a pasted text
+_SHORTEST_NAME = 6  # letters; a word near a shorter name is probably another name
+_MOST_UNKNOWN = 3  # words; a question with more unknown words is in another language or a pasted text
 
 AllowedNodes = Callable[[], Sequence[Mask] | None]
-"""Returns a mask per collection, shape (nodes,), of the nodes that a question may find; None is all."""
+"""A function that returns a mask of allowed nodes per collection, shape (nodes,), or None to allow all nodes."""
 
 
 class SpellingCorrector:
-    """Corrects questions to the words of some generations. Dictionaries are loaded at the first unknown word."""
+    """A spelling corrector with the words of generations. Dictionaries are loaded at the first unknown word."""
 
     def __init__(self, generations: Sequence[Generation], languages: Sequence[str], kept: frozenset[str]) -> None:
-        """`languages` are those of the generations; words in `kept`, which are in lower case, are never corrected."""
+        """`languages` are the languages of the generations. Words in `kept` are never corrected."""
         self._vocabularies = [Vocabulary(one) for one in generations]
         self._searched = [one.keyword.bm25 is not None for one in generations]
         self._dictionaries = WordDictionaries()
@@ -287,10 +287,11 @@ class SpellingCorrector:
         self._kept = kept
 
     def corrections(self, question: str, language: str, allowed: AllowedNodes | None = None) -> dict[str, str]:
-        """The correct word for each mistyped word of the question, from the nodes in the masks of `allowed`.
+        """Return the correct word for each mistyped word of the question.
 
-        `language` is that of the question. Words in a dictionary, in quotation marks or in capitals are not corrected,
-        nor is a question of which most is unknown.
+        Corrections are words of nodes in the masks that `allowed` returns. `language` is the language of the question.
+        Words in a dictionary, in quotation marks or in capitals are not corrected. A question with mostly unknown words
+        is not corrected at all.
         """
         typed = list(dict.fromkeys(_WORD.findall(_QUOTED.sub(" ", question))))
         unknown = [word for word in typed if self._is_unknown(word)]
@@ -319,7 +320,7 @@ class SpellingCorrector:
         best = unambiguous_candidate(
             spelling_candidates(lower(word), self._vocabularies, masks, is_real, two=not named)
         )
-        if best is None or (named and is_real(best.written)):  # a name is not a mistyped common word
+        if best is None or (named and is_real(best.written)):  # a capitalised word is not a mistyped common word
             return ""
         return best.written.capitalize() if word[0].isupper() else best.written
 
