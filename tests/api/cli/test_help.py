@@ -102,7 +102,7 @@ def test_the_data_directory_can_be_set_in_the_environment(tmp_path: Path, capsys
 
 def test_a_missing_settings_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--config", "nowhere.yaml", "doctor"], {}, tmp_path) == 1
-    assert "nowhere.yaml: cannot be read: No such file or directory" in capsys.readouterr().out
+    assert "nowhere.yaml: the file cannot be read: No such file or directory" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
