@@ -23,7 +23,7 @@ _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
-_REACH = 200  # characters before a bracket that are looked at
+_REACH = 200  # maximum characters before a bracket to search
 _MAX_SHORT_FORM = 10
 _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "and", "of", "for", "to", "in", "or", "by", "with"))
 _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
@@ -184,7 +184,7 @@ _NOT_FIRST: Final = pattern("bracket_not_first")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
-_LABEL_LENGTH = 12  # characters of a number before a sentence
+_LABEL_LENGTH = 12  # maximum characters of a number before a sentence
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
 _INTRODUCED: Final = pattern("bracket_introduced")
 

@@ -169,7 +169,7 @@ def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
             clauses = list(defining_parts(piece))
             end = extent.end(number, piece.end)
             first = list(_piece_definitions(layout, clauses[0], clauses[0].end if len(clauses) > 1 else end))
-            if not first:  # no definition of the first clause continues in the others
+            if not first:  # without a definition in the first clause, the sentence is read as a whole
                 clauses, first = [piece], list(_piece_definitions(layout, piece, end)) if len(clauses) > 1 else []
             yield from first
             for clause in clauses[1:]:

@@ -59,7 +59,7 @@ class DraftFilters:
             return False
         if not settings.shortest_definition <= len(body) <= settings.longest_definition:
             return False
-        if _NUMBERED.match(term) and _NUMBERED.match(body):  # rows of contents
+        if _NUMBERED.match(term) and _NUMBERED.match(body):  # rows of a table of contents
             return False
         if self._is_elsewhere(draft, body):
             return False

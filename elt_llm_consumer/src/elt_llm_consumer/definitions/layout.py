@@ -50,8 +50,8 @@ _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE: Final = pattern("page_line")
 _CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
-_EDGE = 2  # lines at either end of a page that may be furniture
-_OFTEN = 3  # pages that repeat a line
+_EDGE = 2  # lines at the top and bottom of a page that may be page headers or footers
+_OFTEN = 3  # minimum pages with the same line
 
 
 @dataclass(frozen=True)
@@ -208,10 +208,10 @@ _OPEN_END: Final = pattern("open_end")
 _FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
 _GOES_ON: Final = pattern("further_scope")
-_MAX_MARKS = 4  # signs of emphasis and quotes before a term
+_MAX_MARKS = 4  # maximum emphasis and quotation marks before a term
 _OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
 _CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
-_AHEAD = 3  # pieces within which the next item of a list follows
+_AHEAD = 3  # maximum pieces before the next list item
 _TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
 
 

@@ -27,7 +27,7 @@ _READING: Final = pattern("reading_rule")
 _TITLE: Final = pattern("reading_rule_title")
 _INCLUDES: Final = re.compile(r"(?:an?|any|every|each|the)\s[\w-]{1,30}\s(?:also\s)?includes?\s", re.IGNORECASE)
 _LEADING_NUMBER: Final = re.compile(r"[\W\d]{0,12}")
-_REACH = 400  # characters of a text that show its subject
+_REACH = 400  # characters of a text that are checked
 
 
 def is_interpretation_rule(title: str, body: str) -> bool:
@@ -129,7 +129,7 @@ _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
 _MAX_WORDS = 9
-_MIN_BODY_LENGTH = 10  # characters of a definition on a line of its own
+_MIN_BODY_LENGTH = 10  # minimum characters of a definition on a separate line
 
 
 @dataclass(frozen=True)

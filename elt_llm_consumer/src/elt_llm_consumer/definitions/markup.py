@@ -24,7 +24,7 @@ _LINK = re.compile(r"(?:https?://|www\.|mailto:)\S{1,300}|[\w.+-]{1,64}@[\w-]{1,
 _PHONE = re.compile(r"(?:\+|\b0|\()\d[\d ()/.-]{5,24}\d")
 _STREET: Final = pattern("street_address")
 _TIMES: Final = word_list("time_values")
-# These are values only beside figures.
+# These words are values only next to numbers.
 _UNITS: Final = word_list("unit_values")
 _LABEL: Final = pattern("label_of_value")
 _FIELD: Final = pattern("field_of_reference_page")
@@ -83,7 +83,7 @@ _LEAD = re.compile(r"[\s,:–—-]{0,6}")
 _TAIL = re.compile(r"[\s:.–—=-]{1,5}$")
 _CALLED: Final = pattern("called_at_end")
 _MAX_WORDS = 8
-_OFTEN = 3  # different entries of a term
+_OFTEN = 3  # minimum entries with the same term
 _SURE, _LIKELY = 0.95, 0.85
 
 

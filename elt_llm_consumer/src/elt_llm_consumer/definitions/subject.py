@@ -40,10 +40,10 @@ _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT: Final = pattern("this_document")
-# "A cover note" may be a term, "the following note" is none.
+# "A cover note" may be a term, but "the following note" is not.
 _KINDS = frozenset("item items document documents note notes list lists page title rule line".split())
 _POINTING = frozenset("following above below first second third next last previous same".split())
-_LIMIT = 320  # characters of a subject with all that comes before it
+_LIMIT = 320  # maximum characters before the verb
 _MAX_TERM_WORDS = 8
 
 

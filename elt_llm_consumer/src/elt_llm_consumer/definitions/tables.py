@@ -87,7 +87,7 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
     return next((place for place, name in enumerate(names) if name in known), None)
 
 
-_PAGE_EDGES = 1000  # characters at the foot of a page and the head of the next
+_PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 

@@ -49,9 +49,9 @@ OF_WHAT: Final = pattern("of_what")
 
 VERB: Final = pattern("defining_verb")
 
-# A subject that starts with one of these names nothing that could be defined.
+# A subject that starts with one of these words is not a term.
 NOT_FIRST: Final = word_list("not_first_in_term")
-# A subject with one of these is a clause.
+# A subject that contains one of these words is a clause.
 NOT_WITHIN: Final = word_list("not_within_term")
 STRUCTURE: Final = language_words("document_parts")
 NOT_BODY: Final = pattern("not_body")

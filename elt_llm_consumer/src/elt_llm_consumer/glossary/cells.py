@@ -10,7 +10,7 @@ from elt_llm_consumer.glossary.comparison import DefinitionComparer, DefinitionT
 from elt_llm_consumer.glossary.terms import MergedTerm, grouped
 from elt_llm_consumer.names.mention_index import MentionStatement
 
-_MAX_COMPARED = 20  # different texts of one term
+_MAX_COMPARED = 20  # maximum different definitions of a term
 
 
 def term_cell(term: MergedTerm) -> Cell:

@@ -105,7 +105,7 @@ _DENIAL: Final = re.compile(r"\b(?:not?|nor|never|neither|without|cannot|nicht|n
 _EDGES: Final = ".,;:!?()\"'“”„‘’"
 _MIN_ALIKE = 0.4  # minimum share of equal words for a comparison of the other words
 _MAX_PARTS = 3
-_MAX_PART_WORDS = 8  # words of a part
+_MAX_PART_WORDS = 8  # maximum words of a differing part
 _NEAR = 1  # maximum equal words between two differing parts that are merged
 _MAX_PLACES = 3
 

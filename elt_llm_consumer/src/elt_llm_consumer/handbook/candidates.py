@@ -28,7 +28,7 @@ from elt_llm_consumer.sentences.words import (
 )
 
 CandidateReason = Literal["defined", "named", "acting", "used"]
-_MIN_KEY_LENGTH = 3  # letters
+_MIN_KEY_LENGTH = 3  # minimum letters
 _CAPITAL_SHARE = 0.6
 _NOT_RARE = 4
 _NO_KIND = 3

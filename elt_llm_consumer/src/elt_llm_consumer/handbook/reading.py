@@ -29,7 +29,7 @@ from elt_llm_consumer.sentences.words import (
     sentence_words,
 )
 
-_MIN_LEARNED = 2  # times a word is used as a verb before it counts as one
+_MIN_LEARNED = 2  # minimum uses of a word as a verb
 _MAX_SENTENCE_WORDS, _MAX_NAME_WORDS = 400, 6
 _CELL_ENDS = re.compile(r"[|\t]")
 _NO_VERBS = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS

@@ -21,7 +21,7 @@ from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-# Words may contain invisible characters; scripts without spaces are compared character by character.
+# Words may contain invisible characters. Each character of a script without spaces is a word.
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _TOKEN = re.compile(
     rf"{_UNSPACED}|(?:(?!{_UNSPACED}){CHARACTER}|(?<=\w)[\u00ad\u200b-\u200d\u2060])+(?:['\u2019]s(?!\w))?|&"
@@ -33,7 +33,7 @@ _IRREGULAR: Final[Mapping[str, str]] = tomllib.loads(
 )
 _SIBILANTS = ("sses", "shes", "ches", "xes", "zzes")
 _NO_PLURAL = ("ss", "us", "is", "ics")
-# German plurals in -er are recognised by the end of a compound; elsewhere -er makes another noun of it.
+# Last parts of German compounds with a plural in -er. In other nouns, -er is not a plural ending.
 _GERMAN_ER = ("glied", "kind", "bild", "buch", "haus", "land", "blatt", "wort", "amt", "band", "fach", "feld", "geld")
 _GERMAN_MARKS = re.compile(r"[äöüß]|(?:ung|heit|keit|schaft|tät|lich|isch)(?:en|e|er|es)?$", re.IGNORECASE)
 _GERMAN_SHARE = 0.2
@@ -77,7 +77,7 @@ def word_key(word: str, *, german: bool = False) -> str:
     folded = fold(word).removesuffix("'s")
     folded = _AND.get(folded, folded)
     if word.endswith("s") and word[:-1].isupper() and len(word) >= _SHORT:
-        return folded[:-1]  # "IDs" and "APIs" are plurals of short forms in capitals
+        return folded[:-1]  # "IDs" and "APIs" are plurals of abbreviations
     if len(folded) <= _SHORT or not folded.isalpha():
         return folded
     return _german_singular(folded) if german else _singular(folded)
@@ -126,7 +126,7 @@ _FILLING = frozenset({"the", "a", "an"})
 _LIKELY = 0.85
 _UNLIKELY = 0.6  # factor of the similarity of letters, which only ranks names that are not alike
 _MIN_LETTERS = 6
-_TWO_SLIPS = 10  # letters of a word in which two may be wrong
+_TWO_SLIPS = 10  # minimum letters of a word that may have two wrong letters
 _CODE_LETTERS = (2, 6)
 
 
@@ -217,7 +217,7 @@ _SENTENCE_START = re.compile(
     r"(?:^|[.!?:;|\u2022\n]|\(\w{1,3}\)|(?:^|\n)[A-Z]{0,3}\d[\d.]{0,8})[\s\"'\u2018\u201c(*_\[#>-]{0,20}$"
 )
 _LOOK_BACK = 24
-_CODE = 5  # letters of an abbreviation at most
+_CODE = 5  # maximum letters of an abbreviation
 _MIN_JOINED = 6
 
 MentionDoubt = Literal["", "small letters", "first word", "kind of it", "longer name"]

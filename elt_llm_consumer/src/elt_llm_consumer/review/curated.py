@@ -11,7 +11,7 @@ from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Row
 from elt_llm_consumer.jobs.corpus import Corpus
 from elt_llm_consumer.review.reviews import map_rows
 
-_MAX_NOTE_LENGTH = 200  # characters of a replaced value
+_MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value
 _QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
 
 

@@ -117,7 +117,7 @@ def quote_holds(gold: str, quote: str, least: float = SAME_TEXT) -> bool:
     wanted, given = content_words(gold), content_words(quote)
     if not wanted:
         return False
-    # The window is as long as the gold text; a step of half a window misses at most a word.
+    # The window is as long as the gold text and moves by an eighth of this length.
     step = max(1, len(wanted) // 8)
     starts = range(0, max(1, len(given) - len(wanted) + step), step)
     return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least * len(wanted) for start in starts)

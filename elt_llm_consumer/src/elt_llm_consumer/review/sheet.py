@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 REQUIRED_COLUMNS = ("table", "key", "review_status")
 OPTIONAL_COLUMNS = ("reviewer", "review_comment")
 _EXPORT_HINT = "Import the file that the job wrote: .csv of one table, or .xlsx."
-_MAX_BYTES = 64_000_000  # per file, many times the largest output
-_MAX_UNPACKED_BYTES = 256_000_000  # unpacked bytes of a workbook, against zip bombs
-_MAX_LINES = 100_000  # per sheet
+_MAX_BYTES = 64_000_000  # maximum bytes of a file, many times the largest output
+_MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook, against zip bombs
+_MAX_LINES = 100_000  # maximum lines of a sheet
 _MAX_COLUMNS = 1_000
 _UNREADABLE = (BadZipFile, BadCompression, ParseError, LookupError, ValueError, TypeError, EOFError, OSError)
 """Errors of the workbook reader for a damaged file."""
@@ -171,7 +171,7 @@ def _value_matches(text: str, cell: Cell) -> bool:
     return written == expected
 
 
-_MAX_HINTS = 20  # invalid lines reported with similar names, which are slow to find
+_MAX_HINTS = 20  # maximum invalid lines with hints on similar names, which are slow to find
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class _ReviewImporter:
             self._take(line, status or "PENDING", row)
 
     def _take(self, line: SheetRow, status: str, row: OutputRow) -> None:
-        # As in the outputs: an unedited sheet must import as unchanged.
+        # The texts are cleaned as in the outputs, so that an unedited sheet is imported as unchanged.
         reviewer, comment = (printable(unescape_formula(text)) for text in (line.reviewer, line.comment))
         known = self._known.get(row.place)
         differing = self._differing(line, row)

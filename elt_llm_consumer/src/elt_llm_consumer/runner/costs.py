@@ -83,7 +83,7 @@ class TokenCounter:
         return len(self._estimate.spans(text))
 
 
-_MAX_REASON_LENGTH = 300  # characters of a reason
+_MAX_REASON_LENGTH = 300  # maximum characters of a reason
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_nam
 
 RECEIPT_SUFFIX = ".receipt.json"
 OUR_PACKAGES = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
-_SOURCES = "elt-llm-consumer sources"  # beyond the version: rows without a model depend on the source code
-_SHORT_HASH = 16  # hex digits; people read receipts too
+_SOURCES = "elt-llm-consumer sources"  # the hash of the source code, on which rows without a model depend
+_SHORT_HASH = 16  # hex digits of a hash in a receipt, which people read too
 _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
 
 

@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_JOIN_TIMEOUT = 0.5  # seconds to wait for threads at the end
+_JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads
 
 
 class WorkOutcome(Generic[Item, Result]):

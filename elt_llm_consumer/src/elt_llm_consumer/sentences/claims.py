@@ -22,11 +22,11 @@ from elt_llm_consumer.sentences.words import finite_verbs, listed_verbs, word_li
 
 _WORD: Final = re.compile(r"[^\W\d_]{1,60}")
 _MAX_HEADING_WORDS: Final = 8
-_MIN_GERMAN_VERB: Final = 4  # letters
+_MIN_GERMAN_VERB: Final = 4  # minimum letters
 _DETERMINERS: Final = word_list("claim_determiners")
 _PRONOUNS: Final = word_list("claim_pronouns")
 _BEFORE_NOUN: Final = _DETERMINERS | {"of", "for", "on", "in", "by", "to", "with", "from", "and", "or", "about"}
-_SHORT_SENTENCE = 4  # stems
+_SHORT_SENTENCE = 4  # maximum stems
 _MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5
 
 

@@ -7,16 +7,15 @@ from elt_llm_consumer.sentences.words import word_list
 
 Span = tuple[int, int]
 
-# Not the German "an", which is an English article.
 _PREPOSITIONS: Final = word_list("clause_prepositions")
 _NEAR_BEFORE, _OBJECT_WORDS = 3, 8
 _STOPS = re.compile(r"[,;:.()|]")
 _PRONOUNS = frozenset({"it", "they", "he", "she", "this", "es", "er", "sie"})
 _DETERMINERS: Final = word_list("clause_determiners")
-# After these another clause starts; its subject follows, unless it is a pronoun.
+# These words start a subordinate clause; the subject of the clause follows.
 _SUBORDINATE = re.compile(
     r"(?<!\w)(?:before|after|when|whenever|until|till|if|where|unless|because|while|once|as soon as|bevor|nachdem|wenn"
-    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # "if lost, ..." has none
+    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # "if lost, ..." has no subject
     re.IGNORECASE,
 )
 _COORDINATE = re.compile(r"[,;]\s{1,3}(?:and|but|or|und|aber|oder)?\s{0,3}(\w{1,30})", re.IGNORECASE)

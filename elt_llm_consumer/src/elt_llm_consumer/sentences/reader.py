@@ -32,7 +32,7 @@ from elt_llm_consumer.sentences.words import (
 )
 
 _MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
-_AHEAD = 8  # words within which a further verb of the same subject may follow
+_AHEAD = 8  # maximum words before a further verb of the same subject
 _NEVER_IN_PHRASE = (
     ADVERBS | BE | CONJUNCTIONS | DO | HAVE | MODALS | NEGATIONS | PREPOSITIONS | PRONOUNS | RELATIVES | CONDITIONALS
 )

@@ -13,7 +13,7 @@ _TITLE_LABEL = re.compile(r"^(?:[A-Za-z]+ \w{1,4}: |[A-Z]{0,3}\d[\w.]{0,10}[.:)]
 _PAGE_NUMBER = re.compile(r"^[ivxlc\d]{1,6}$")
 # "A3 Definitions | 8", "Fees .......... 12": a row of a table of contents.
 _CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\s{0,3}\|?\s{0,3}$")
-_MIN_CONTENTS = 3  # rows
+_MIN_CONTENTS = 3  # minimum rows of a table of contents
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _with_cells(document: CorpusDocument) -> Iterator[tuple[TextPiece, list[Tabl
         if piece is not None and piece.kind == "row":
             table.append(piece)
         elif piece is not None and piece.kind in {"prose", "item"}:
-            headers = []  # the next table is another one; after the furniture of a page the same one continues
+            headers = []  # after text, a new table starts; after a page header, the same table continues
             yield piece, []
 
 
