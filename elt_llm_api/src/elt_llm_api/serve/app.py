@@ -18,9 +18,8 @@ from elt_llm_api.serve.errors import add_error_handlers, unexpected_error_respon
 from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_api.serve.mcp.mount import mount_tools
 from elt_llm_api.serve.middleware.authentication import Authentication
-from elt_llm_api.serve.middleware.limits import BodyLimits
+from elt_llm_api.serve.middleware.limits import BodyLimits, RequestChecks
 from elt_llm_api.serve.middleware.origins import CorsPolicy, HostGuard, SecurityHeaders
-from elt_llm_api.serve.middleware.request_checks import RequestChecks
 from elt_llm_api.serve.middleware.request_log import ProxyHeaders, RequestLog, ShutdownResponse
 from elt_llm_api.serve.routes import (
     ask,
@@ -30,8 +29,7 @@ from elt_llm_api.serve.routes import (
     health,
     jobs,
     login,
-    openai_chat,
-    openai_models,
+    openai,
     rows,
 )
 from elt_llm_api.serve.services import Services, open_services
@@ -50,7 +48,7 @@ def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASG
     inner: ASGIApp = Authentication(app, gate)
     inner = BodyLimits(inner, serve.max_body_mb << 20, serve.max_upload_mb << 20)
     inner = HostGuard(CorsPolicy(inner, serve.cors_origins), serve.allowed_hosts, serve.cors_origins)
-    # Errors outside the routes are returned in the same shape; they are raised again, and the server logs them.
+    # Errors outside the routes are returned in the same shape, then raised again, so that the server logs them.
     inner = ServerErrorMiddleware(RequestChecks(inner), handler=unexpected_error_response)
     inner = RequestLog(SecurityHeaders(ShutdownResponse(inner)))
     return ProxyHeaders(inner) if serve.behind_proxy else inner
@@ -98,7 +96,7 @@ class ErrorResponse(BaseModel):
 
 
 def describe_api(app: FastAPI) -> None:
-    """Serve an OpenAPI description with our errors and security at /openapi.json."""
+    """Serve an OpenAPI description with our errors and the authentication at /openapi.json."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -126,7 +124,7 @@ def _openapi_document(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_error_responses(operation: dict[str, Any]) -> None:
-    """Add every error status that the route does not describe itself."""
+    """Add every HTTP status of an error that the route does not describe itself."""
     responses = operation.setdefault("responses", {})
     own = responses.get("422", {}).get("content", {}).get("application/json", {}).get("schema", {})
     if own.get("$ref", "").endswith("/HTTPValidationError"):
@@ -137,10 +135,10 @@ def _add_error_responses(operation: dict[str, Any]) -> None:
 
 
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
-    """Create the app over the data directory of the settings; callers need `token`, or one of the stored keys.
+    """Create the app over the data directory of the settings. Callers need `token` or a stored key.
 
-    Everything is opened when the server starts and closed when it stops. The returned app includes the middleware: no
-    route can be reached without it.
+    All resources are opened when the server starts and closed when it stops. The returned app includes the middleware,
+    so no route can be reached without it.
     """
     services = open_services(loaded)
     interface = UserInterface(services)
@@ -162,7 +160,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     app.state.gate = create_gate(services, token)
     add_error_handlers(app)
     describe_api(app)
-    for module in (health, ask, collections, conversations, documents, jobs, login, openai_chat, openai_models, rows):
+    for module in (health, ask, collections, conversations, documents, jobs, login, openai, rows):
         app.include_router(module.router)
     tools = mount_tools(app, services)
     app.router.routes.append(UserInterfaceRoute(interface))

@@ -1,25 +1,32 @@
-"""Helpers of ASGI middleware: request headers, and an error response that is sent without the app."""
+"""Helpers of ASGI middleware: request headers, and an error response that bypasses the app."""
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from starlette.types import Scope, Send
+from starlette.types import ASGIApp, Scope, Send
 
 REQUEST_ID = "elt_llm_request_id"
 PRINCIPAL = "elt_llm_principal"
 
 
 def header_values(scope: Scope, name: str) -> list[str]:
-    """Return every value of a request header, in order; `name` is in lower case."""
+    """Return all values of a request header, in order. `name` is in lower case."""
     wanted = name.encode("ascii")
     return [value.decode("latin-1") for key, value in scope.get("headers", ()) if key.lower() == wanted]
 
 
 def header(scope: Scope, name: str) -> str | None:
-    """Return the value of a request header; None if it is missing, or was sent twice and cannot be trusted."""
+    """Return the value of a request header, or None if the header is missing or ambiguous because it was sent twice."""
     values = header_values(scope, name)
     return values[0] if len(values) == 1 else None
+
+
+class Middleware:
+    """Base of ASGI middleware that needs nothing but the app that it wraps."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
 
 async def send_error(
@@ -31,7 +38,7 @@ async def send_error(
     hint: str = "",
     headers: Iterable[tuple[str, str]] = (),
 ) -> None:
-    """Send an error response in the JSON shape of all errors; a web socket is closed before it opens."""
+    """Send an error response in the JSON shape of all errors. A web socket is closed before it opens."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": kind})
         return

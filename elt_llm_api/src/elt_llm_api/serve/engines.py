@@ -1,4 +1,4 @@
-"""Open query engines and lend them to requests; check that collections and models can be used."""
+"""Open query engines and lend them to requests; check that collections and models are usable."""
 
 import logging
 import time
@@ -16,14 +16,14 @@ from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine
 
 EngineKey = tuple[tuple[str, ...], str]
-"""Names of collections in order, and a profile."""
+"""The names of collections in order, and the name of a profile."""
 VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
-"""Returns the published generation of each collection, and whatever else an engine depends on; cheap."""
+"""A fast function that returns the published generation of each collection, and other versions an engine depends on."""
 
 
 @dataclass
 class _PooledEngine:
-    """An engine, the versions that it was opened on, and how many requests use it."""
+    """An engine, the versions on which it was opened, and the number of requests that use it."""
 
     engine: Engine
     versions: tuple[tuple[str, int], ...]
@@ -32,9 +32,9 @@ class _PooledEngine:
 
 
 class EnginePool(Closeable):
-    """Opens an engine at its first use, and keeps the `max_open` last used. Safe to use from many threads.
+    """Opens each engine at its first use and keeps the `max_open` most recently used ones. The class is thread-safe.
 
-    `open_one` opens an engine; it is never called twice at a time for the same key.
+    `open_one` opens an engine. It is never called for the same key by two threads at once.
     """
 
     def __init__(
@@ -44,13 +44,9 @@ class EnginePool(Closeable):
         max_open: int = 8,
         close_seconds: float = 30.0,
     ) -> None:
-        """`close_seconds`: how long `close` waits for engines in use."""
-        self._open_one, self._versions, self._max_open, self._close_seconds = (
-            open_one,
-            versions,
-            max_open,
-            close_seconds,
-        )
+        """Set how engines are opened, and `close_seconds`, the longest time that `close` waits for engines in use."""
+        self._open_one, self._versions = open_one, versions
+        self._max_open, self._close_seconds = max_open, close_seconds
         self._engines: OrderedDict[EngineKey, _PooledEngine] = OrderedDict()
         self._opening: set[EngineKey] = set()
         self._changed = Condition()
@@ -58,9 +54,9 @@ class EnginePool(Closeable):
 
     @contextmanager
     def lend(self, collections: Sequence[str], profile: str) -> Iterator[Engine]:
-        """Lend an engine over the published collections; it stays open until the block ends, whatever is published.
+        """Lend an engine over the published collections. The engine stays open until the `with` block ends.
 
-        Raises what opening an engine raises.
+        Raises the errors of opening an engine.
         """
         pooled = self._acquire((tuple(collections), profile))
         try:
@@ -80,9 +76,9 @@ class EnginePool(Closeable):
             return len(self._engines)
 
     def close(self) -> None:
-        """Close every engine that is not in use, and lend none from now on.
+        """Close every engine that is not in use. Afterwards no engine is lent.
 
-        Waits for engines in use, within limits: one that is in use even then is closed when it is returned.
+        Waits a limited time for engines in use. An engine that is still in use is closed when it is returned.
         """
         with self._changed:
             self._closed = True
@@ -114,7 +110,7 @@ class EnginePool(Closeable):
         return opened
 
     def _finish_opening(self, key: EngineKey, opened: _PooledEngine | None) -> None:
-        """Add an engine to the pool and mark its key as open in one step, so that no thread opens it again."""
+        """Add an engine to the pool and release its key in one step, so that no thread opens it again."""
         with self._changed:
             removed = [self._engines.pop(key)] if opened and key in self._engines else []
             if opened and self._closed:
@@ -131,7 +127,7 @@ class EnginePool(Closeable):
 
 
 def _supersede(removed: Sequence[_PooledEngine]) -> list[Engine]:
-    """Mark engines that left the pool; return those that nobody uses, to be closed now."""
+    """Mark engines that were removed from the pool, and return the unused ones, which the caller closes."""
     for pooled in removed:
         pooled.superseded = True
     return [pooled.engine for pooled in removed if pooled.users == 0]
@@ -142,7 +138,7 @@ FileState = tuple[tuple[str, int, int, int], ...]
 
 
 def file_state(paths: Iterable[Path]) -> FileState:
-    """Return path, modification time in ns, size and inode of each file that exists; equal as long as none changes."""
+    """Return path, modification time in ns, size and inode of each existing file. The result changes with any file."""
     entries: list[tuple[str, int, int, int]] = []
     for path in paths:
         try:
@@ -155,10 +151,10 @@ def file_state(paths: Iterable[Path]) -> FileState:
 
 
 class CollectionHealthCache:
-    """Opens published collections as a question does, and remembers the outcome until their files change.
+    """Opens published collections as a question does, and caches the outcome until their files change.
 
-    Opening compares the files that answers depend on with their hashes: the first check takes seconds for much data,
-    later ones read no file. Safe to use from many threads.
+    Opening compares the files that answers depend on with their hashes. The first check of a large collection takes
+    seconds; a later check reads no file. The class is thread-safe.
     """
 
     def __init__(self, store: Store) -> None:
@@ -167,15 +163,15 @@ class CollectionHealthCache:
         self._checked: dict[str, tuple[tuple[object, ...], EltError | None]] = {}
 
     def fault(self, name: str) -> EltError | None:
-        """Return why a published collection cannot be read; None if it can, and if nothing is published."""
+        """Return why a published collection cannot be read. Return None if it is readable or unpublished."""
         try:
             record = self._store.collections.get(name)
         except UnknownCollection:
-            return None  # dropped meanwhile
+            return None  # the collection was dropped meanwhile
         if record.published is None:
             return None
         folder = self._store.folder(name) / str(record.published)
-        # The files that a question reads, and none that opening a collection writes.
+        # These are the files that a question reads, without files that opening a collection writes.
         state = (record.id, record.published, file_state(sorted([*folder.glob("*"), *folder.glob("fields/**/*")])))
         with self._lock:
             checked = self._checked.get(name)
@@ -198,10 +194,10 @@ MODEL_CHECK_SECONDS = 30.0
 
 
 class ModelAvailability:
-    """Remembers for each profile whether a model answers, for `seconds`. Safe to use from many threads.
+    """Caches for each profile whether a model answers, for `seconds`. The class is thread-safe.
 
-    `check` finds out for the profile of a name, and may take as long as a connection takes. For a profile that was
-    checked before it runs in one thread at a time, while the others use the last result.
+    `check` tests the profile of this name, and may take as long as a connection. A repeated check of a profile runs in
+    one thread at a time, while other threads use the last result.
     """
 
     def __init__(
@@ -212,7 +208,7 @@ class ModelAvailability:
         self._lock = Lock()
 
     def is_available(self, profile: str) -> bool:
-        """Whether a model answers. Raises what the check raises."""
+        """Return whether a model answers. Raises the errors of the check."""
         with self._lock:
             checked_at, available = self._results.get(profile, (float("-inf"), False))
             if self._clock() - checked_at < self._seconds:

@@ -1,4 +1,4 @@
-"""The server's errors, their HTTP status, and the JSON shape in which they are returned."""
+"""The server's errors, their HTTP status, and the JSON shape of error responses."""
 
 import logging
 import re
@@ -30,7 +30,7 @@ from elt_llm_api.serve.workers import ServerOverloaded, retry_after_seconds
 
 
 class NotFound(EltError):
-    """404: the requested thing does not exist, or no longer."""
+    """404: the requested object does not exist, or no longer."""
 
 
 class NotReady(EltError):
@@ -85,12 +85,12 @@ def status_of(error: EltError) -> int:
 
 
 def headers_of(status: int) -> dict[str, str]:
-    """Return the Retry-After header for status 503, no header otherwise."""
+    """Return the Retry-After header for HTTP status 503, and no header for others."""
     return {"retry-after": str(retry_after_seconds())} if status == 503 else {}
 
 
 def error_content(error: EltError, request_id: str) -> dict[str, Any]:
-    """Return an error in the JSON shape of all errors, for streams whose status was sent already."""
+    """Return an error in the JSON shape of all errors, for streams whose HTTP status was already sent."""
     return error_body(_error_type(error), str(error), error.hint, request_id)
 
 
@@ -103,7 +103,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 async def unexpected_error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return 500 without the error's message, which may quote documents; the log has its type and the request id."""
+    """Return 500 without the message of the error, which may quote documents. Log type and request id."""
     request_id = request.scope.get(REQUEST_ID, "")
     logger.error("Request %s failed unexpectedly: %s", request_id, type(error).__name__)
     hint = f"The operator finds the reason in the server's log, at request {request_id}."
@@ -111,8 +111,8 @@ async def unexpected_error_response(request: Request, error: Exception) -> JSONR
 
 
 async def _elt_error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return the error; on status 500 message and hint, which name paths and commands, only to administrators."""
-    assert isinstance(error, EltError)  # noqa: S101 - it is registered for these alone
+    """Return the error. For status 500, only administrators get message and hint, which name paths and commands."""
+    assert isinstance(error, EltError)  # noqa: S101 - FastAPI calls each handler for its error class only
     status, message, hint = status_of(error), str(error), error.hint
     principal = request.scope.get(PRINCIPAL)
     if status == 500 and not (isinstance(principal, Principal) and principal.administers):
@@ -138,7 +138,7 @@ async def _http_error_response(request: Request, error: Exception) -> JSONRespon
 
 
 def allowed_methods(request: Request) -> str:
-    """Return the methods that any route accepts for the path of a request; Starlette names those of one route."""
+    """Return the methods that any route accepts for the path of a request. Starlette names those of one route only."""
     scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": [], "path_params": {}}
     routes = request.app.router.routes
     return ", ".join(

@@ -30,9 +30,9 @@ WRITE_SECONDS = 60.0
 
 
 class BoundedProtocol(H11Protocol):
-    """Uvicorn's protocol with two more limits: the seconds until all headers arrived, and until a response is read.
+    """Uvicorn's protocol with two more time limits: for receiving all headers, and for reading a response.
 
-    Uvicorn only times the pauses between requests: a connection that never completes its headers would stay for ever.
+    Uvicorn limits only the pauses between requests, so a connection that never completes its headers would stay open.
     """
 
     header_seconds, write_seconds = HEADER_SECONDS, WRITE_SECONDS
@@ -43,18 +43,18 @@ class BoundedProtocol(H11Protocol):
         self._write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Start to wait for the first request."""
+        """Start the time limit of the first request."""
         super().connection_made(transport)
         self._header_timer = self.loop.call_later(self.header_seconds, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel both limits."""
+        """Cancel both time limits."""
         _cancel(self._header_timer)
         _cancel(self._write_timer)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read data; lift the limit when a request is complete up to its body, set it when the next one starts."""
+        """Read data. The limit ends when all headers have arrived, and starts with the next request."""
         before = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's own type leaves None out
         idle = before is None or before.response_complete
         super().data_received(data)
@@ -65,13 +65,13 @@ class BoundedProtocol(H11Protocol):
             self._header_timer = self.loop.call_later(self.header_seconds, self.transport.abort)
 
     def pause_writing(self) -> None:
-        """Limit how long the client may leave the response unread."""
+        """Start the time limit for a client that does not read its response."""
         _cancel(self._write_timer)
         self._write_timer = self.loop.call_later(self.write_seconds, self.transport.abort)
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Lift the limit: the client reads again."""
+        """Cancel the time limit, because the client reads again."""
         _cancel(self._write_timer)
         super().resume_writing()
 
@@ -81,9 +81,9 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
         timer.cancel()
 
 
-GRACE_SECONDS = 3.0  # that responses in progress have to finish
-CANCEL_SECONDS = 3.0  # that cancelled requests have to end
-FORCED_EXIT_SECONDS = 15.0  # after which the process exits, whatever still runs
+GRACE_SECONDS = 3.0  # time that running responses have to finish
+CANCEL_SECONDS = 3.0  # time that cancelled requests have to end
+FORCED_EXIT_SECONDS = 15.0  # time after which the process exits in any case
 _MAX_CONNECTIONS = 900  # below the 1,024 files that a process usually may open
 _MAX_HEADER_BYTES = 32 << 10  # of a request line and its headers
 _KEEP_ALIVE = 15  # seconds
@@ -93,7 +93,7 @@ TlsCertificate = tuple[Path, Path]
 
 
 class GracefulServer(uvicorn.Server):
-    """Stops in bounded time: responses may finish, then they are cancelled, finally the process exits.
+    """Stops in bounded time: responses may finish, then they are cancelled, and finally the process exits.
 
     `ready` is called when the server accepts requests.
     """
@@ -102,18 +102,18 @@ class GracefulServer(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
         self.stop_signal = 0
-        """The signal that stopped the server, or 0."""
+        """The number of the signal that stopped the server, or 0."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open everything, then call `ready`."""
+        """Start the server, then call `ready`."""
         await super().startup(sockets)
         if self.started:
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Start to stop; exit at once at the second signal."""
+        """Start to stop the server. The second signal exits at once."""
         if self.should_exit:
-            os._exit(128 + sig)  # everything that was committed is on the disk
+            os._exit(128 + sig)  # committed data are already on the disk
         self.stop_signal = sig
         forced_exit = threading.Timer(FORCED_EXIT_SECONDS, os._exit, (128 + sig,))
         forced_exit.daemon = True
@@ -121,7 +121,7 @@ class GracefulServer(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more requests, finish or cancel those in progress, and close everything."""
+        """Accept no more requests, finish or cancel the running ones, and close all connections."""
         for server in self.servers:
             server.close()
         for connection in list(self.server_state.connections):
@@ -160,12 +160,12 @@ def uvicorn_config(
 
 
 def _is_no_cut_response(record: logging.LogRecord) -> bool:
-    """Drop uvicorn's error about responses that the shutdown cuts off; it does so on purpose."""
+    """Return False for uvicorn's error about responses that the shutdown cuts off on purpose."""
     return "without completing response" not in record.getMessage()
 
 
 async def _finish_requests(tasks: set[asyncio.Task[None]]) -> None:
-    """Wait until requests have ended, then until cancelled ones have, before what they use is closed."""
+    """Wait for running requests to end, then cancel the others and wait for their end."""
     if not tasks:
         return
     _, unfinished = await asyncio.wait(set(tasks), timeout=GRACE_SECONDS)
@@ -179,7 +179,7 @@ _CERTIFICATE_HINT = "Both are PEM files: the certificate chain, and its private 
 
 
 def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | None:
-    """Return both files, or None without any. Raises UsageError for one alone, and for unusable ones."""
+    """Return certificate and key, or None without both. Raises UsageError if one is missing or unusable."""
     if chain is None and key is None:
         return None
     if chain is None or key is None:
@@ -209,13 +209,13 @@ _SECRETS = (
 _VERBOSE_LIBRARIES = (
     *("httpx", "httpcore", "openai", "urllib3", "gradio", "mcp", "llama_index", "python_multipart", "asyncio"),
 )
-"""Libraries that log addresses, headers, or whole requests with the text in them."""
+"""Libraries that log addresses, headers, or complete requests with their text."""
 
 
 class RedactingFormatter(logging.Formatter):
-    """Hides secrets in the finished line, and logs where errors were raised, without their messages.
+    """Hides secrets in the finished line. It logs the types and places of errors without their messages.
 
-    The message of an error may quote a document: a parser quotes what it could not read.
+    The message of an error may quote a document, for example text that a parser could not read.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -223,8 +223,8 @@ class RedactingFormatter(logging.Formatter):
         self._secrets = tuple(secret for secret in secrets if secret)
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, redacted when it is complete."""
-        record.exc_text = None  # another formatter may have stored the error's message here
+        """Return the complete line with secrets hidden."""
+        record.exc_text = None  # another formatter may have stored the message of the error
         line = super().format(record)
         record.exc_text = None
         for secret in self._secrets:
@@ -245,7 +245,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def log_to_stderr(verbose: int, secrets: Iterable[str]) -> None:
-    """Log warnings and errors; with `verbose` 1 each request, with 2 everything that contains no text of documents."""
+    """Log warnings and errors. With `verbose` 1 log each request too, with 2 all messages without document text."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactingFormatter(secrets))
     handler.addFilter(_is_no_cancelled_request)
@@ -261,7 +261,7 @@ def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
 
 
 def model_exposure_warnings(settings: Settings, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for a model server that others may reach, and for each used one that is on another machine."""
+    """Yield a warning for an Ollama that other machines may reach, and for each used model server elsewhere."""
     ollama_host = environment.get("OLLAMA_HOST", "")
     if ollama_host and not _is_local_address(ollama_host):
         yield f"OLLAMA_HOST is {ollama_host}: an Ollama started with it answers to other machines, without any key."

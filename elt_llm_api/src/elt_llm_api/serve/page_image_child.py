@@ -1,7 +1,7 @@
 """Render one page of a PDF: `python -m elt_llm_api.serve.page_image_child MEGABYTES SECONDS HASH PAGE < FILE > PNG`.
 
-Files come from others: before the process reads one, it limits its memory and time, and gives up writing and the
-network. It renders a file only if its bytes have not changed since it was ingested.
+Other people's files are not trusted. Before the process reads one, it limits its memory and time, and gives up writing
+and the network. It renders a file only if the bytes of the file have not changed since it was ingested.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import zlib
 from typing import NoReturn
 
 CHANGED, DAMAGED = 3, 4
-"""Exit codes: the sha256 of the file is not HASH; the file or the page cannot be rendered."""
+"""Exit codes. CHANGED: the sha256 of the file is not HASH. DAMAGED: the file or the page cannot be rendered."""
 _MAX_PIXELS = 1600  # of the longer side
 _POINTS_PER_INCH, _PIXELS_PER_INCH = 72, 144
 
@@ -60,7 +60,7 @@ def _render_page(data: bytes, number: int) -> bytes:
 
 
 def encode_png(rows: "list[memoryview]", width: int, channels: int) -> bytes:
-    """Encode rows of pixels as PNG (RFC 2083); `channels`: 1 (grey), 3 (red, green, blue) or 4 (with opacity) bytes."""
+    """Encode rows of pixels as PNG (RFC 2083). `channels` are the bytes of a pixel: 1 (grey), 3 (RGB) or 4 (RGBA)."""
     colour = {1: 0, 3: 2, 4: 6}[channels]
     header = width.to_bytes(4, "big") + len(rows).to_bytes(4, "big") + bytes((8, colour, 0, 0, 0))
     content = zlib.compress(b"".join(b"\0" + row for row in rows), 6)

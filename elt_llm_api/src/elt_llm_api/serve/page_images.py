@@ -14,9 +14,9 @@ _TEXT_HINT = "Its text is available: GET /v1/documents/COLLECTION/ID/text?page=N
 
 
 def render_page(path: Path, document_hash: str, page: int) -> bytes:
-    """Return a page of a PDF as PNG; `document_hash` is the sha256 of the file when it was read, in hex digits.
+    """Return a page of a PDF as PNG. `document_hash` is the sha256 of the ingested file, in hex digits.
 
-    Raises NotFound if the file is gone or has changed since, or cannot be rendered within 20 seconds.
+    Raises NotFound if the file is gone or has changed, or if the page cannot be rendered within 20 seconds.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -18,8 +18,8 @@ _SCHEMES = frozenset(
     {"http", "https", "ftp", "ws", "wss", "file", "mailto", "xmpp", "tel", "javascript", "vbscript", "livescript"}
 )
 _MAX_SCHEME = max(map(len, _SCHEMES)) + 1
-# Top-level domains that renderers link even without a scheme: those of linkify-it and a few more. Those of two letters
-# all count.
+# Top-level domains that renderers link even without a scheme: those of linkify-it and a few more. Every domain of two
+# letters counts, too.
 # fmt: off
 _TOP_LEVEL_DOMAINS = frozenset({
     "app", "asia", "aero", "biz", "click", "cloud", "club", "com", "coop", "dev", "edu", "gov", "info", "int",
@@ -32,7 +32,7 @@ _FENCE = frozenset("`~")
 
 
 class SafeMarkdown:
-    """Escapes Markdown piece by piece; how the text is cut does not matter. Holds back 64 characters at most."""
+    """Escapes Markdown in pieces. The result does not depend on the cuts. At most 64 characters are held back."""
 
     def __init__(self) -> None:
         self._last = ""  # the previous character
@@ -42,11 +42,11 @@ class SafeMarkdown:
         self._fence = 0  # previous fence characters; 3 or more start code, whose language follows
 
     def feed(self, piece: str) -> str:
-        """Return the part of the escaped text that is certain so far."""
+        """Return the escaped text as far as later pieces cannot change it."""
         return "".join(map(self._next, show_invisible_characters(piece)))
 
     def end(self) -> str:
-        """Return the text that was held back."""
+        """Return the escaped text that was held back."""
         return self._release("")
 
     def _next(self, char: str) -> str:
@@ -81,7 +81,7 @@ class SafeMarkdown:
         return escaped
 
     def _is_link_start(self, char: str) -> bool:
-        """Whether this character completes the start of a link, an image or HTML."""
+        """Return whether this character completes the start of a link, an image or HTML."""
         if self._last + char in _LINK_PAIRS:
             return True
         if self._last == "<":
@@ -90,7 +90,7 @@ class SafeMarkdown:
             return bool(self._last) and not self._last.isspace()
         if char == ":":
             return self._word in _SCHEMES
-        return self._fence >= 3 and char in "mM&\\"  # mermaid: code that is rendered, with links in it
+        return self._fence >= 3 and char in "mM&\\"  # mermaid, whose code is rendered with links
 
     def _count_fence(self, char: str) -> int:
         if char in _FENCE:
@@ -99,7 +99,7 @@ class SafeMarkdown:
 
 
 def _is_top_level_domain(label: str) -> bool:
-    """Whether a label is a top-level domain, such as com, io, xn--p1ai, рф."""
+    """Return whether a label is a top-level domain, such as com, io, xn--p1ai, рф."""
     if not label.isascii():
         return True
     return (
@@ -111,21 +111,21 @@ _TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#9
 
 
 def escape_html(text: str) -> str:
-    """Escape text for HTML, between tags or in quoted attributes; also for templates with `${...}` or `{{...}}`.
+    """Escape text for HTML, between tags or in quoted attributes, and for templates with `${...}` or `{{...}}`.
 
-    Control characters and those that change the direction of writing are replaced by their code.
+    Control characters, and characters that change the direction of writing, are replaced by their code.
     """
     return escape(show_invisible_characters(text), quote=True).translate(_TEMPLATE)
 
 
 def escape_markdown(text: str) -> str:
-    """Escape text for Markdown: lists, tables, code and emphasis stay; addresses are shown and not linked."""
+    """Escape text for Markdown. Lists, tables, code and emphasis stay; addresses are shown but not linked."""
     safe = SafeMarkdown()
     return safe.feed(text) + safe.end()
 
 
 def route_link(label: str, route: str) -> str:
-    """Return a Markdown link to a path on this server, such as `/v1/documents/3`. Raises ValueError for another."""
+    """Return a Markdown link to a path on this server, such as `/v1/documents/3`. Raises ValueError for other paths."""
     is_own = route.startswith("/") and not route.startswith("//") and route.isascii()
     if not is_own or any(sign in route for sign in "\\()<>[]\"'` ") or not route.isprintable():
         raise ValueError(f"'{route}' is not a path on this server.")

@@ -1,4 +1,4 @@
-"""The services that routes, user interface and MCP tools share: opened once, with settings that reload."""
+"""The services that routes, user interface and MCP tools share, opened once, with settings that reload."""
 
 import gc
 import logging
@@ -27,6 +27,7 @@ from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine, open_engine
 from elt_llm_query.synthesis.prompts import Prompts, load_prompts
 from elt_llm_query.understanding.aliases import ALIASES_FILE, Aliases, load_aliases
+from pydantic import BaseModel, ConfigDict
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal, requested_collections
 from elt_llm_api.serve.engines import (
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RecentAnswerCache:
-    """Keeps the `max_answers` latest answers in memory, without their text. Safe to use from many threads."""
+    """Keeps the `max_answers` latest answers in memory, without their text. The class is thread-safe."""
 
     def __init__(self, max_answers: int = 1_000) -> None:
         self._max_answers = max_answers
@@ -54,7 +55,7 @@ class RecentAnswerCache:
         self._lock = Lock()
 
     def add(self, answer: RatedAnswer) -> None:
-        """Keep an answer that has a request id, in place of an earlier one of the same caller and id."""
+        """Keep an answer that has a request id. It replaces an earlier answer with the same caller and id."""
         if not answer.request_id:
             return
         with self._lock:
@@ -64,21 +65,21 @@ class RecentAnswerCache:
                 self._answers.popitem(last=False)
 
     def find(self, owner: str, request_id: str) -> RatedAnswer | None:
-        """Return the answer to this request of this caller, if it is still kept."""
+        """Return the answer to this request of this caller, or None if it is no longer kept."""
         with self._lock:
             return self._answers.get((owner, request_id))
 
 
 RELOAD_SECONDS = 2.0  # between two checks of the files
 STARTUP_ONLY = ("storage", "chroma", "embedding", "serve")
-"""Sections that take effect only at the next start: open stores, models and sockets depend on them."""
+"""Sections of the settings that take effect only at the next start, because open resources depend on them."""
 _PROFILE_NAME = re.compile(r"[\w-]{1,200}")
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ActiveSettings:
-    """The content of the settings files, valid as a whole. `version` grows with each change that was applied."""
+    """The valid content of all settings files. `version` grows with each applied change."""
 
     loaded: LoadedSettings
     profiles: Mapping[str, Profile]
@@ -102,7 +103,7 @@ class SettingsReloader(Closeable):
         self._seconds, self._checking = seconds, Lock()
         self._state = _settings_state(loaded)
         self._active = _read_settings(loaded, 1)
-        self._at_start = _reload(loaded).settings  # as in the files, without the options of the command
+        self._at_start = _reload(loaded).settings  # settings in the files, without command-line options
         self._error = ""
         self._pending: tuple[str, ...] = ()
         self._stopped = Event()
@@ -116,13 +117,13 @@ class SettingsReloader(Closeable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about changes in the files that are not active."""
+        """One sentence for each kind of change in the files that is not active."""
         error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
         pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
         return (*(error if self._error else ()), *(pending if self._pending else ()))
 
     def check_now(self) -> None:
-        """Check the files now; valid changes are active when this returns."""
+        """Check the files now. Valid changes are active when the method returns."""
         with self._checking:
             state = _settings_state(self._active.loaded)
             if state == self._state:
@@ -164,8 +165,8 @@ def _reload(loaded: LoadedSettings) -> LoadedSettings:
 
 
 def _read_settings(loaded: LoadedSettings, version: int) -> ActiveSettings:
-    """Read profiles, aliases and prompts. Raises SettingsError for the first invalid one."""
-    # Other files in the folder, such as an editor's backup copies, are no profiles.
+    """Read profiles, aliases and prompts. Raises SettingsError for the first invalid file."""
+    # Files with other names, such as backup copies of an editor, are ignored.
     names = [name for name in profile_names(loaded) if _PROFILE_NAME.fullmatch(name)]
     profiles = {name: load_profile(name, loaded) for name in names}
     for profile in profiles.values():
@@ -199,21 +200,17 @@ class Services(Closeable):
     health: CollectionHealthCache
     resources: ExitStack
     upload_lock: Lock = field(default_factory=Lock)
-    """Held while the quota of uploads is checked and files are stored."""
+    """A lock that is held while the upload quota is checked and files are stored."""
 
     @property
     def active(self) -> ActiveSettings:
-        """Settings, profiles, aliases and prompts as they are now; changed files are read again."""
+        """The current settings, profiles, aliases and prompts. Changed files are read again."""
         return self.reloader.active
 
     @property
     def loaded(self) -> LoadedSettings:
-        """The settings as they are now, and where they come from."""
+        """The current settings and their origin."""
         return self.active.loaded
-
-    def profile(self, name: str) -> Profile:
-        """Return a profile as it is now. Raises UsageError if it does not exist."""
-        return self.active.profile(name)
 
     def collections(self, principal: Principal, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
         """Return the collections of a request that this caller may read. Raises Forbidden."""
@@ -224,9 +221,9 @@ class Services(Closeable):
         return [record.name for record in self.store.collections.all()]
 
     def session(self, principal: Principal, session_id: str) -> SessionRecord:
-        """Return a conversation of this caller, who may still read all its collections.
+        """Return a conversation of this caller, if the caller may still read all its collections.
 
-        Raises Forbidden, with the same message if it does not exist and if it belongs to somebody else.
+        Raises Forbidden. The message is the same for a missing conversation and for one of another caller.
         """
         record = self.sessions.find(session_id)
         if record is None or record.owner != principal.name or not all(map(principal.may_read, record.collections)):
@@ -234,12 +231,18 @@ class Services(Closeable):
         return record
 
     def close(self) -> None:
-        """Finish the questions in progress, then close everything."""
+        """Finish the running questions, then close all resources."""
         self.resources.close()
 
 
+class RequestModel(BaseModel):
+    """Base of request bodies. They are immutable, and an unknown field, such as a misspelt one, is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 class ServiceActions:
-    """Base of the classes in `actions/`: what callers may do through routes, user interface and MCP tools."""
+    """Base of the action classes, whose methods act for a caller of routes, user interface or MCP tools."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -253,7 +256,7 @@ def open_services(
 ) -> Services:
     """Open store, state, models and threads as the settings describe. Raises StoreError, ModelError, SettingsError.
 
-    `model_check_seconds`: how long provider `auto` relies on its last check whether a model answers.
+    `model_check_seconds` is how long provider `auto` relies on its last check whether a model answers.
     """
     serve = loaded.settings.serve
     with ExitStack() as opened:
@@ -284,7 +287,7 @@ def open_services(
 
 
 def _open_or_create_store(data_dir: Path) -> Store:
-    """Open the store; create it first if it does not exist, so that the first document can be uploaded over HTTP."""
+    """Open the store, and create a missing one, so that the first document can be uploaded over HTTP."""
     if not (data_dir / STORE_NAME).exists():
         with writer_lock(data_dir, "elt-llm serve"):
             open_store(data_dir, for_writing=True).close()
@@ -306,7 +309,7 @@ def _create_pool(
         settings, aliases, prompts = active.settings_for(profile), active.aliases, active.prompts
         try:
             return open_engine(settings, data_dir, names, embedding=embedding, aliases=aliases, prompts=prompts)
-        except CorruptIndex as error:  # every caller sees the message: it must not show where the data are
+        except CorruptIndex as error:  # every caller sees the message, which must not reveal the data directory
             raise CorruptIndex(str(error).replace(f"{data_dir}/", ""), hint=error.hint) from error
 
     def versions(key: EngineKey) -> tuple[tuple[str, int], ...]:
@@ -318,10 +321,10 @@ def _create_pool(
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude all present objects from garbage collection for good; call it when the libraries are loaded.
+    """Exclude all current objects from garbage collection. Call it when all libraries are loaded.
 
-    The libraries alone have some 230,000 objects: a full collection stops every thread for 150 to 250 ms, under load
-    every few seconds. Objects are still freed by their reference count; only cycles among the present ones remain.
+    The libraries have some 230,000 objects. Under load, a full collection would stop every thread for 150 to 250 ms
+    every few seconds. Objects are still freed by their reference count; only cycles among the current objects remain.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Run blocking work in a bounded number of threads with a bounded queue; reject more."""
+"""Run blocking work in a bounded number of threads with a bounded queue; reject further work."""
 
 import asyncio
 import random
@@ -12,20 +12,23 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.utilities import Closeable
 
 T = TypeVar("T")
-_RETRY_AFTER = range(1, 5)  # seconds: a short queue is empty by then
+_RETRY_AFTER = range(1, 5)  # seconds after which a short queue is empty
 COMPUTE_THREADS = 2
-"""Threads that compute at once: Python runs one at a time, and with more even rejecting a request has to wait."""
+"""Threads that may compute at once. Python runs one at a time; more would delay even the rejection of a request."""
 _POLL_SECONDS = 0.2
 
 
 class ServerOverloaded(EltError):
-    """Every thread is busy and the queue is full; trying again later helps."""
+    """Every thread is busy and the queue is full. Trying again later helps."""
 
     retryable = True
 
 
 class Workers(Closeable):
-    """Runs blocking work beside the event loop: `threads` at once, `queue` waiting; more is rejected at once."""
+    """Runs blocking work outside of the event loop, in `threads` threads with `queue` waiting calls.
+
+    More are rejected.
+    """
 
     def __init__(self, threads: int, queue: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="question")
@@ -35,18 +38,19 @@ class Workers(Closeable):
 
     @property
     def is_full(self) -> bool:
-        """Whether the next work would be rejected."""
+        """Whether the next call of `run` would be rejected."""
         return self._free <= 0
 
     @property
     def free(self) -> int:
-        """How many more calls of `run` would be accepted now, to run at once or to wait."""
+        """The number of further calls of `run` that would be accepted now, to run at once or to wait."""
         return self._free
 
     async def run(self, work: Callable[[Event], T]) -> T:
-        """Return the result of `work`, which is called with an event that is set when its caller was cancelled.
+        """Return the result of `work`. Its argument is an event that is set when the caller is cancelled.
 
-        Work whose caller is cancelled before it starts never starts. Raises ServerOverloaded, and what the work raises.
+        If the caller is cancelled before the work starts, the work never starts. Raises ServerOverloaded, and the
+        errors of the work.
         """
         with self._lock:
             if self._free <= 0:
@@ -69,7 +73,7 @@ class Workers(Closeable):
     def computing(self, abandoned: Event) -> Iterator[None]:
         """Wait for a turn to compute, unless `abandoned` is set first.
 
-        Work that waits for a model server needs no turn: it would hold the turn without using it.
+        Work that waits for a model server needs no turn, because it would hold the turn without using it.
         """
         acquired = False
         while not acquired and not abandoned.is_set():
@@ -90,11 +94,11 @@ class Workers(Closeable):
 
 
 def retry_after_seconds() -> int:
-    """Return a random delay, so that requests that were rejected together do not come back together."""
+    """Return a random delay, so that clients that were rejected together do not return together."""
     return random.choice(_RETRY_AFTER)  # noqa: S311 - it only spreads the requests
 
 
 def _ignore_result(ended: "asyncio.Future[T]") -> None:
-    """Retrieve the exception of work without a caller, so that asyncio does not log it."""
+    """Retrieve the exception of abandoned work, so that asyncio does not log it."""
     if not ended.cancelled():
         ended.exception()

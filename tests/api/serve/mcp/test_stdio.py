@@ -1,4 +1,4 @@
-"""`elt-llm mcp`: stdout carries the protocol and nothing else, whatever goes on; the process ends with its input."""
+"""`elt-llm mcp`: stdout carries the protocol only, and the process ends when its input ends."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def project(sample_folder: Path, tmp_path: Path) -> Path:
 def running(
     folder: Path, *options: str, program: tuple[str, ...] = (), environment: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator["subprocess.Popen[str]"]:
-    """The process with its streams, ended afterwards."""
+    """Start the process and yield it with its streams; stop it at the end of the block."""
     process = subprocess.Popen(
         program or command(*options, "mcp"),
         cwd=folder,
@@ -69,7 +69,7 @@ INITIALIZE = message(
 
 
 def asked(process: "subprocess.Popen[str]", line: str) -> dict[str, Any]:
-    """What is answered to a message, which is to be the next line."""
+    """Send a message and return the response, which must be the next line."""
     assert process.stdin
     assert process.stdout
     process.stdin.write(line)
@@ -79,7 +79,7 @@ def asked(process: "subprocess.Popen[str]", line: str) -> dict[str, Any]:
     return answer
 
 
-def test_an_agent_works_through_a_process_of_its_own(project: Path) -> None:
+def test_an_agent_uses_the_tools_through_its_own_process(project: Path) -> None:
     async def work(client: Client) -> dict[str, Any]:
         found = answered(await client.call_tool("search", {"question": "points for Grade A", "top_k": 1}))
         [chunk] = found["chunks"]
@@ -89,7 +89,7 @@ def test_an_agent_works_through_a_process_of_its_own(project: Path) -> None:
     assert ProcessAgent(project, EXTRACTIVE).with_client(work)["verbatim"]
 
 
-def test_stdout_has_nothing_but_the_protocol_while_documents_are_ingested_noisily(project: Path) -> None:
+def test_stdout_carries_only_the_protocol_while_an_ingest_prints_warnings(project: Path) -> None:
     noisy = {**MAY_INGEST, "PYTHONWARNINGS": "always", "PYTHONVERBOSE": ""}
     with running(project, "-vv", environment=noisy) as process:
         assert asked(process, INITIALIZE)["result"]["serverInfo"]["name"] == "elt-llm"
@@ -114,7 +114,7 @@ def test_stdout_has_nothing_but_the_protocol_while_documents_are_ingested_noisil
 
 
 def test_prints_of_libraries_do_not_reach_stdout(project: Path) -> None:
-    """One library prints, and one writes to the descriptor."""
+    """One library prints, and another one writes to the file descriptor."""
     noise = (
         "import os, sys\n"
         "from pathlib import Path\n"
@@ -125,7 +125,7 @@ def test_prints_of_libraries_do_not_reach_stdout(project: Path) -> None:
         "        sys.stdout.write('noise of Python\\n')\n"
         "        os.write(1, b'noise beneath\\n')\n"
         "        return super().get(*given, **named)\n"
-        "import elt_llm_api.serve.mcp.tools.documents as tool\n"
+        "import elt_llm_api.serve.mcp.tools.questions as tool\n"
         "tool.SpanActions = Noisy\n"
         "sys.exit(run(['mcp'], os.environ, Path.cwd()))\n"
     )
@@ -140,7 +140,7 @@ def test_prints_of_libraries_do_not_reach_stdout(project: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_call_that_the_end_of_input_abandons_prints_nothing_to_stdout(project: Path) -> None:
+def test_a_call_abandoned_by_the_end_of_input_prints_nothing_to_stdout(project: Path) -> None:
     slow = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
@@ -152,7 +152,7 @@ def test_a_call_that_the_end_of_input_abandons_prints_nothing_to_stdout(project:
         "        time.sleep(2)\n"
         "        os.write(1, b'too late\\n')\n"
         "        return super().get(*given, **named)\n"
-        "import elt_llm_api.serve.mcp.tools.documents as tool\n"
+        "import elt_llm_api.serve.mcp.tools.questions as tool\n"
         "tool.SpanActions = Slow\n"
         "sys.exit(run(['mcp'], os.environ, Path.cwd()))\n"
     )
@@ -185,7 +185,7 @@ def test_the_process_ends_on_a_signal(project: Path, sent: signal.Signals, code:
         assert process.returncode == code
 
 
-def test_invalid_lines_are_survived(project: Path) -> None:
+def test_the_process_survives_invalid_lines(project: Path) -> None:
     with running(project) as process:
         assert process.stdin
         asked(process, INITIALIZE)

@@ -1,4 +1,4 @@
-"""What is counted of questions: by outcome, hour and day, kept over restarts, by several servers at once."""
+"""Questions are counted by outcome, hour and day, across restarts and several servers."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +12,6 @@ from elt_llm_api.serve.monitoring.measures import (
     Histogram,
     Outcome,
     QuestionObservation,
-    parse_histogram,
 )
 from elt_llm_api.serve.monitoring.recorder import MeasureSeries, QuestionRecorder
 from elt_llm_core.errors import ModelTimeout
@@ -25,6 +24,7 @@ from elt_llm_core.store.database import Database
 from elt_llm_query.engine import open_engine
 from hypothesis import given
 from hypothesis import strategies as some
+from pydantic import TypeAdapter
 from served.answering_server import EXTRACTIVE, copied_project
 from served.server import served
 
@@ -66,7 +66,8 @@ def test_added_histograms_equal_the_histogram_of_all_values(first: list[float], 
     for histogram, values in ((one, first), (other, second), (both, [*first, *second])):
         for value in values:
             histogram.add(value)
-    one.merge(parse_histogram(other.to_json()))
+    stored = TypeAdapter(Histogram)
+    one.merge(stored.validate_json(stored.dump_json(other)))
     assert one.buckets == both.buckets
     assert one.count == both.count
     assert one.total == pytest.approx(both.total)
@@ -91,13 +92,13 @@ def test_questions_are_counted_by_hour_and_day(state: Database) -> None:
     series = series_over(state)
     for hours in (0, 0, 1, 24):
         series.add(seen(at=MOMENT + timedelta(hours=hours)))
-    assert [(start, it.of("kind")) for start, it in series.hours().items()] == [
+    assert [(start, it.of("kind")) for start, it in series.of("hour", 48).items()] == [
         ("2026-03-01T12:00Z", 2),
         ("2026-03-01T13:00Z", 1),
         ("2026-03-02T12:00Z", 1),
     ]
-    assert {start: it.of("kind") for start, it in series.days().items()} == {"2026-03-01": 3, "2026-03-02": 1}
-    assert list(series.hours(1)) == ["2026-03-02T12:00Z"]
+    assert {start: it.of("kind") for start, it in series.of("day", 60).items()} == {"2026-03-01": 3, "2026-03-02": 1}
+    assert list(series.of("hour", 1)) == ["2026-03-02T12:00Z"]
 
 
 def test_counts_of_all_servers_survive_a_restart(state: Database) -> None:
@@ -113,7 +114,7 @@ def test_counts_of_all_servers_survive_a_restart(state: Database) -> None:
     assert told["failures"] == {"ModelTimeout": 1}
     assert told["mean_confidence"] == pytest.approx(0.8)
     assert told["times"]["stage:retrieve"]["count"] == 3
-    assert series_over(state).hours()["2026-03-01T12:00Z"].summary() == told
+    assert series_over(state).of("hour", 48)["2026-03-01T12:00Z"].summary() == told
 
 
 def test_old_hours_and_days_are_dropped_but_not_the_total(state: Database) -> None:
@@ -121,8 +122,8 @@ def test_old_hours_and_days_are_dropped_but_not_the_total(state: Database) -> No
     for days in (0, 13, 15, 401):
         series.add(seen(at=MOMENT - timedelta(days=days)))
     series.save(MOMENT)
-    assert len(series.hours()) == 2
-    assert len(series.days()) == 3
+    assert len(series.of("hour", 48)) == 2
+    assert len(series.of("day", 60)) == 3
     assert series.total().of("kind") == 4
 
 
@@ -139,7 +140,7 @@ def test_counts_that_failed_to_save_are_saved_later(tmp_path: Path) -> None:
         assert series_over(other).total().of("kind") == 1
 
 
-def test_a_recorder_needs_no_server(sample_folder: Path, state: Database) -> None:
+def test_a_recorder_works_without_a_server(sample_folder: Path, state: Database) -> None:
     loaded = load_settings(None, EXTRACTIVE, sample_folder)
     with (
         open_engine(loaded.settings, loaded.data_dir, ["samples"], embedding=FakeEmbedding()) as engine,
@@ -174,7 +175,7 @@ def test_failures_and_cancelled_questions_are_counted_separately(state: Database
     assert (told["failed"], told["cancelled"], told["succeeded"]) == (2, 1, 0)
 
 
-def test_a_finished_answer_counts_once_however_its_stream_ends(state: Database) -> None:
+def test_a_finished_answer_counts_once_even_if_its_stream_is_cut_off(state: Database) -> None:
     result = QueryResult(question="Why?", answer="So.", answered=True, confidence=0.5)
 
     def stream(recorder: QuestionRecorder) -> Iterator[QueryResult]:
@@ -194,7 +195,7 @@ def test_a_closed_recorder_has_saved_what_it_counted(state: Database) -> None:
     assert series_over(state).total().of("kind") == 1
 
 
-def test_a_recorder_saves_from_time_to_time(state: Database) -> None:
+def test_a_recorder_saves_its_counts_at_intervals(state: Database) -> None:
     with QuestionRecorder(series_over(state), save_every=0.02) as recorder:
         recorder.record(seen())
         deadline = datetime.now(UTC) + timedelta(seconds=20)

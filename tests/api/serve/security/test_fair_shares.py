@@ -1,4 +1,4 @@
-"""One caller does not take all there is: sessions of agents, events and jobs that wait, pages that are drawn."""
+"""One caller cannot take all sessions, waiting events, waiting jobs or page renderings."""
 
 import asyncio
 from collections.abc import Iterator
@@ -9,8 +9,9 @@ from typing import Any, cast
 import httpx
 import pytest
 from elt_llm_api.serve.access.principal import LOCAL, Principal
-from elt_llm_api.serve.actions.evaluation import EvaluationActions, EvaluationRequest
+from elt_llm_api.serve.actions.evaluation import EvaluationRequest
 from elt_llm_api.serve.actions.jobs import MOST_WAITING_PER_CALLER as MOST_JOBS
+from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.asgi import PRINCIPAL
 from elt_llm_api.serve.mcp.mount import MOST_SESSIONS_PER_KEY as MOST_SESSIONS
 from elt_llm_api.serve.services import Services, open_services
@@ -50,7 +51,7 @@ def headers(secret: str, session: str | None = None) -> dict[str, str]:
 
 
 @pytest.mark.network
-def test_an_agent_with_too_many_sessions_loses_only_its_own_oldest(server: RunningServer) -> None:
+def test_an_agent_with_too_many_sessions_loses_only_its_own_oldest_session(server: RunningServer) -> None:
     state = open_state(server.data_dir)
     try:
         many, one = (KeyTable(state).create(name, ["samples"], []) for name in ("many", "one"))
@@ -159,8 +160,8 @@ def test_source_cards_are_opened_by_the_bounded_workers(services: Services) -> N
 def test_queued_jobs_of_one_caller_are_limited(services: Services) -> None:
     asked = EvaluationRequest(collection="samples")
     for _ in range(MOST_JOBS):
-        EvaluationActions(services).submit(READER, asked)
+        JobActions(services).submit_evaluation(READER, asked)
     with pytest.raises(ServerOverloaded, match="jobs of this caller"):
-        EvaluationActions(services).submit(READER, asked)
+        JobActions(services).submit_evaluation(READER, asked)
     for other in (Principal("other", ("*",), ()), LOCAL):
-        assert EvaluationActions(services).submit(other, asked).status == "queued"
+        assert JobActions(services).submit_evaluation(other, asked).status == "queued"

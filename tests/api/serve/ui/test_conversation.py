@@ -1,4 +1,4 @@
-"""What a browser shows if a question is asked again before the answer is complete, as with Enter held down."""
+"""A question that is asked before the previous answer is complete, as when Enter is held down."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
@@ -8,7 +8,7 @@ import pytest
 from elt_llm_api.serve.access.principal import LOCAL
 from elt_llm_api.serve.actions.questions import AskRequest
 from elt_llm_api.serve.services import Services, open_services
-from elt_llm_api.serve.ui.conversation import ConversationHandler, ConversationState
+from elt_llm_api.serve.ui.ask import ConversationHandler, ConversationState
 from elt_llm_core.settings.loader import load_settings
 from served.answering_server import EXTRACTIVE, QUESTION, copied_project
 
@@ -21,13 +21,13 @@ def services(sample_folder: Path, tmp_path: Path) -> Iterator[Services]:
         yield services
 
 
-def test_an_overtaken_question_is_shown_as_stopped_and_does_not_change_the_next(services: Services) -> None:
+def test_a_question_overtaken_by_the_next_one_is_shown_as_stopped(services: Services) -> None:
     async def ask_twice() -> tuple[list[ConversationState], list[ConversationState]]:
         handler, question = ConversationHandler(services), AskRequest(question=QUESTION)
         overtaken = handler.ask(LOCAL, "browser", question, ConversationState())
         waiting = await anext(overtaken)
         first = asyncio.ensure_future(_all(overtaken))
-        await asyncio.sleep(0)  # it starts
+        await asyncio.sleep(0)  # the first question starts
         second = await _all(handler.ask(LOCAL, "browser", question, waiting))
         return await first, second
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from elt_llm_api.serve.ui.job_watch import job_markdown
+from elt_llm_api.serve.ui.controls import job_markdown
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 
 READ: dict[str, Any] = {
@@ -30,7 +30,7 @@ def test_a_queued_job_shows_what_it_is_waiting_for(kind: str) -> None:
     assert lines[1:] == notes[-1:]
 
 
-def test_forgetting_has_its_own_label() -> None:
+def test_a_forget_job_has_its_own_label() -> None:
     progress = {"stage": "index", "done": 2, "total": 9, "detail": ""}
     lines = shown("forget", "running", progress=progress).split("\n\n")
     assert lines == ["**Forgetting a document of birds ▶ is running.**", "Building the index: 2 of 9"]

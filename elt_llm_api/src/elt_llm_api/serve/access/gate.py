@@ -1,4 +1,4 @@
-"""Admit a request: look up its key, lock out repeated wrong keys, limit the request rate."""
+"""Admit a request: look up its key, lock out clients that send wrong keys, limit the request rate."""
 
 import hmac
 import ipaddress
@@ -19,7 +19,7 @@ _MAX_CALLERS = 10_000
 
 
 class Lockout:
-    """Locks out an address after `tries` failures within `seconds`, until the first of them is that old."""
+    """Locks out an address after `tries` wrong keys within `seconds`, until the first wrong key is older than that."""
 
     def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._tries, self._seconds, self._clock = tries, seconds, clock
@@ -27,13 +27,13 @@ class Lockout:
         self._lock = Lock()
 
     def seconds_left(self, address: str) -> float:
-        """Return the seconds until this address may try again; 0 if it may now."""
+        """Return the seconds until this address may try again, 0 if it may try now."""
         with self._lock:
             recent = self._recent(address)
             return recent[0] + self._seconds - self._clock() if len(recent) >= self._tries else 0.0
 
     def add_failure(self, address: str) -> None:
-        """Count a wrong key."""
+        """Count a wrong key of this address."""
         with self._lock:
             self._failures[address] = [*self._recent(address), self._clock()][-self._tries :]
             self._failures.move_to_end(address)
@@ -46,7 +46,7 @@ class Lockout:
 
 
 class RateLimit:
-    """A token bucket for each caller: `per_minute` requests, refilled evenly, a full minute's worth at once."""
+    """A token bucket for each caller. `per_minute` requests are refilled evenly, and all of them may come at once."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second, self._capacity, self._clock = per_minute / 60, float(per_minute), clock
@@ -54,7 +54,7 @@ class RateLimit:
         self._lock = Lock()
 
     def take(self, caller: str) -> float:
-        """Count a request; return the seconds to wait before it is allowed, 0 if it is allowed now."""
+        """Count a request. Return the seconds to wait until it is allowed, 0 if it is allowed now."""
         with self._lock:
             now = self._clock()
             tokens, since = self._buckets.pop(caller, (self._capacity, now))
@@ -73,9 +73,9 @@ COOKIE = "elt_llm_key"
 class CallerRegistry:
     """Identifies callers by the token of the server and by the keys in the state database.
 
-    Without a token and without keys every caller is the local user: the server then listens on this machine only.
-    `find` returns the key of a secret, `has_keys` whether there are keys; both run in the event loop for each request
-    and must not block.
+    Without a token and without keys every caller is the local user, and the server listens on this machine only. `find`
+    returns the key record of a secret. `has_keys` returns whether there are keys. Both functions run in the event loop
+    for each request, so they must not block.
     """
 
     def __init__(
@@ -89,18 +89,18 @@ class CallerRegistry:
         return self._token is not None or self._has_keys()
 
     def identify(self, secret: str | None) -> Principal | None:
-        """Return the caller with this secret, None meaning no secret; None if a key is required and this is not one."""
+        """Return the caller with this secret (None: no secret). Return None if the caller is not admitted."""
         if secret is not None:
             if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):
                 return LOCAL
             if record := self._find(secret):
                 return Principal(record.name, record.read, record.write, administers=record.administers)
-        # Any secret is accepted while no key is required: clients of chat models always send one.
+        # While no key is required, any secret is accepted, because clients of chat models always send one.
         return None if self.requires_key else LOCAL
 
 
 def presented_secret(scope: Scope) -> str | None:
-    """Return the bearer token of a request, or its key cookie; None without either, "" for a malformed header."""
+    """Return the bearer token or the key cookie of a request; None without both, "" for a malformed header."""
     if header_values(scope, "authorization"):
         value = header(scope, "authorization") or ""
         return value[len(_SCHEME) :].strip() if value[: len(_SCHEME)].lower() == _SCHEME else ""
@@ -112,9 +112,10 @@ def presented_secret(scope: Scope) -> str | None:
 
 
 def set_cookie_header(secret: str | None, scope: Scope) -> str:
-    """Return the Set-Cookie header that keeps a secret until the browser closes, or deletes it (None).
+    """Return the Set-Cookie header that keeps a secret until the browser closes. None deletes the cookie.
 
-    Scripts cannot read the cookie, requests of other sites do not carry it, and under TLS it is sent encrypted only.
+    Scripts cannot read the cookie, and requests of other sites do not contain it. Under TLS the browser sends it
+    encrypted only.
     """
     value = f"{COOKIE}={quote(secret or '', safe='')}; Path=/; HttpOnly; SameSite=Strict"
     secure = "; Secure" if scope.get("scheme") == "https" else ""
@@ -126,7 +127,7 @@ _KEY_HINT = "Send the header Authorization: Bearer KEY. Make a key with: elt-llm
 
 @dataclass(frozen=True)
 class AccessRefusal:
-    """Why a request is refused; `retry_after` in whole seconds, where waiting helps."""
+    """The reason why a request is refused. `retry_after` are whole seconds, or None if waiting does not help."""
 
     status: int
     kind: str
@@ -136,7 +137,7 @@ class AccessRefusal:
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The Retry-After header, or the scheme to authenticate with."""
+        """The Retry-After header, or the authentication scheme of a missing key."""
         if self.retry_after is None:
             return (("www-authenticate", "Bearer"),)
         return (("retry-after", str(self.retry_after)),)
@@ -145,21 +146,22 @@ class AccessRefusal:
 class AccessGate:
     """Admits callers. Wrong keys count against the client's network, requests against caller and network.
 
-    A right key does not reset the count of wrong ones: otherwise the owner of one key could guess others for ever.
+    A right key does not reset the count of wrong keys. Otherwise the owner of one key could guess other keys without
+    limit.
     """
 
     def __init__(self, callers: CallerRegistry, lockout: Lockout, rate: RateLimit) -> None:
-        self._callers, self._lockout, self._rate = callers, lockout, rate
+        self.callers, self._lockout, self._rate = callers, lockout, rate
 
     def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | AccessRefusal:
         """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
 
-        `counted`: whether the request counts towards the requests per minute of its caller.
+        `counted` is whether the request counts against the rate limit of its caller.
         """
         network = network_key(scope)
         if (seconds := self._lockout.seconds_left(network)) > 0:
             return _refuse_until(seconds, "locked_out", "Too many wrong keys came from this address.")
-        principal = self._callers.identify(secret)
+        principal = self.callers.identify(secret)
         if principal is None and secret is not None:
             self._lockout.add_failure(network)
         caller = f"{principal.name if principal else ''}@{network}"
@@ -168,10 +170,6 @@ class AccessGate:
         if principal is None:
             return AccessRefusal(401, "unauthenticated", "A valid key is required.", _KEY_HINT)
         return principal
-
-    def requires_key(self) -> bool:
-        """Whether a request without a key is refused."""
-        return self._callers.requires_key
 
 
 def network_key(scope: Scope) -> str:

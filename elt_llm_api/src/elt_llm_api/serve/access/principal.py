@@ -1,4 +1,4 @@
-"""The caller of a request, and which collections it may read and write."""
+"""The caller of a request, and the collections that the caller may read and write."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,43 +13,43 @@ class Forbidden(EltError):
 
 @dataclass(frozen=True)
 class Principal:
-    """A caller. `read` and `write` are collection names, or patterns such as `hr_*`; write access includes reading."""
+    """A caller. `read` and `write` are collection names or patterns such as `hr_*`. Write access includes reading."""
 
     name: str
     read: tuple[str, ...] = ("*",)
     write: tuple[str, ...] = ("*",)
     administers: bool = False
-    """Whether it may see settings, metrics and the state of the whole server."""
+    """Whether the caller may see settings, metrics and the state of the whole server."""
 
     def may_read(self, collection: str) -> bool:
-        """Whether the caller may see anything of a collection, its name included."""
+        """Return whether the caller may read a collection, and see its name."""
         return _matches(collection, self.read) or self.may_write(collection)
 
     def may_write(self, collection: str) -> bool:
-        """Whether the caller may change a collection."""
+        """Return whether the caller may change a collection."""
         return _matches(collection, self.write)
 
     def require_write(self, collection: str) -> None:
-        """Raise Forbidden unless the caller may change this collection, which exists and is readable, or is new."""
+        """Raise Forbidden unless the caller may change this collection. Check read access first, which hides names."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Return the collections that the caller may read, in their order."""
+        """Return those of the collections that the caller may read, in their order."""
         return [name for name in collections if self.may_read(name)]
 
 
 LOCAL = Principal("local", administers=True)
-"""The caller of requests from this machine while no key is required."""
+"""The caller of all requests while no key is required."""
 
 
 def requested_collections(
     principal: Principal, names: Sequence[str], prefixes: Sequence[str], existing: Sequence[str]
 ) -> list[str]:
-    """Return the collections of a request: those in `names`, then the others whose names start with a prefix.
+    """Return the collections in `names`, then further ones whose names start with one of the prefixes.
 
     A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or that
-    the caller may not read, with the same message, so that nobody learns names.
+    the caller may not read. Both errors have the same message, so that it reveals no names.
     """
     matched = [name for prefix in prefixes for name in existing if name.startswith(prefix) and principal.may_read(name)]
     for name in names:

@@ -1,1 +1,1 @@
-"""What a caller can do with the server, shared by routes, user interface and MCP tools, within its scope."""
+"""The actions of callers within their scopes, shared by routes, user interface and MCP tools."""

@@ -1,4 +1,4 @@
-"""Collections: list, describe, verify, roll back; and the neighbours of an entity in their enterprise models."""
+"""List, describe, verify and roll back collections; list the neighbours of an entity in an enterprise model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,26 +21,34 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.display.calibration import load_calibrations
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.batch_jobs import BatchJobActions
+from elt_llm_api.serve.actions.jobs import BatchJobActions
 from elt_llm_api.serve.services import ServiceActions
 
 CollectionHealth = Literal["ok", "empty", "another model", "damaged", "unfinished", "files failed"]
 """Whether questions are answered from the whole collection.
 
-empty: nothing is published; another model: its vectors come from another model than the server's; damaged: files differ
-from the published ones, and no question is answered until they are repaired; unfinished: an ingest is running, or was
-interrupted; files failed: some could not be read."""
+- empty: nothing is published.
+- another model: the vectors come from another embedding model than the server's.
+- damaged: files differ from the published files. No question is answered until the collection is repaired.
+- unfinished: an ingest is running or was interrupted.
+- files failed: some files could not be read."""
 
 
 class CollectionSummary(BaseModel):
-    """A collection in one line."""
+    """Name, size, model and health of a collection."""
 
-    name: str = Field(examples=["handbook"])
+    name: str = Field(validation_alias="collection", examples=["handbook"])
     documents: int = Field(ge=0, examples=[12])
-    chunks: int = Field(ge=0, examples=[340])
+    chunks: int = Field(validation_alias="nodes", ge=0, examples=[340])
     generation: int | None = Field(description="Number of the published generation.", examples=[3])
-    model: str = Field(description="Provider and name of the embedding model.", examples=["embedded minilm"])
-    built_at: str | None = Field(description="UTC, ISO 8601.", examples=["2026-11-22T10:00:00+00:00"])
+    model: str = Field(
+        validation_alias="embedding",
+        description="Provider and name of the embedding model.",
+        examples=["embedded minilm"],
+    )
+    built_at: str | None = Field(
+        validation_alias="published_at", description="UTC, ISO 8601.", examples=["2026-11-22T10:00:00+00:00"]
+    )
     health: CollectionHealth = Field(description="Whether questions are answered from all of it.", examples=["ok"])
 
 
@@ -71,10 +79,10 @@ class RollbackReport(BaseModel):
 
 
 class CollectionActions(ServiceActions):
-    """What callers may do with collections as a whole."""
+    """Lists, describes, verifies and rolls back collections for callers."""
 
     def all(self, principal: Principal) -> list[tuple[CollectionStatus, CollectionHealth]]:
-        """Return every collection that the caller may read, by name."""
+        """Return status and health of every collection that the caller may read, by name."""
         names = set(principal.readable(self._services.collection_names()))
         records = self._services.store.collections.all()
         statuses = [self._status(principal, record) for record in records if record.name in names]
@@ -92,17 +100,20 @@ class CollectionActions(ServiceActions):
         )
 
     async def verify(self, principal: Principal, name: str, *, deep: bool, mend: bool) -> VerifyReport:
-        """Compare a collection with its record; with `mend` rebuild damaged generations, without embedding.
+        """Compare a collection with its record. With `mend`, rebuild damaged generations without embedding.
 
         `deep` checks every row and every kept generation. Raises Forbidden without write access, ServerOverloaded,
-        StoreError if the store itself is damaged, LockHeld while another process writes.
+        StoreError if the store itself is damaged, and LockHeld while another process writes.
         """
         self._record(principal, name)
         principal.require_write(name)
         return await self._services.workers.run(lambda _: self._verify(name, deep=deep, mend=mend))
 
     def roll_back(self, principal: Principal, name: str, to: int | None, *, again: bool) -> RollbackReport:
-        """Publish an earlier generation. Raises Forbidden without write access, UsageError if it is gone, LockHeld."""
+        """Publish an earlier generation.
+
+        Raises Forbidden without write access, UsageError if the generation is gone, and LockHeld.
+        """
         self._record(principal, name)
         principal.require_write(name)
         data_dir = self._services.loaded.data_dir
@@ -126,7 +137,7 @@ class CollectionActions(ServiceActions):
         return self._services.store.collections.get(readable)
 
     def _status(self, principal: Principal, record: CollectionRecord) -> CollectionStatus:
-        """Return the status; only administrators see the folders of the collection on this machine."""
+        """Return the status, with the folders on this machine for administrators only."""
         status = collection_status(self._services.store, record)
         return status if principal.administers else replace(status, roots=())
 
@@ -160,18 +171,18 @@ class EntityNeighbourhood(ResultModel):
 
 
 class NeighbourActions(ServiceActions):
-    """Reads the published enterprise models."""
+    """Reads the enterprise models of published collections."""
 
     def around(
         self, principal: Principal, entity: str, collection: str | None, job: str | None, *, radius: int, directed: bool
     ) -> EntityNeighbourhood:
-        """Return what is within `radius` relationships of an entity, named by id or name.
+        """Return the entities within `radius` relationships of an entity, which is named by id or name.
 
-        The model is that of a collection or of a job. Raises Forbidden, and UsageError unless exactly one of both is
-        named, and there is a model with exactly one such entity.
+        The model belongs to a collection, or to the collection that a job names. Raises Forbidden. Raises UsageError
+        unless either a collection or a job is named, and its model contains exactly one such entity.
         """
         if (collection is None) == (job is None):
-            raise UsageError("The model of one collection is searched.", hint="Name either a collection or a job.")
+            raise UsageError("Exactly one enterprise model is searched.", hint="Name either a collection or a job.")
         if job is not None:
             collection = BatchJobActions(self._services).get(principal, job).spec.sources.model
             if not collection:

@@ -1,35 +1,28 @@
-"""A caller's own conversations, and its feedback on answers."""
-
-from collections.abc import Sequence
+"""The conversations of a caller, and the feedback of callers on answers."""
 
 from elt_llm_core.state.erasure import quoted_documents
 from elt_llm_core.state.sessions import ConversationTurn, FeedbackRecord, RatedAnswer, SessionRecord, Verdict
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
-from elt_llm_api.serve.actions.questions import QuestionActions, QuestionRequest
+from elt_llm_api.serve.actions.questions import QuestionActions, ScopeRequest
 from elt_llm_api.serve.services import ServiceActions
 
 
 class ConversationActions(ServiceActions):
-    """What a caller may do with conversations. `owner` of each is the name of the key that created it."""
+    """Creates, lists, reads and deletes conversations. Their `owner` is the name of the key that created them."""
 
-    def create(
-        self, principal: Principal, collections: Sequence[str], prefixes: Sequence[str], profile: str
-    ) -> SessionRecord:
-        """Create a conversation over these collections, else those of the profile, else all that the caller may read.
+    def create(self, principal: Principal, request: ScopeRequest) -> SessionRecord:
+        """Create a conversation over the requested collections, by default all readable ones of the profile.
 
-        Raises Forbidden for a collection it may not read, UsageError for an unknown profile.
+        Raises Forbidden for a collection that the caller may not read, and UsageError for an unknown profile.
         """
-        self._services.profile(profile)
-        request = QuestionRequest.model_construct(
-            collections=tuple(collections), prefixes=tuple(prefixes), profile=profile, question=""
-        )
+        self._services.active.profile(request.profile)
         scope = QuestionActions(self._services).scope(principal, request)
-        session_id = self._services.sessions.create(scope, profile, principal.name)
+        session_id = self._services.sessions.create(scope, request.profile, principal.name)
         return self._services.session(principal, session_id)
 
     def all(self, principal: Principal, limit: int, offset: int) -> list[SessionRecord]:
-        """Return the caller's conversations, the last used first; without those with a collection it may not read."""
+        """Return the caller's conversations, the last used first, if the caller may read all their collections."""
         own = self._services.sessions.of_owner(principal.name)
         return [one for one in own if all(map(principal.may_read, one.collections))][offset : offset + limit]
 
@@ -38,9 +31,9 @@ class ConversationActions(ServiceActions):
         return self._services.session(principal, session_id), self._services.sessions.turns(session_id)
 
     def delete(self, principal: Principal, session_id: str) -> None:
-        """Delete a conversation of this caller, and the feedback on its answers. Raises Forbidden.
+        """Delete a conversation of this caller and the feedback on its answers. Raises Forbidden.
 
-        The caller may delete a conversation even if it may not read it any more.
+        The caller may delete a conversation even if the caller may no longer read its collections.
         """
         record = self._services.sessions.find(session_id)
         if record is None or record.owner != principal.name:

@@ -19,10 +19,10 @@ from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.errors import NotFound
 from elt_llm_api.serve.page_images import render_page
-from elt_llm_api.serve.services import ServiceActions, Services
+from elt_llm_api.serve.services import ServiceActions
 
 MAX_TEXT_CHARACTERS = 200_000
-"""Most characters of text that one response contains."""
+"""Largest number of characters of text in one response."""
 
 
 class DocumentEntry(ResultModel):
@@ -59,20 +59,16 @@ class DocumentText(ResultModel):
 
 
 class DocumentActions(ServiceActions):
-    """Shows and forgets documents for callers."""
-
-    def __init__(self, services: Services) -> None:
-        super().__init__(services)
-        self._store = services.store
+    """Lists, shows and forgets documents for callers."""
 
     def all(self, principal: Principal, collection: str) -> list[DocumentEntry]:
         """Return every published document, and every file that could not be read, by name. Raises Forbidden."""
         record = self._record(principal, collection)
-        ingested_at = self._store.documents.made_at(record.id)
+        ingested_at = self._services.store.documents.made_at(record.id)
         published = self._published(record)
-        files = self._store.files.of_collection(record.id)
+        files = self._services.store.files.of_collection(record.id)
         uploads = uploads_folder(self._services.loaded.data_dir, record.name).resolve()
-        roots = self._store.collections.roots(record.id)
+        roots = self._services.store.collections.roots(record.id)
         upload_roots = {name for name, (path, _) in roots.items() if path == uploads}
         entries = [
             DocumentEntry(
@@ -113,12 +109,12 @@ class DocumentActions(ServiceActions):
         span: tuple[int, int | None] = (0, None),
         page: int | None = None,
     ) -> DocumentText:
-        """Return a span of a document's parsed text, or one page, `MAX_TEXT_CHARACTERS` characters at most.
+        """Return a span of a document's parsed text, or one page, at most `MAX_TEXT_CHARACTERS` characters.
 
-        Raises Forbidden, NotFound for an unknown document, UsageError for a span or page that it does not have.
+        Raises Forbidden, NotFound for an unknown document, and UsageError for a span or page outside of the document.
         """
         document = self._document(principal, collection, identity)
-        text = self._store.documents.text(document.version)
+        text = self._services.store.documents.text(document.version)
         start, end = _page_span(document.pages, page, len(text)) if page is not None else span
         end = min(len(text) if end is None else end, start + MAX_TEXT_CHARACTERS)
         if not 0 <= start <= end <= len(text):
@@ -136,9 +132,9 @@ class DocumentActions(ServiceActions):
         )
 
     def page_image(self, principal: Principal, collection: str, identity: str, page: int) -> bytes:
-        """Return a page as PNG, rendered from the original file if that still exists unchanged.
+        """Return a page as PNG, rendered from the original file.
 
-        Raises Forbidden, and NotFound with the reason.
+        Raises Forbidden, and NotFound with the reason if the file is gone, has changed, or cannot be rendered.
         """
         document = self._document(principal, collection, identity)
         if document.part or Path(document.source).suffix.lower() != ".pdf":
@@ -149,10 +145,10 @@ class DocumentActions(ServiceActions):
         return render_page(self._original(record, document), document.document_hash, page)
 
     def forget(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
-        """Queue the deletion of a document, its upload included. Raises Forbidden, NotFound, ServerOverloaded."""
+        """Queue a job that deletes a document and its upload. Raises Forbidden, NotFound, ServerOverloaded."""
         record = self._record(principal, collection)
         principal.require_write(collection)
-        files = self._store.files.of_collection(record.id)
+        files = self._services.store.files.of_collection(record.id)
         if identity not in files and all(one.document_id != identity for one in self._published(record)):
             raise _document_not_found(identity, collection)
         arguments = {"collection": collection, "collections": [collection], "document": identity}
@@ -160,10 +156,14 @@ class DocumentActions(ServiceActions):
 
     def _record(self, principal: Principal, collection: str) -> CollectionRecord:
         self._services.collections(principal, [collection])
-        return self._store.collections.get(collection)
+        return self._services.store.collections.get(collection)
 
     def _published(self, record: CollectionRecord) -> list[StoredDocument]:
-        return [] if record.published is None else self._store.documents.in_generation(record.id, record.published)
+        return (
+            []
+            if record.published is None
+            else self._services.store.documents.in_generation(record.id, record.published)
+        )
 
     def _document(self, principal: Principal, collection: str, identity: str) -> StoredDocument:
         for document in self._published(self._record(principal, collection)):
@@ -172,8 +172,8 @@ class DocumentActions(ServiceActions):
         raise _document_not_found(identity, collection)
 
     def _original(self, record: CollectionRecord, document: StoredDocument) -> Path:
-        """Return the file that a document was read from: an upload, or a file below ingest.roots."""
-        roots, loaded = self._store.collections.roots(record.id), self._services.loaded
+        """Return the file that a document was read from, which is an upload or a file below ingest.roots."""
+        roots, loaded = self._services.store.collections.roots(record.id), self._services.loaded
         if document.root not in roots:
             raise NotFound("The file it was read from is not known any more.", hint=_TEXT_HINT)
         path = (roots[document.root][0] / document.source).resolve()
@@ -206,7 +206,7 @@ LONGEST_SPAN = 50_000  # characters
 LONGEST_QUOTE = 4_000  # characters
 MOST_PLACES = 20
 _PROFILE = "default"
-_NEAREST_CHUNKS = 10  # searched for the nearest text
+_NEAREST_CHUNKS = 10  # number of chunks that are searched for the nearest text
 _MAX_DIFFERENCES = 20
 
 
@@ -247,14 +247,15 @@ class QuoteCheck(ResultModel):
 
 
 class SpanActions(ServiceActions):
-    """Reads published documents for callers."""
+    """Reads spans and checks quotes in published documents for callers."""
 
     def get(
         self, principal: Principal, collection: str, document: str, start: int = 0, end: int | None = None
     ) -> DocumentSpan:
-        """Return the text from `start` to before `end`; without `end` to the end, up to `LONGEST_SPAN` characters.
+        """Return the text from `start` to before `end`, at most `LONGEST_SPAN` characters.
 
-        Raises Forbidden, and UsageError for an unknown document and a wrong or too long span.
+        Without `end` the text ends with the document or after `LONGEST_SPAN` characters. Raises Forbidden, and
+        UsageError for an unknown document and for a span that is wrong or too long.
         """
         names = self._services.collections(principal, [collection])
         with self._services.engines.lend(names, _PROFILE) as engine:
@@ -271,9 +272,9 @@ class SpanActions(ServiceActions):
             return _document_span(generation, stored, start, end)
 
     def verify(self, principal: Principal, collection: str, quote: str, document: str | None = None) -> QuoteCheck:
-        """Check whether a collection, or one document of it, contains a quote word for word, white space apart.
+        """Check whether a collection, or one of its documents, contains a quote word for word, ignoring white space.
 
-        Raises what `get` raises, and UsageError for a quote without words.
+        Raises the errors of `get`, and UsageError for a quote without words.
         """
         if not quote.split():
             raise UsageError("The quote is empty.", hint="Give the words that the documents should contain.")
@@ -287,7 +288,7 @@ class SpanActions(ServiceActions):
                 return QuoteCheck(verbatim=True, places=tuple(places[:MOST_PLACES]), more=more, shared=1.0)
             if document is not None:
                 return _nearest_text(generation, quote, [(one, 0, len(one.text)) for one in documents])
-            margin = len(quote)  # it may start in the previous chunk, or end in the next
+            margin = len(quote)  # the nearest text may start in the previous chunk, or end in the next chunk
             parts = [
                 (generation.document(chunk.source_id), chunk.span[0] - margin, chunk.span[1] + margin)
                 for chunk in engine.search(quote, top_k=_NEAREST_CHUNKS).chunks
@@ -304,7 +305,7 @@ class SpanActions(ServiceActions):
 
 
 def _nearest_text(generation: Generation, quote: str, parts: Sequence[tuple[StoredDocument, int, int]]) -> QuoteCheck:
-    """Find the span with the largest share of the quote's words; `parts` are documents with start and end to search."""
+    """Find the span with the largest share of the quote's words. `parts` are documents, start and end offsets."""
     best: tuple[float, StoredDocument, int, int] | None = None
     for document, first, last in parts:
         near = nearest_span(quote, document.text, first, last)

@@ -12,25 +12,21 @@ from elt_llm_core.results import ResultModel, RetrievedChunk
 from elt_llm_core.utilities import nearest_names
 from elt_llm_query.evaluate.metrics import measure_ranking, percentile
 from elt_llm_query.evaluate.runner import for_evaluation, rank_documents
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import Field, StrictInt
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.questions import QuestionActions, QuestionRequest, raise_if_abandoned
-from elt_llm_api.serve.services import ServiceActions
+from elt_llm_api.serve.services import RequestModel, ServiceActions
 
 if TYPE_CHECKING:
-    from elt_llm_core.state.jobs import QueuedJob
     from elt_llm_query.engine import Engine
 
 MOST_QUESTIONS = 1000
 MOST_EVALUATED_PROFILES = 5
 
 
-class EvaluationRequest(BaseModel):
-    """What to evaluate, and with how many questions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class EvaluationRequest(RequestModel):
+    """The collection and the profiles to evaluate, and the number of questions."""
 
     collection: str = Field(min_length=1, max_length=100, description="Collection to ask.", examples=["samples"])
     profiles: tuple[str, ...] = Field(
@@ -43,25 +39,12 @@ class EvaluationRequest(BaseModel):
     seed: StrictInt = Field(1, ge=0, le=2**31, description="Another seed generates other questions.")
 
 
-class EvaluationActions(ServiceActions):
-    """Queues evaluations of collections that the caller may read."""
-
-    def submit(self, principal: Principal, request: EvaluationRequest) -> "QueuedJob":
-        """Queue an evaluation. Raises Forbidden, and UsageError for an unknown profile, before the job waits."""
-        self._services.collections(principal, [request.collection])
-        for name in request.profiles:
-            self._services.profile(name)
-        return JobActions(self._services).submit(principal, "evaluate", request.model_dump(mode="json"))
-
-
 MOST_QUERIES, MOST_COMPARED_PROFILES, MOST_COMPARED, LONGEST_QUERY = 50, 5, 50, 4000
 METRIC_NAMES = ("ndcg@10", "recall@10", "mrr@10")
 
 
-class ProfileComparisonRequest(BaseModel):
+class ProfileComparisonRequest(RequestModel):
     """Which profiles to compare, and on which queries."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     queries: tuple[str, ...] = Field(min_length=1, max_length=MOST_QUERIES)
     labels: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -109,9 +92,10 @@ class ProfileComparisonActions(ServiceActions):
     """Compares profiles on the caller's queries, by the metrics of `elt-llm eval`."""
 
     async def compare(self, principal: Principal, request: ProfileComparisonRequest) -> list[ProfileMetrics]:
-        """Return one entry for each profile, in order; the first query of each is searched once before, to warm up.
+        """Return the metrics of each profile, in the requested order.
 
-        Raises Forbidden, ServerOverloaded, UsageError for labels of an unknown query or document, and search errors.
+        The first query is searched once before it is measured, to warm up. Raises Forbidden, ServerOverloaded,
+        UsageError for labels of an unknown query or document, and search errors.
         """
         return await self._services.workers.run(lambda abandoned: self._compare(principal, request, abandoned))
 
@@ -217,9 +201,9 @@ def _mean_values(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _relevance_grades(engine: "Engine", request: ProfileComparisonRequest) -> dict[str, dict[str, int]]:
-    """Return for each labelled query the paths of its documents, all of grade 1.
+    """Return the paths of the labelled documents of each query, all with grade 1.
 
-    A label is the id, the path, the file name or the title of a document. Raises UsageError for an unknown one.
+    A label is the id, the path, the file name or the title of a document. Raises UsageError for an unknown document.
     """
     if not request.labels:
         return {}

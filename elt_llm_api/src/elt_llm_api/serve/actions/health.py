@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from elt_llm_api.doctor.check import DoctorFacts
+from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.monitoring.exporters import PrometheusCollector, prometheus_text
 from elt_llm_api.serve.monitoring.measures import QuestionMeasures
@@ -18,19 +18,10 @@ from elt_llm_api.serve.services import ServiceActions, Services
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered; `reasons` why not, or why not from every collection."""
+    """Whether questions can be answered. `reasons` explain why not, or which collections are missing."""
 
     ready: bool
     reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])
-
-
-class DoctorFinding(BaseModel):
-    """The outcome of one check of `elt-llm doctor`, and the cure."""
-
-    name: str
-    outcome: str = Field(description="ok, warn or FAIL.", examples=["ok"])
-    detail: str
-    hint: str = Field(description="The command or edit that cures it; empty where nothing is wrong.")
 
 
 class DiskSpace(BaseModel):
@@ -66,12 +57,13 @@ class MonitoringReport(BaseModel):
 
 
 class HealthActions(ServiceActions):
-    """Reports the state of the server. All but `ready` is for administrators."""
+    """Reports the state of the server. All methods except `ready` are for administrators."""
 
     def ready(self, principal: Principal) -> Readiness:
         """Report whether a question can be answered: a worker is free, and a collection is undamaged.
 
-        Answers leave damaged collections out, with a note. Reasons name only collections that the caller may read.
+        Answers leave damaged collections out and contain a note. Reasons name only collections that the caller may
+        read.
         """
         published = [record.name for record in self._services.store.collections.all() if record.published]
         faults = [fault for name in published if (fault := self._fault(principal, name))]
@@ -88,8 +80,8 @@ class HealthActions(ServiceActions):
         services, series = self._services, self._services.recorder.series
         return MonitoringReport(
             total=series.total().summary(),
-            hours=_measure_points(series.hours(hours)),
-            days=_measure_points(series.days(days)),
+            hours=_measure_points(series.of("hour", hours)),
+            days=_measure_points(series.of("day", days)),
             jobs=services.queue.counts(),
             places_free=services.workers.free,
             engines_open=services.engines.open_count,
@@ -103,27 +95,23 @@ class HealthActions(ServiceActions):
         _require_admin(principal)
         return prometheus_text(PrometheusCollector(self._services.recorder.series.total, self._gauges))
 
-    def findings(self, principal: Principal) -> list[DoctorFinding]:
-        """Run the checks of `elt-llm doctor` in a second or two. Raises Forbidden."""
+    def findings(self, principal: Principal) -> Mapping[str, CheckVerdict]:
+        """Run the checks of `elt-llm doctor` in a second or two; return the verdicts by check. Raises Forbidden."""
         _require_admin(principal)
         from elt_llm_api.doctor.examine import examine
 
         loaded = self._services.loaded
-        verdicts = examine(DoctorFacts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
-        return [
-            DoctorFinding(name=name, outcome=it.outcome.value, detail=it.detail, hint=it.hint)
-            for name, it in verdicts.items()
-        ]
+        return examine(DoctorFacts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
 
     def disk(self, principal: Principal) -> DiskSpace:
-        """Return how much space the data take, and how much is free. Raises Forbidden."""
+        """Return the space that the data take, and the free space. Raises Forbidden."""
         _require_admin(principal)
         folder = self._services.loaded.data_dir
         usage = shutil.disk_usage(folder)
         return DiskSpace(used_by_data=sum(map(_file_size, folder.rglob("*"))), free=usage.free, size=usage.total)
 
     def _fault(self, principal: Principal, name: str) -> str:
-        """Return why a collection cannot be searched; only administrators see paths and the cure."""
+        """Return why a collection cannot be searched. Only administrators see paths and the cure."""
         fault = self._services.health.fault(name)
         if fault is None:
             return ""
@@ -157,7 +145,7 @@ def _measure_points(series: Mapping[str, QuestionMeasures]) -> list[MeasurePoint
 
 
 def _file_size(path: Path) -> int:
-    """Return the size of a file; 0 for other entries, and for files deleted meanwhile."""
+    """Return the size of a file, and 0 for other entries and for files that were deleted meanwhile."""
     try:
         return path.stat().st_size if path.is_file() and not path.is_symlink() else 0
     except OSError:
@@ -188,7 +176,7 @@ class VersionInfo(BaseModel):
 
 
 def version_info(services: Services, principal: Principal) -> VersionInfo:
-    """Return versions, and for administrators paths."""
+    """Return the versions of the program and its parts, and for administrators the folders in use."""
     packages = {name: importlib.metadata.version(name) for name in _PACKAGES}
     loaded = services.loaded
     paths = {"project": loaded.project, "configuration": loaded.config_dir, "data": loaded.data_dir}

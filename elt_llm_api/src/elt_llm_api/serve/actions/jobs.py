@@ -1,23 +1,28 @@
-"""Queued jobs: submit, list, cancel; queue an ingest of the server's own files."""
+"""Queued jobs: submit, list and cancel; and job files of the operator, which callers may run."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from elt_llm_core.errors import UsageError
+from elt_llm_consumer.jobs.job_file import CONSUMER_FOLDER, JobFile, load_job
+from elt_llm_consumer.jobs.tasks import JOB_KINDS, JobKind
+from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 from elt_llm_core.store.collections import check_collection_name
-from pydantic import Field
+from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
+from elt_llm_api.serve.actions.evaluation import EvaluationRequest
 from elt_llm_api.serve.actions.questions import KeepAlive
 from elt_llm_api.serve.errors import NotReady
 from elt_llm_api.serve.jobs.kinds import check_server_paths
-from elt_llm_api.serve.services import ServiceActions
+from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
-_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # of no use to callers
+_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # internal arguments
 
 
 class JobSummary(ResultModel):
@@ -46,9 +51,9 @@ def job_summary(job: QueuedJob, principal: Principal) -> JobSummary:
 
 
 MOST_WAITING = 1000
-"""Most jobs in the queue; further ones are rejected."""
+"""Most jobs in the queue; further jobs are rejected."""
 MOST_WAITING_PER_CALLER = 250
-"""Most of them of one key, since keys that only read may queue jobs, too; the local user may fill the queue."""
+"""Most waiting jobs of one key, since even a key that only reads may queue jobs. The local user has no such limit."""
 _MOST_SCANNED = 5000
 _POLL_SECONDS = 0.3
 
@@ -57,15 +62,38 @@ class JobActions(ServiceActions):
     """Submits, lists and cancels jobs for callers."""
 
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
-        """Queue a job that the caller may run; its argument `collections` decides who may see it.
+        """Queue a job that the caller may run. The argument `collections` decides which callers may see the job.
 
         Raises ServerOverloaded.
         """
         self.raise_if_full(principal)
         return self._services.queue.submit(kind, arguments, principal.name)
 
+    def submit_ingest(
+        self, principal: Principal, collection: str, paths: Sequence[str] = (), *, rebuild: bool = False
+    ) -> QueuedJob:
+        """Queue an ingest of paths below `ingest.roots`. Without paths, ingest the sources of the last ingest.
+
+        Raises Forbidden, ServerOverloaded, and UsageError for a path that may not be read, or for an unknown collection
+        without paths.
+        """
+        check_collection_name(collection)
+        principal.require_write(collection)
+        if not paths and collection not in self._services.collection_names():
+            raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name paths to read.")
+        resolved = [str(path) for path in check_server_paths(self._services.loaded, paths)]
+        arguments = {"collection": collection, "collections": [collection], "paths": resolved, "rebuild": rebuild}
+        return self.submit(principal, "ingest", arguments)
+
+    def submit_evaluation(self, principal: Principal, request: EvaluationRequest) -> QueuedJob:
+        """Queue an evaluation. Raises Forbidden, and UsageError for an unknown profile."""
+        self._services.collections(principal, [request.collection])
+        for name in request.profiles:
+            self._services.active.profile(name)
+        return self.submit(principal, "evaluate", request.model_dump(mode="json"))
+
     def raise_if_full(self, principal: Principal) -> None:
-        """Raise ServerOverloaded if the queue takes no further job of this caller now."""
+        """Raise ServerOverloaded if the queue accepts no further job of this caller now."""
         queue, hint = self._services.queue, "Try again when some are done."
         if queue.waiting() >= MOST_WAITING:
             raise ServerOverloaded("The queue of jobs is full.", hint=hint)
@@ -73,7 +101,7 @@ class JobActions(ServiceActions):
             return
         waiting = queue.all(("queued",), MOST_WAITING)
         if sum(job.requested_by == principal.name for job in waiting) >= MOST_WAITING_PER_CALLER:
-            raise ServerOverloaded("Too many jobs of this caller wait: the queue is shared.", hint=hint)
+            raise ServerOverloaded("Too many jobs of this caller wait in the shared queue.", hint=hint)
 
     def all(
         self,
@@ -83,7 +111,7 @@ class JobActions(ServiceActions):
         kinds: Sequence[str] = (),
         most: int = 100,
     ) -> list[QueuedJob]:
-        """Return the jobs that a caller may see, newest first, `most` at most."""
+        """Return at most `most` jobs that a caller may see, newest first."""
         queue = self._services.queue
         jobs = queue.all(statuses, _MOST_SCANNED) if statuses else queue.all(most=_MOST_SCANNED)
         return [
@@ -95,7 +123,7 @@ class JobActions(ServiceActions):
         ][:most]
 
     def get(self, principal: Principal, identity: str) -> QueuedJob:
-        """Return a job. Raises Forbidden if there is none that the caller may see."""
+        """Return a job. Raises Forbidden if the job does not exist or the caller may not see it."""
         try:
             job = self._services.queue.get(identity)
         except UsageError:
@@ -107,14 +135,14 @@ class JobActions(ServiceActions):
         return job
 
     def result(self, principal: Principal, identity: str) -> Mapping[str, Any]:
-        """Return the result of a job that is done, or whose parts all failed. Raises Forbidden, and NotReady before."""
+        """Return the result of a job that is done, or whose parts all failed. Raises Forbidden, NotReady."""
         job = self.get(principal, identity)
         if job.status != "done" and not job.result:
             raise NotReady(f"Job '{identity}' has no result: it is {job.status}. {job.error}".strip())
         return job.result
 
     def cancel(self, principal: Principal, identity: str) -> QueuedJob:
-        """Cancel a job; a running one stops within seconds, one that has ended is not changed. Raises Forbidden."""
+        """Cancel a job. A running job stops within seconds; an ended job does not change. Raises Forbidden."""
         job = self.get(principal, identity)
         if not (job.requested_by == principal.name or all(map(principal.may_write, job.collections))):
             raise Forbidden(f"This key may see job '{identity}', and not cancel it.")
@@ -123,9 +151,9 @@ class JobActions(ServiceActions):
     async def follow(
         self, principal: Principal, identity: str, silence: float | None = None
     ) -> AsyncGenerator[QueuedJob | KeepAlive, None]:
-        """Yield the job now and after each change until it has ended. Raises Forbidden.
+        """Yield the job now and after each change until the job has ended. Raises Forbidden.
 
-        After every `silence` seconds without a change it yields KeepAlive.
+        After every `silence` seconds without a change, yield KeepAlive.
         """
         shown, clock = None, asyncio.get_running_loop().time
         sent_at = clock()
@@ -142,25 +170,137 @@ class JobActions(ServiceActions):
 
 
 def may_see_job(principal: Principal, job: QueuedJob) -> bool:
-    """Whether a caller may read all collections of a job, or submitted a job that has none."""
+    """Return whether a caller may read all collections of a job, or has submitted a job without collections."""
     return all(map(principal.may_read, job.collections)) if job.collections else job.requested_by == principal.name
 
 
-class IngestActions(ServiceActions):
-    """Queues ingests into collections that the caller may write."""
+MOST_ROWS = 1_000_000
+NAME = r"^[\w-]{1,100}$"
+"""Pattern of a job's name, which matches no path."""
 
-    def submit(
-        self, principal: Principal, collection: str, paths: Sequence[str] = (), *, rebuild: bool = False
-    ) -> QueuedJob:
-        """Queue an ingest of paths below `ingest.roots`; without paths, of the sources of the last ingest.
 
-        Raises Forbidden, ServerOverloaded, and UsageError for a path that may not be read, or an unknown collection
-        without paths.
+class BatchJob(BaseModel):
+    """A job file in `config/consumer`, without details that only the operator needs."""
+
+    name: str = Field(description="Name of the job: that of its file.", examples=["glossary"])
+    kinds: tuple[JobKind, ...] = Field(description="What its sources allow to make, the kind of its name first.")
+    description: str = Field(examples=["Every term that the documents define."])
+    collections: tuple[str, ...] = Field(description="Every collection that it reads.", examples=[["demo"]])
+    missing: tuple[str, ...] = Field(description="Those that do not exist, or not yet.", examples=[[]])
+    may_change: bool = Field(description="Whether the key may run it and review its rows.")
+
+
+class BatchJobRequest(RequestModel):
+    """The job to run, and the rows to make. The options are those of the command."""
+
+    job: str = Field(pattern=NAME, description="Name of a file in config/consumer, no path.", examples=["glossary"])
+    only: tuple[str, ...] = Field(
+        (), max_length=1000, description="Make the rows of these names or keys; none: all.", examples=[[]]
+    )
+    domain: str | None = Field(None, max_length=1000, description="Make the rows of this domain.")
+    limit: StrictInt | None = Field(None, ge=1, le=MOST_ROWS, description="Make at most this many rows.")
+    anew: StrictBool = Field(False, description="Make existing rows again.")
+    topics: tuple[str, ...] = Field(
+        (), max_length=100, description="For a handbook: cover these topics only.", examples=[[]]
+    )
+    dry_run: StrictBool = Field(False, description="Report what would be made and what it costs; make nothing.")
+
+
+class BatchJobActions(ServiceActions):
+    """Lists and runs the job files of the operator. A caller names a job file, and cannot write or upload one."""
+
+    def all(self, principal: Principal) -> list[BatchJob]:
+        """Return the valid job files whose collections the caller may read, by name."""
+        existing = set(self._services.collection_names())
+        files = (file for file in map(self._load, self._paths().values()) if isinstance(file, JobFile))
+        return [
+            BatchJob(
+                name=file.name,
+                kinds=kinds_of_job(file),
+                description=file.spec.description,
+                collections=file.spec.sources.collections,
+                missing=tuple(name for name in file.spec.sources.collections if name not in existing),
+                may_change=_may_write(principal, file),
+            )
+            for file in files
+            if _may_read(principal, file)
+        ]
+
+    def problems(self, principal: Principal) -> list[str]:
+        """Return one sentence for each invalid job file, and for non-administrators nothing."""
+        if not principal.administers:
+            return []
+        return [str(error) for error in map(self._load, self._paths().values()) if isinstance(error, SettingsError)]
+
+    def get(self, principal: Principal, name: str) -> JobFile:
+        """Return a job file by name.
+
+        Raises Forbidden if the file does not exist, or names a collection that the caller may not read.
         """
-        check_collection_name(collection)
-        principal.require_write(collection)
-        if not paths and collection not in self._services.collection_names():
-            raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name paths to read.")
-        resolved = [str(path) for path in check_server_paths(self._services.loaded, paths)]
-        arguments = {"collection": collection, "collections": [collection], "paths": resolved, "rebuild": rebuild}
-        return JobActions(self._services).submit(principal, "ingest", arguments)
+        path = self._paths().get(name)
+        file = self._load(path) if path else None
+        if not isinstance(file, JobFile) or not _may_read(principal, file):
+            raise Forbidden(
+                f"There is no job '{name}', or this key may not read all that it reads.",
+                hint="List the jobs: GET /v1/batch-jobs",
+            )
+        return file
+
+    def get_writable(self, principal: Principal, name: str) -> JobFile:
+        """Return a job file whose collections the caller may write. Raises Forbidden."""
+        file = self.get(principal, name)
+        if not _may_write(principal, file):
+            raise Forbidden(
+                f"This key may read job '{name}', and neither run it nor review its rows.",
+                hint="Make a key that may write the collections of the job: elt-llm keys add --help",
+            )
+        return file
+
+    def submit(self, principal: Principal, kind: JobKind, request: BatchJobRequest) -> QueuedJob:
+        """Queue a run of a job file. Raises Forbidden, and UsageError for a kind that its sources do not allow."""
+        file = self.get_writable(principal, request.job)
+        kinds = kinds_of_job(file)
+        if kind not in kinds:
+            hint = f"It can be: {', '.join(kinds)}." if kinds else "Give it sources."
+            raise UsageError(f"Job '{file.name}' lacks the sources that a {kind} is made of.", hint=hint)
+        arguments = {
+            **request.model_dump(mode="json"),
+            "job": file.name,
+            "collections": list(
+                file.spec.sources.collections
+            ),  # the collections decide which callers may see the queued job
+        }
+        return JobActions(self._services).submit(principal, kind, arguments)
+
+    def _paths(self) -> dict[str, Path]:
+        """Return the job files by name. A caller's name is only looked up here and never becomes part of a path."""
+        folder = self._services.loaded.config_dir / CONSUMER_FOLDER
+        files = (path for path in sorted(folder.glob("*.yaml")) if path.is_file())
+        return {path.stem: path for path in files if re.fullmatch(NAME, path.stem)}
+
+    def _load(self, path: Path) -> JobFile | SettingsError:
+        try:
+            return load_job(path, self._services.loaded)
+        except SettingsError as error:
+            return error
+
+
+def kinds_of_job(file: JobFile) -> tuple[JobKind, ...]:
+    """Return the kinds of output that a job's sources allow; the kind that the job is named after comes first."""
+    sources = file.spec.sources
+    possible = {
+        "glossary": sources.handbook,
+        "handbook": sources.handbook,
+        "catalog": sources.model,
+        "coverage": sources.handbook and sources.model,
+    }
+    kinds = [kind for kind in JOB_KINDS if possible[kind]]
+    return tuple(sorted(kinds, key=lambda kind: kind != file.name))
+
+
+def _may_read(principal: Principal, file: JobFile) -> bool:
+    return all(map(principal.may_read, file.spec.sources.collections))
+
+
+def _may_write(principal: Principal, file: JobFile) -> bool:
+    return all(map(principal.may_write, file.spec.sources.collections))

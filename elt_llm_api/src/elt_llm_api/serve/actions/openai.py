@@ -1,4 +1,4 @@
-"""What OpenAI-compatible routes need: chat messages to a question, footnotes, model names, embeddings."""
+"""Conversions for OpenAI-compatible routes: chat messages, footnotes, model names, embeddings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ class UsageCounts(BaseModel):
 
 
 def usage_counts(result: QueryResult) -> UsageCounts:
-    """Return the tokens as the model server counted them; if it does not count, as they were planned."""
+    """Return the tokens that the model server counted, or the planned tokens if it does not count."""
     contexts = [stage.details.get("context") for stage in result.trace.stages]
     calls = [call for one in contexts if isinstance(one, dict) for call in one.get("calls", ())]
     written = min(sum(int(call.get("written") or 0) for call in calls), result.tokens_used)
@@ -71,7 +71,7 @@ def usage_counts(result: QueryResult) -> UsageCounts:
 
 
 def remaining_text(sent: str, result: QueryResult) -> str:
-    """Return the text to send after `sent`, the streamed answer, so that the client ends with the checked one."""
+    """Return the text to send after `sent`, the streamed answer, so that the client ends with the checked answer."""
     answer = escape_markdown(result.answer)
     if not sent.strip():
         return answer
@@ -85,15 +85,15 @@ def footnote_list(citations: Sequence[Citation]) -> str:
 
 
 def strip_footnotes(text: str) -> str:
-    """Return an answer of ours that a client sends back without the list of sources at its end."""
+    """Return an answer that a client sends back, without the list of sources that we added at its end."""
     before, separator, after = text.rpartition(_FOOTNOTES)
     return before if separator and all(_FOOTNOTE.match(line) for line in after.split("\n")) else text
 
 
 def citation_annotations(text: str, citations: Sequence[Citation]) -> list[dict[str, Any]]:
-    """Return an annotation for each mention of a citation in the text; a citation without one is put at the end.
+    """Return an annotation for each mention of a citation in the text. Offsets are characters.
 
-    Offsets are characters.
+    A citation that the text does not mention gets an annotation at the end of the text.
     """
     annotations = []
     for citation in citations:
@@ -153,11 +153,11 @@ _EMPTY_VALUES: Mapping[str, tuple[object, ...]] = MappingProxyType(
         "stop": ([], ""),
     }
 )
-"""Parameters that would change the response, with the values that request nothing."""
+"""Parameters that would change the response, and the values with which they have no effect."""
 
 
 class NotSupported(UsageError):
-    """A parameter requests what the server does not do. `parameter` names it."""
+    """A parameter requests something that the server does not support. `parameter` is its name."""
 
     def __init__(self, message: str, parameter: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -173,14 +173,14 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def ignored_parameters_note(parameters: Mapping[str, Any]) -> list[str]:
-    """Return a sentence that names ignored parameters, such as the temperature; no sentence without any."""
+    """Return a sentence that names ignored parameters, such as the temperature, or no sentence."""
     known = {*IGNORED_PARAMETERS, *_EMPTY_VALUES}
     names = sorted(name for name, value in parameters.items() if value is not None and name not in known)
     return [f"Ignored, because settings and profile decide it: {', '.join(names)}."] if names else []
 
 
 def parse_conversation(messages: Sequence[ChatMessage], *, ignore_system: bool) -> tuple[str, tuple[PreviousTurn, ...]]:
-    """Return the question, which is the last message, and the turns before. Raises NotSupported, UsageError."""
+    """Return the question, which is the last message, and the earlier turns. Raises NotSupported, UsageError."""
     spoken = [message for message in messages if message.role not in {"system", "developer"}]
     if len(spoken) < len(messages) and not ignore_system:
         raise NotSupported(
@@ -209,7 +209,7 @@ _PROFILE = "profile/"
 
 @dataclass(frozen=True)
 class ModelName:
-    """A model name. Without collections those of the profile are meant. `built_at` is ISO 8601, where known."""
+    """A model name. Without collections, those of the profile are searched. `built_at` is ISO 8601 or None."""
 
     name: str
     collections: tuple[str, ...]
@@ -218,10 +218,10 @@ class ModelName:
 
 
 class ModelNameActions(ServiceActions):
-    """Resolves `COLLECTION`, `profile/NAME` and `COLLECTION@PROFILE`."""
+    """Lists and resolves the model names `COLLECTION`, `profile/NAME` and `COLLECTION@PROFILE`."""
 
     def all(self, principal: Principal) -> list[ModelName]:
-        """Return every readable, published collection, then every profile; their pairs are not listed."""
+        """Return a model for every readable, published collection, then for every profile, without pairs."""
         collections = [
             ModelName(status.collection, (status.collection,), "default", status.published_at)
             for status, _ in CollectionActions(self._services).all(principal)
@@ -245,9 +245,9 @@ class ModelNameActions(ServiceActions):
 
 
 MOST_TEXTS = 256
-MOST_CHARACTERS = 1_000_000  # of all texts together
+MOST_CHARACTERS = 1_000_000  # total of all texts
 ANY_MODEL = "embedding"
-"""A name for the model of the settings, whichever it is."""
+"""An alias of the embedding model in the settings."""
 InputType = Literal["document", "query"]
 
 
@@ -257,7 +257,7 @@ class EmbeddingActions(ServiceActions):
     async def embed(
         self, model: str, texts: Sequence[str], kind: InputType, dimensions: int | None
     ) -> "tuple[NDArray[np.float32], int]":
-        """Return the vectors of texts, shape (texts, dimension), rows of length 1, and the number of their tokens.
+        """Return the vectors of texts, shape (texts, dimension), with rows of length 1, and the number of tokens.
 
         Raises NotFound for another model, UsageError for texts that are empty, too long or too many, ServerOverloaded,
         and ModelError if the model fails.

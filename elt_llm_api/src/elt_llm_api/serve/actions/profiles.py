@@ -1,15 +1,13 @@
 """Profiles: list, read, save; search with unsaved settings."""
 
 import asyncio
-import os
 import re
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elt_llm_core.errors import UsageError
+from elt_llm_consumer.export.text import write_atomically
+from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.settings.loader import validate_model
 from elt_llm_core.settings.profiles import BUILT_IN_PROFILES, profile_names
 from elt_llm_core.settings.template import profile_as_yaml
@@ -36,7 +34,7 @@ class ProfileSummary(BaseModel):
 
 
 class ProfileActions(ServiceActions):
-    """Lists, reads and saves profiles. Every caller may use each of them; only administrators save one."""
+    """Lists, reads and saves profiles. Every caller may use every profile; only administrators save profiles."""
 
     def all(self) -> list[ProfileSummary]:
         """Return every active profile, the default first, then by name."""
@@ -47,11 +45,11 @@ class ProfileActions(ServiceActions):
         ]
 
     def get(self, principal: Principal, name: str) -> Profile:
-        """Return a profile, without the collections and prefixes that the caller may not know of.
+        """Return a profile, without collections and prefixes that the caller may not see.
 
-        Raises UsageError if it does not exist, SettingsError if its file is invalid.
+        Raises UsageError if the profile does not exist, SettingsError if its file is invalid.
         """
-        profile = self._services.profile(name)
+        profile = self._services.active.profile(name)
         prefixes = profile.collection_prefixes if principal.administers else ()
         readable = tuple(principal.readable(profile.collections))
         return profile.model_copy(update={"collections": readable, "collection_prefixes": prefixes})
@@ -67,7 +65,7 @@ class ProfileActions(ServiceActions):
         if not NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot be a profile's name.",
-                hint="Small letters, digits, - and _, at most 63, the first a letter or a digit.",
+                hint="Use at most 63 small letters, digits, - and _; start with a letter or a digit.",
             )
         if not replace and name in profile_names(self._services.loaded):
             reason = " comes with the program" if name in BUILT_IN_PROFILES else " exists already"
@@ -75,40 +73,25 @@ class ProfileActions(ServiceActions):
         profile = validate_model(Profile, content, {}, f"profile {name}")
         path = self._services.loaded.config_dir / "profiles" / f"{name}.yaml"
         try:
-            _write_atomically(path, profile_as_yaml(profile))
-        except OSError as error:
-            hint = "Check that config/profiles is a writable folder."
-            raise UsageError(f"The profile cannot be written: {error.strerror}.", hint=hint) from error
+            write_atomically(path, profile_as_yaml(profile).encode())
+        except StoreError as error:
+            cause, hint = getattr(error.__cause__, "strerror", ""), "Check that config/profiles is a writable folder."
+            raise UsageError(f"The profile cannot be written: {cause}.", hint=hint) from error
         self._services.reloader.check_now()
         return path
 
 
-def _write_atomically(path: Path, text: str) -> None:
-    """Write a file beside the path and move it there: readers see the former file or this one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".new", delete=False) as file:
-        try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).chmod(0o644)
-            Path(file.name).replace(path)
-        except OSError:
-            with suppress(OSError):
-                Path(file.name).unlink()
-            raise
-
-
 class SearchTrial:
-    """Opens an engine for one search and closes it. One search runs at a time; others wait without taking a thread."""
+    """Opens an engine for one search and closes it. Only one search runs at a time; waiting searches use no thread."""
 
     def __init__(self, services: Services) -> None:
         self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()
 
     async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> "SearchResult":
-        """Search with a profile of these keys, explained; `request.profile` provides collections if none are named.
+        """Search with a profile of these keys, with an explanation in the trace.
 
-        Raises SettingsError for invalid keys, Forbidden, ServerOverloaded, and search errors.
+        If the request names no collections, those of `request.profile` are searched. Raises SettingsError for invalid
+        keys, Forbidden, ServerOverloaded, and search errors.
         """
         profile = validate_model(Profile, content, {}, "these settings")
         scope = await asyncio.to_thread(self._questions.scope, principal, request)
@@ -129,7 +112,7 @@ class SearchTrial:
 
 
 def apply_changes(profile: Profile, query: Mapping[str, Any], unchanged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a profile with those values of `query` that differ from `unchanged`."""
+    """Return the keys of a profile, updated by the values of `query` that differ from `unchanged`."""
     content: dict[str, Any] = profile.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     changed = {key: value for key, value in query.items() if unchanged.get(key) != value}
     section = {**content.get("query", {}), **changed}

@@ -1,4 +1,4 @@
-"""Questions and searches of a caller, over the published collections of its scope, in bounded threads."""
+"""Answer questions and searches of callers over published collections, in a bounded number of threads."""
 
 import asyncio
 import logging
@@ -19,12 +19,12 @@ from elt_llm_query.engine import Engine
 from elt_llm_query.strategies import may_ask_model
 from elt_llm_query.synthesis.events import Event as AnswerEvent
 from elt_llm_query.synthesis.events import Listener, ignore_events
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.monitoring.measures import Kind
 from elt_llm_api.serve.monitoring.recorder import QuestionTimer
-from elt_llm_api.serve.services import ServiceActions
+from elt_llm_api.serve.services import RequestModel, ServiceActions
 
 if TYPE_CHECKING:
     from elt_llm_query.search import SearchResult
@@ -40,20 +40,12 @@ class RequestAbandoned(EltError):
 
 
 class InternalError(EltError):
-    """An unexpected error during a stream, whose status was sent already."""
+    """An unexpected error during a stream, whose HTTP status was already sent."""
 
 
-class QuestionRequest(BaseModel):
-    """The fields of every question: its words, where to search, and how."""
+class ScopeRequest(RequestModel):
+    """The collections to search, and the profile to search with."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    question: str = Field(
-        min_length=1,
-        max_length=LONGEST_QUESTION,
-        description="The question, in words.",
-        examples=["How many points does a ground need for Grade A?"],
-    )
     collections: tuple[str, ...] = Field(
         (), max_length=200, description="Collections to search; none: those of the profile, else all.", examples=[[]]
     )
@@ -61,6 +53,17 @@ class QuestionRequest(BaseModel):
         (), max_length=50, description="Also search the readable collections whose names start so.", examples=[[]]
     )
     profile: str = Field("default", max_length=200, description="Profile to ask with.", examples=["default"])
+
+
+class QuestionRequest(ScopeRequest):
+    """The fields of every question: its words, where to search, and how."""
+
+    question: str = Field(
+        min_length=1,
+        max_length=LONGEST_QUESTION,
+        description="The question, in words.",
+        examples=["How many points does a ground need for Grade A?"],
+    )
     where: tuple[str, ...] = Field(
         (), max_length=50, description="Conditions on metadata, such as year>=2020; all must hold.", examples=[[]]
     )
@@ -74,17 +77,15 @@ class SearchRequest(QuestionRequest):
     top_k: StrictInt | None = Field(None, ge=1, le=200, description="Chunks to return; unset: as in the profile.")
 
 
-class PreviousTurn(BaseModel):
+class PreviousTurn(RequestModel):
     """An earlier question and its answer."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str = Field(min_length=1, max_length=LONGEST_QUESTION, examples=["What does a loan cost?"])
     answer: str = Field("", max_length=LONGEST_ANSWER, examples=["A loan costs 40 euros."])
 
 
 class AskRequest(QuestionRequest):
-    """A question to answer, within a conversation or by itself."""
+    """A question to answer, alone or within a conversation."""
 
     session: str | None = Field(
         None, max_length=64, description="Id of the conversation it belongs to; unset: it belongs to none."
@@ -99,12 +100,12 @@ class AskRequest(QuestionRequest):
 
 @dataclass(frozen=True)
 class KeepAlive:
-    """An event that reports no news: the answer is still in progress."""
+    """An event without news, which shows that the answer is still in progress."""
 
 
 @dataclass(frozen=True)
 class FinalAnswer:
-    """The last event of a stream, with the whole result."""
+    """The last event of a stream, with the complete result."""
 
     result: QueryResult
 
@@ -113,17 +114,17 @@ StreamEvent = AnswerEvent | KeepAlive | FinalAnswer
 
 
 class QuestionActions(ServiceActions):
-    """Searches and answers for callers. Every question passes `scope`."""
+    """Searches and answers for callers. Every question is limited to the collections of `scope`."""
 
-    def scope(self, principal: Principal, request: QuestionRequest) -> tuple[str, ...]:
-        """Return the collections that a request may search, in order; nothing else decides that.
+    def scope(self, principal: Principal, request: ScopeRequest) -> tuple[str, ...]:
+        """Return the collections that a request may search, in order. No other code decides this.
 
-        Raises Forbidden for a collection that the key may not read and if none is left, UsageError for an unknown
-        profile.
+        Raises Forbidden for a collection that the key may not read, and if no collection is left. Raises UsageError for
+        an unknown profile.
         """
         names, prefixes = request.collections, request.prefixes
         if not names and not prefixes:
-            profile = self._services.profile(request.profile)
+            profile = self._services.active.profile(request.profile)
             existing = set(self._services.collection_names())
             names = tuple(name for name in profile.collections if name in existing and principal.may_read(name))
             prefixes = profile.collection_prefixes or (() if profile.collections else ("",))
@@ -141,7 +142,7 @@ class QuestionActions(ServiceActions):
             return timer.found(await work)
 
     async def ask(self, principal: Principal, request: AskRequest, request_id: str = "") -> QueryResult:
-        """Return the whole answer; cancelling the call stops it. Raises what `search` raises.
+        """Return the complete answer. Cancelling the call stops the answer. Raises the errors of `search`.
 
         The answer to a request with an id can be rated by that id.
         """
@@ -154,13 +155,15 @@ class QuestionActions(ServiceActions):
     async def stream(
         self, principal: Principal, request: AskRequest, request_id: str = "", silence: float | None = None
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Yield the answer in progress: sources, words, and last the whole. Closing the stream stops the answer.
+        """Yield the sources, the text of the answer as it is written, and last the complete result.
 
-        After every `silence` seconds without an event it yields KeepAlive. Raises what `ask` raises, at the first step
-        or later.
+        Closing the stream stops the answer. After every `silence` seconds without an event, yield KeepAlive. Raises the
+        errors of `ask`, at the first or at a later step.
         """
         loop = asyncio.get_running_loop()
-        events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()  # as long as an answer, which is bounded itself
+        events: asyncio.Queue[AnswerEvent | None] = (
+            asyncio.Queue()
+        )  # unbounded, because the length of an answer is bounded
 
         def work(abandoned: Event) -> QueryResult:
             def listen(event: AnswerEvent) -> None:
@@ -204,9 +207,9 @@ class QuestionActions(ServiceActions):
     def _lend_engine(
         self, scope: tuple[str, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
-        """Lend an engine and wait for a turn to compute; work that mostly waits for a language model needs no turn.
+        """Lend an engine and wait for a turn to compute. Work that waits for a model server needs no turn.
 
-        Raises RequestAbandoned, and what opening raises.
+        Raises RequestAbandoned, and the errors of opening an engine.
         """
         with self._services.engines.lend(scope, profile) as engine:
             waits_for_model = uses_model and engine.llm is not None
@@ -222,7 +225,7 @@ class QuestionActions(ServiceActions):
             request = self._in_session(request, session)
         scope = self.scope(principal, request)
         if session:
-            # A conversation lists every collection that it was asked over: its readers must be able to read them all.
+            # A conversation lists every collection that it has searched: its readers must be allowed to read them all.
             names = tuple(dict.fromkeys([*session.collections, *scope]))
             if (names, request.profile) != (session.collections, session.profile):
                 self._services.sessions.move(session.session_id, names, request.profile)
@@ -242,9 +245,9 @@ class QuestionActions(ServiceActions):
         return result
 
     def _in_session(self, request: AskRequest, session: SessionRecord) -> AskRequest:
-        """Return the request with the collections and the profile of its conversation where it names none."""
+        """Return the request with the collections and the profile of its conversation as defaults."""
         if request.history:
-            raise UsageError("A question belongs to a conversation of the server, or brings its history; not both.")
+            raise UsageError("A question has either a conversation of the server or its own history, not both.")
         update: dict[str, object] = {}
         if not request.collections and not request.prefixes:
             existing = set(self._services.collection_names())
@@ -272,7 +275,7 @@ def raise_if_abandoned(abandoned: Event) -> None:
 
 
 def _wrap_unexpected_error(answering: "asyncio.Future[QueryResult]") -> None:
-    """Raise InternalError for an unexpected error, whose message may quote documents; the log shows where it arose."""
+    """Raise InternalError for an unexpected error, whose message may quote documents, and log its traceback."""
     error = answering.exception()
     if error is not None and not isinstance(error, EltError):
         where = "".join(traceback.format_tb(error.__traceback__))

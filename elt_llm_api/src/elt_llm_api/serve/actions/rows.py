@@ -1,4 +1,4 @@
-"""Rows that jobs wrote: filter, show with evidence, review; download their exports."""
+"""Rows that jobs wrote: filter, show with evidence, review; download the exports of jobs."""
 
 import json
 from collections import Counter
@@ -21,11 +21,11 @@ from elt_llm_consumer.review.stale import StaleRow, read_sources, stale_rows
 from elt_llm_consumer.runner.receipts import RECEIPT_SUFFIX
 from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, QuotedDocument, RowId, StoredReview
 from elt_llm_core.store.store import Store
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
-from elt_llm_api.serve.actions.batch_jobs import BatchJobActions
-from elt_llm_api.serve.services import ServiceActions, Services
+from elt_llm_api.serve.actions.jobs import BatchJobActions
+from elt_llm_api.serve.services import RequestModel, ServiceActions, Services
 
 LONGEST_KEY = 2000  # characters
 MOST_ON_A_PAGE = 500
@@ -39,10 +39,8 @@ def _to_upper(value: object) -> object:
 Status = Annotated[ReviewStatus, BeforeValidator(_to_upper)]
 
 
-class RowFilter(BaseModel):
-    """Which rows to return, and which page of them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class RowFilter(RequestModel):
+    """The rows to return, and the page of the result."""
 
     table: str | None = Field(None, max_length=200, description="Rows of this table only.")
     status: Status | None = Field(None, description="Rows whose review has this status; PENDING: without a review.")
@@ -99,7 +97,9 @@ class QuoteView(BaseModel):
 class ReceiptView(BaseModel):
     """What an export that contains the row was made from."""
 
-    file: str = Field(validation_alias=AliasChoices("file", "output"))  # MCP validates its own results
+    file: str = Field(
+        validation_alias=AliasChoices("file", "output")
+    )  # the MCP library validates results, which have these names
     file_hash: str = Field(
         validation_alias=AliasChoices("file_hash", "output_hash"), description="SHA-256 of its bytes, 64 hex digits."
     )
@@ -119,10 +119,8 @@ class RowDetail(BaseModel):
     receipts: list[ReceiptView]
 
 
-class ReviewRequest(BaseModel):
+class ReviewRequest(RequestModel):
     """A review of a row."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     table: str = Field(max_length=200, description="Table of the row.", examples=["terms"])
     key: str = Field(max_length=LONGEST_KEY, description="Key of the row.", examples=["appeal"])
@@ -158,12 +156,12 @@ NO_REVIEW = Review()
 
 
 def needs_row_content(filters: RowFilter) -> bool:
-    """Whether a filter depends on the content of rows, beyond their table and review."""
+    """Return whether a filter depends on more than the table and the review of a row."""
     return filters.verdict is not None or filters.text is not None
 
 
 def row_matches(filters: RowFilter, row: OutputRow, review: Review) -> bool:
-    """Whether a row passes a filter; its content is parsed only if `needs_row_content`."""
+    """Return whether a row passes a filter. The content of the row is parsed only if `needs_row_content`."""
     state = "none" if review == NO_REVIEW else "stale" if review.stale else "fresh"
     return (
         filters.table in {None, row.place.table}
@@ -186,11 +184,11 @@ def _content_matches(filters: RowFilter, content: Mapping[str, Any]) -> bool:
     return all(word in text for word in (filters.text or "").casefold().split())
 
 
-CONTEXT_CHARACTERS = 240  # on either side of a quote
+CONTEXT_CHARACTERS = 240  # characters before and after a quote
 
 
 class QuoteReader:
-    """Reads the published documents that rows quote, each document once."""
+    """Reads the published documents that rows quote. Each document is read once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -210,7 +208,7 @@ class QuoteReader:
         return QuoteView(field=field, evidence=evidence, found=found, before=before, after=after)
 
     def _text(self, collection: str, document_id: str) -> str:
-        """Return the text of a document; "" if it is gone."""
+        """Return the text of a document, or an empty string if the document is gone."""
         if collection not in self._versions:
             record, documents = self._store.collections.find(collection), []
             if record is not None and record.published is not None:
@@ -251,7 +249,7 @@ class _ReceiptDocument(BaseModel):
 
 
 class _Receipt(ReceiptView):
-    """The used fields of a receipt; its quotes, which may be tens of thousands, are not parsed."""
+    """The used fields of a receipt. Its quotes, which may be tens of thousands, are not parsed."""
 
     job: str
     kind: str
@@ -259,7 +257,10 @@ class _Receipt(ReceiptView):
 
 
 class ExportActions(ServiceActions):
-    """Lists the exports of jobs. A caller's file name is looked up in that list and never becomes part of a path."""
+    """Lists the exports of jobs.
+
+    A caller's file name is only looked up in the list and never becomes part of a path.
+    """
 
     def all(self, principal: Principal, job: str, kind: JobKind) -> list[ExportFile]:
         """Return every file of a job, by name. Raises Forbidden."""
@@ -272,13 +273,16 @@ class ExportActions(ServiceActions):
                 format=_format_name(path),
                 bytes=path.stat().st_size,
                 written_at=receipt.written_at,
-                before_reviews=receipt.written_at <= last_review,  # both in whole seconds
+                before_reviews=receipt.written_at <= last_review,  # both times are in whole seconds
             )
             for path, receipt in self._exports(principal, file, kind)
         ]
 
     def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
-        """Return path and media type of the file of that name, or of the main one of that format. Raises Forbidden."""
+        """Return path and media type of the file with this name, or of the main file of this format.
+
+        Raises Forbidden.
+        """
         file = BatchJobActions(self._services).get(principal, job)
         paths = [path for path, _ in self._exports(principal, file, kind)]
         matches = [path for path in paths if path.name == wanted] or sorted(
@@ -293,11 +297,11 @@ class ExportActions(ServiceActions):
         return matches[0], _MEDIA_TYPES.get(matches[0].suffix, "application/octet-stream")
 
     def receipts(self, principal: Principal, file: JobFile, kind: JobKind) -> list[ReceiptView]:
-        """Return what each file of a job was made from, without paths and settings."""
+        """Return the origin of each file of a job, without paths and settings."""
         return [receipt for _, receipt in self._exports(principal, file, kind)]
 
     def _exports(self, principal: Principal, file: JobFile, kind: JobKind) -> Iterator[tuple[Path, _Receipt]]:
-        """Yield the files with a receipt of this job that names only collections which the caller may read."""
+        """Yield the files of this job with their receipts, if the caller may read all collections of the receipt."""
         folder = file.folder / file.spec.outputs.folder
         for receipt_path in sorted(folder.glob(f"*{RECEIPT_SUFFIX}")):
             path = receipt_path.with_name(receipt_path.name.removesuffix(RECEIPT_SUFFIX))
@@ -305,7 +309,10 @@ class ExportActions(ServiceActions):
                 continue
             try:
                 receipt = _Receipt.model_validate_json(receipt_path.read_bytes())
-            except (OSError, ValidationError):  # it is being written, or comes from a version with other receipts
+            except (
+                OSError,
+                ValidationError,
+            ):  # an incomplete receipt, or one of another version of the program
                 continue
             is_of_job = (receipt.job, receipt.kind, receipt.file) == (file.name, kind, path.name)
             if is_of_job and all(principal.may_read(document.collection) for document in receipt.documents):
@@ -313,7 +320,7 @@ class ExportActions(ServiceActions):
 
 
 def _format_name(path: Path) -> str:
-    """Return the format as job files name it."""
+    """Return the format under the name that job files use."""
     parts = path.name.split(".")
     return next((name for name in _CATALOG_FORMATS if name in parts[-2:]), parts[-1])
 
@@ -321,8 +328,8 @@ def _format_name(path: Path) -> str:
 class RowActions:
     """The rows of a job as last written, with their current reviews.
 
-    A row combines several collections: a caller sees the job if it may read all collections that the job file names,
-    and a row if it may read every collection that the row quotes, even if the file does not name it any more.
+    A row combines several collections. A caller sees the job if the caller may read all collections that the job file
+    names. A caller sees a row if the caller may read every collection that the row quotes.
     """
 
     def __init__(self, services: Services) -> None:
@@ -346,7 +353,7 @@ class RowActions:
             rows=[
                 _row_view(row, _current_review(stored.get(row_id), row))
                 for row_id in matches[filters.offset : filters.offset + filters.limit]
-                # The row may have been written again meanwhile, from other documents.
+                # A job may meanwhile have written the row again, from other documents.
                 if (row := self._rows.shown_at(name, row_id)) is not None
                 and _may_read_documents(principal, row.documents)
             ],
@@ -366,7 +373,7 @@ class RowActions:
         name = JobName(file.name, kind)
         row = self._row(principal, name, RowId(request.table, request.key))
         reviewer = request.reviewer.strip() or principal.name
-        if reviewer != principal.name and principal != LOCAL:  # nobody reviews under another name alone
+        if reviewer != principal.name and principal != LOCAL:  # a review always names the key of its author
             reviewer = f"{reviewer} (key {principal.name})"[:MAX_REVIEWER_LENGTH]
         stored = save_review(self._state, name, row, request.status, reviewer, request.comment, request.seen)
         return self._detail(principal, file, kind, row, stored)
@@ -391,7 +398,7 @@ class RowActions:
         )
 
     async def stale(self, principal: Principal, job: str, kind: JobKind) -> StaleRows:
-        """Return rows whose source text has changed; it reads all sources of the job, in a worker thread.
+        """Return rows whose source text has changed. It reads all sources of the job in a worker thread.
 
         Raises Forbidden, ServerOverloaded.
         """

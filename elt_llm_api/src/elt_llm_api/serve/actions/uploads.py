@@ -25,24 +25,24 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.errors import NoRoom, TooLarge, UnsupportedUpload
-from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
-"""Most files of one upload."""
-_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # beside files
+"""Most files in one upload."""
+_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits of form fields that are no files
 
 
 class UploadParser(MultiPartParser):
-    """Starlette's parser of forms, which also limits the size of a file and requires the form to be complete."""
+    """Starlette's form parser, which also limits the size of each file and requires a complete form."""
 
     spool_max_size = 1 << 16  # bytes of a file that are kept in memory
 
     def __init__(self, headers: Headers, body: AsyncGenerator[bytes, None], max_bytes: int) -> None:
-        """Raises UnsupportedUpload for a body that is no form with files."""
+        """Set the limits. Raises UnsupportedUpload unless the body is a form with files."""
         content_type = headers.get("content-type", "").lower()
         if not content_type.startswith("multipart/form-data") or "boundary=" not in content_type:
             raise UnsupportedUpload(
-                "Files are uploaded as multipart/form-data, and this is something else.",
+                "Files are uploaded as multipart/form-data, but this request has another content type.",
                 hint="Send the fields collection and files; see /openapi.json",
             )
         super().__init__(headers, body, max_files=MOST_FILES, max_fields=_MAX_FIELDS, max_part_size=_MAX_FIELD_BYTES)
@@ -58,7 +58,7 @@ class UploadParser(MultiPartParser):
         self._part_bytes += end - start
         if self._part_bytes > self._max_bytes:
             message = f"A file may have {self._max_bytes} bytes."
-            raise TooLarge(message, hint="Split it, or have ingest.max_file_mb raised.")
+            raise TooLarge(message, hint="Split the file, or ask the operator to raise ingest.max_file_mb.")
         super().on_part_data(data, start, end)
 
     def on_end(self) -> None:
@@ -66,16 +66,16 @@ class UploadParser(MultiPartParser):
         self._complete = True
 
     async def parse(self) -> FormData:
-        """Return the form. Raises UsageError for a malformed one, TooLarge, and OSError if the disk fails."""
+        """Return the form. Raises UsageError for a malformed form, TooLarge, and OSError if the disk fails."""
         try:
             form = await super().parse()
         except MultiPartException as error:
             if "maximum" in error.message.lower():
                 raise TooLarge(f"The form is too large: {error.message}", hint="Split the upload.") from error
-            raise UsageError("The body is not a form as its header declares.", hint=error.message) from error
+            raise UsageError("The body is not the form that its Content-Type declares.", hint=error.message) from error
         if not self._complete:
             await form.close()
-            raise UsageError("The body broke off before its end.", hint="Send it again.")
+            raise UsageError("The body of the request is incomplete.", hint="Send it again.")
         return form
 
 
@@ -85,7 +85,7 @@ _MAX_NAME_BYTES = 240
 _FORBIDDEN = re.compile(r'[<>:"|?*/\\]')
 _SPACES = re.compile(r"\s{1,100}")
 _RESERVED = frozenset(("con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(10))))
-_HEAD_BYTES = 8192  # read to recognize the type
+_HEAD_BYTES = 8192  # bytes that are read to recognize the file type
 _ZIP, _OLE, _PDF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"%PDF-"
 _ZIPPED = frozenset(
     (".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".xlsx", ".xlsm", ".ods", ".odt", ".ott")
@@ -106,9 +106,10 @@ _BINARY_SIGNATURES = (
 
 
 def safe_file_name(sent_name: str) -> str:
-    """Return the last part of a name in Unicode's composed form (NFC), at most 120 characters, with its suffix.
+    """Return the last part of a name in Unicode's composed form (NFC), at most 120 characters with its suffix.
 
-    It has no characters with a meaning in paths or terminals. Raises UnsupportedUpload for an unsupported suffix.
+    The result has no characters with a meaning in paths or terminals. Raises UnsupportedUpload for an unsupported
+    suffix.
     """
     last = unicodedata.normalize("NFC", sent_name.replace("\\", "/")).rsplit("/", 1)[-1]
     # Category C: controls, format characters such as a change of direction, and halves of surrogate pairs.
@@ -156,7 +157,7 @@ def _is_text(head: bytes) -> bool:
         return True
     if head.startswith(_BINARY_SIGNATURES):
         return False
-    # UTF-16 without a mark has zero bytes in either the even or the odd positions.
+    # UTF-16 without a byte order mark has zero bytes either at even or at odd positions.
     return b"\0" not in head or not (b"\0" in head[::2] and b"\0" in head[1::2])
 
 
@@ -168,17 +169,14 @@ class UploadResult:
     job: QueuedJob
 
 
-class UploadActions:
+class UploadActions(ServiceActions):
     """Stores uploads in collections that the caller may write."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._data_dir = services.loaded.data_dir
 
     async def receive(self, principal: Principal, headers: Headers, body: AsyncGenerator[bytes, None]) -> UploadResult:
         """Store the files of a form, and queue a job that ingests them.
 
-        Raises Forbidden, UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded; no file is kept then.
+        Raises Forbidden, UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded. After an error no file is
+        kept.
         """
         self.check_may_write_anything(principal)
         parser = UploadParser(headers, body, self._services.loaded.settings.ingest.max_file_mb << 20)
@@ -193,7 +191,7 @@ class UploadActions:
             await form.close()
 
     def add(self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]) -> UploadResult:
-        """Store copies of files on the disk, each with its name. Raises what `receive` raises."""
+        """Store copies of files on the disk, each under the given name. Raises the errors of `receive`."""
         self.check_may_write_anything(principal)
         with ExitStack() as opened:
             streams = [(name, opened.enter_context(path.open("rb"))) for name, path in files]
@@ -207,8 +205,9 @@ class UploadActions:
     def _store(self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]) -> UploadResult:
         principal.require_write(check_collection_name(collection))
         if not files:
-            raise UsageError("There is no file in the form.", hint="Send files in the field files.")
-        incoming, folder = self._data_dir / UPLOADS_FOLDER / INCOMING, uploads_folder(self._data_dir, collection)
+            raise UsageError("The form contains no file.", hint="Send files in the field files.")
+        data_dir = self._services.loaded.data_dir
+        incoming, folder = data_dir / UPLOADS_FOLDER / INCOMING, uploads_folder(data_dir, collection)
         named: dict[str, Path] = {}
         with ExitStack() as leftovers:
             try:
@@ -244,7 +243,7 @@ class UploadActions:
 
 
 def _copy(stream: BinaryIO, path: Path) -> None:
-    """Write a stream to a new private file, and to the disk; its folders are created."""
+    """Write a stream to a new private file and flush the file to the disk. Its folders are created."""
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -255,7 +254,7 @@ def _copy(stream: BinaryIO, path: Path) -> None:
 
 
 def _move(named: dict[str, Path], folder: Path) -> None:
-    """Move files into a folder; a file of the same name is replaced."""
+    """Move files into a folder. An existing file of the same name is replaced."""
     for parent in (folder.parent, folder):
         parent.mkdir(mode=0o700, exist_ok=True)
     for name, path in named.items():

@@ -1,7 +1,7 @@
-"""Run one job in a process of its own: `python -m elt_llm_api.serve.jobs.child JOB`, settings on standard input.
+"""Run one job in its own process: `python -m elt_llm_api.serve.jobs.child JOB`, with settings on standard input.
 
-Standard input stays open as long as the server lives. When it closes, the process stops as on SIGTERM, so that no job
-runs without a server and none runs twice.
+Standard input stays open while the server runs. When it closes, the process stops as on SIGTERM, so that no job runs
+without a server and no job runs twice.
 """
 
 import os
@@ -22,13 +22,13 @@ from elt_llm_api.serve.jobs.handover import AllPartsFailed, QueueProgress, claim
 
 DONE, FAILED, STOPPED = 0, 1, 128 + signal.SIGTERM
 LOCK_HELD_EXIT = LockHeld.exit_code
-"""Exit code when another process held a lock: the job is queued again."""
+"""Exit code if another process holds a lock. The job is queued again."""
 _SECONDS_TO_STOP = 10.0
 _NICENESS = 10  # questions have priority over jobs
 
 
 class StopRequested(BaseException):
-    """The process must stop; like KeyboardInterrupt it passes every handler of errors."""
+    """A request to stop the process. Like KeyboardInterrupt it is no Exception, so no error handler catches it."""
 
 
 def main() -> NoReturn:
@@ -36,7 +36,7 @@ def main() -> NoReturn:
     os.nice(_NICENESS)
     loaded = decode_settings(sys.stdin.buffer.readline())
     threading.Thread(target=_stop_with_server, name="server-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # stopping the server stops this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server stops this process itself
     signal.signal(signal.SIGTERM, _request_stop)
     try:
         sys.exit(run_job(sys.argv[1], loaded))
@@ -45,7 +45,7 @@ def main() -> NoReturn:
 
 
 def run_job(identity: str, loaded: LoadedSettings) -> int:
-    """Run a queued job unless another process runs it, and record its outcome. Returns an exit code."""
+    """Run a queued job unless another process runs it, record its outcome, and return an exit code."""
     with closing(open_state(loaded.data_dir)) as state:
         queue = JobQueue(state)
         try:
@@ -85,8 +85,8 @@ def _run_and_record(queue: JobQueue, identity: str, loaded: LoadedSettings) -> i
 
 
 def _stop_with_server() -> None:
-    """Wait until the server is gone, then stop; by force if that takes too long."""
-    # sys.stdin would not do: this thread would hold its lock when the interpreter exits.
+    """Wait until the server has ended, then stop the process, by force if it takes too long."""
+    # sys.stdin is unsuitable: this thread would hold the lock of sys.stdin when the interpreter exits.
     while os.read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What the server and a job's child process share: claim lock, settings, progress, failure."""
+"""Functions that the server and the child process of a job share: claim lock, settings, progress, failure."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ _FOLDER = Path("jobs") / "queue"
 
 @contextmanager
 def claim_job(data_dir: Path, identity: str) -> Iterator[None]:
-    """Hold the lock of a queued job. Raises LockHeld if another process, of this server or another, runs the job."""
+    """Hold the lock of a queued job. Raises LockHeld if another process of this or another server runs the job."""
     folder = _lock_path(data_dir, identity)
     for private in (data_dir, folder.parent.parent, folder.parent):
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -29,12 +29,12 @@ def claim_job(data_dir: Path, identity: str) -> Iterator[None]:
 
 
 def is_claimed(data_dir: Path, identity: str) -> bool:
-    """Whether a living process runs a job."""
+    """Return whether a running process holds the lock of a job."""
     return lock_holder(_lock_path(data_dir, identity)) is not None
 
 
 def delete_claim(data_dir: Path, identity: str) -> None:
-    """Delete the lock of a job that has ended."""
+    """Delete the lock of a finished job."""
     shutil.rmtree(_lock_path(data_dir, identity), ignore_errors=True)
 
 
@@ -43,7 +43,7 @@ def _lock_path(data_dir: Path, identity: str) -> Path:
 
 
 def encode_settings(loaded: LoadedSettings) -> bytes:
-    """Return the settings as one line of JSON. It contains no secrets: settings name environment variables for them."""
+    """Return the settings as one line of JSON without secrets, which settings keep in environment variables."""
     content = {
         "settings": loaded.settings.model_dump(mode="json"),
         "source": str(loaded.source) if loaded.source else None,
@@ -54,7 +54,7 @@ def encode_settings(loaded: LoadedSettings) -> bytes:
 
 
 def decode_settings(line: bytes) -> LoadedSettings:
-    """Return the settings in a line of `encode_settings`."""
+    """Return the settings from the output of `encode_settings`."""
     content = json.loads(line)
     return LoadedSettings(
         Settings.model_validate(content["settings"]),
@@ -65,56 +65,49 @@ def decode_settings(line: bytes) -> LoadedSettings:
 
 
 _SECONDS = 0.5
-_MAX_NOTES, _MAX_TEXT = 20, 300  # notes that are kept; characters of a note, and of the detail
+_MAX_NOTES, _MAX_TEXT = 20, 300  # number of kept notes; characters of a note and of the detail
 _log = logging.getLogger(__name__)
 
 
 class QueueProgress:
     """A listener that writes progress into the queue, at most twice a second and at the start of each stage.
 
-    It writes `stage`, `done` and `total` units of it (`total` 0: unknown), `detail`, which names the current unit, and
+    Progress consists of `stage`, the units `done` of `total` (0: unknown), `detail`, which names the current unit, and
     `notes`, a list of sentences.
     """
 
     def __init__(self, queue: JobQueue, identity: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._queue, self._identity, self._clock = queue, identity, clock
-        self._stage, self._done, self._total, self._detail = "", 0, 0, ""
-        self._notes: list[str] = []
+        self._progress: dict[str, Any] = {"stage": "", "done": 0, "total": 0, "detail": "", "notes": []}
         self._written_at = clock() - _SECONDS
 
     def stage(self, name: str, total: int) -> None:
-        """Start a stage, and write it at once."""
-        self._stage, self._done, self._total, self._detail = name, 0, total, ""
+        """Start a stage and write the progress at once."""
+        self._progress |= {"stage": name, "done": 0, "total": total, "detail": ""}
         self.write()
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Count units, and write them if the last write is long enough ago."""
-        self._done, self._detail = self._done + amount, detail[:_MAX_TEXT]
-        if self._clock() - self._written_at >= _SECONDS or self._done == self._total:
+        """Count units, and write the progress if the last write is long enough ago."""
+        done = self._progress["done"] + amount
+        self._progress |= {"done": done, "detail": detail[:_MAX_TEXT]}
+        if self._clock() - self._written_at >= _SECONDS or done == self._progress["total"]:
             self.write()
 
     def note(self, message: str) -> None:
-        """Keep a sentence; the latest ones stay."""
-        self._notes = [*self._notes, message[:_MAX_TEXT]][-_MAX_NOTES:]
+        """Add a sentence to the notes, of which the latest are kept."""
+        self._progress["notes"] = [*self._progress["notes"], message[:_MAX_TEXT]][-_MAX_NOTES:]
 
     def write(self) -> None:
-        """Write the progress. A disk that is full for a moment does not stop the job."""
+        """Write the progress. The job continues if the disk is full."""
         self._written_at = self._clock()
-        progress = {
-            "stage": self._stage,
-            "done": self._done,
-            "total": self._total,
-            "detail": self._detail,
-            "notes": self._notes,
-        }
         try:
-            self._queue.report(self._identity, progress)
+            self._queue.report(self._identity, self._progress)
         except StoreError as error:
             _log.warning("Progress of job %s was not stored: %s", self._identity, error)
 
 
 class AllPartsFailed(EltError):
-    """Every part of a job failed. `result` reports each of them and is stored like that of a successful job."""
+    """Every part of a job failed. `result` reports each part and is stored as for a successful job."""
 
     def __init__(self, message: str, result: Mapping[str, Any], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)

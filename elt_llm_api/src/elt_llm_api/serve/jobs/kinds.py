@@ -1,4 +1,4 @@
-"""The kinds of jobs the server runs: ingest, forget, evaluate and the row jobs."""
+"""The kinds of jobs that the server runs: ingest, forget, evaluate and the row jobs."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Path, ...]:
     """Return the resolved paths of files and folders below ingest.roots.
 
-    Raises UsageError for a path that may not be read; that includes the data directory, which holds uploads of others.
+    Raises UsageError for a path that may not be read. The data directory may not be read, because it contains all
+    uploads.
     """
     if not names:
         return ()
@@ -42,12 +43,14 @@ def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Pa
     data_dir = loaded.data_dir.resolve()
     for name, path in zip(names, paths, strict=True):
         if path.is_relative_to(data_dir) or _contains_visibly(path, data_dir):
-            raise UsageError(f"{name!r} may not be read: the server keeps its own data there.", hint="Name another.")
+            raise UsageError(
+                f"{name!r} may not be read: the server keeps its own data there.", hint="Name another path."
+            )
     return paths
 
 
 def _contains_visibly(folder: Path, data_dir: Path) -> bool:
-    """Whether reading a folder would reach the data directory; hidden folders in it are not read."""
+    """Return whether reading a folder would reach the data directory. Hidden folders are not read."""
     if not data_dir.is_relative_to(folder):
         return False
     return not any(part.startswith(".") for part in data_dir.relative_to(folder).parts)
@@ -59,10 +62,10 @@ _NAME = re.compile(r"[\w-]{1,100}")
 def run_batch(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run the job file `job` of `config/consumer`, limited by `only`, `domain`, `limit`; `anew` makes rows again.
+    """Run the job file `job` of `config/consumer` for the rows in `only`, `domain`, `limit`; `anew` replaces rows.
 
-    A handbook may have `topics` of its own. With `dry_run` the result is a `plan` of the work and its cost. The result
-    names files without their folders. Raises what `run_job` raises; LockHeld if the same job runs already.
+    `topics` replaces the topics of a handbook. With `dry_run` the result is a `plan` of the work and its cost. The
+    result names files without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
     """
     from elt_llm_consumer.runner.plan import RowSelection
     from elt_llm_consumer.runner.run import JobRequest, run_job
@@ -94,7 +97,10 @@ def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettin
 
     name = str(arguments.get("job", ""))
     if not _NAME.fullmatch(name):
-        raise UsageError("A job is named by the bare name of its file.", hint="Such files are in config/consumer.")
+        raise UsageError(
+            "The argument `job` is not the plain name of a job file.",
+            hint="Name a file in config/consumer, without its folder.",
+        )
     file = load_job(find_job_file(name, loaded, loaded.config_dir), loaded)
     topics = tuple(arguments.get("topics", ()))
     if kind != "handbook" or not topics:
@@ -104,9 +110,10 @@ def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettin
 
 
 def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Measure `profiles` (by default those of the comparison) on `collection`, with `questions` generated from `seed`.
+    """Measure `profiles` on `collection` with `questions` questions generated from `seed`.
 
-    Returns `{"reports": [...]}`, one for each profile. Raises UnknownCollection, SettingsError, and what asking raises.
+    Without `profiles`, those of the standard comparison are measured. Returns `{"reports": [...]}`, one for each
+    profile. Raises UnknownCollection, SettingsError, and the errors of asking.
     """
     from elt_llm_core.collection.lifecycle import open_generation
     from elt_llm_core.models.factory import create_embedding
@@ -130,7 +137,7 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
 
 
 def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Forget `document`, an id, in `collection`, and delete its upload, unless that is newer than `asked_at`.
+    """Forget `document`, an id, in `collection`, and delete its upload unless it is newer than `asked_at`.
 
     Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
     """
@@ -146,11 +153,11 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Ingest the files `uploads` and `paths` into `collection`; without both, the sources of the last ingest.
+    """Ingest the files `uploads` and `paths` into `collection`. Without both, ingest the sources of the last ingest.
 
-    An upload is read even if a document like it was forgotten before. Returns the report of the run. Uploads into a new
-    collection are deleted if none could be read. Raises what `IngestSession.run` raises, UsageError for paths that may
-    not be read, and AllPartsFailed if every file failed.
+    An upload is read even if the same document was forgotten before. Returns the report of the run. Uploads into a new
+    collection are deleted if none could be read. Raises the errors of `IngestSession.run`, UsageError for paths that
+    may not be read, and AllPartsFailed if every file failed.
     """
     from elt_llm_ingest.session import CollectionTask, IngestSession
 
@@ -163,7 +170,7 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
         [report] = session.run(lambda: nullcontext(progress))
     result = report.to_json()
     if uploads and result["generation"] is None:
-        for path in uploads:  # no collection exists in which they could be listed
+        for path in uploads:  # without a collection the uploads could not be listed
             path.unlink(missing_ok=True)
         note = f"Nothing could be read: the collection '{collection}' was not created, and the uploads were deleted."
         result["notes"] = [*result["notes"], f"{note} Upload files that can be read."]
@@ -172,7 +179,7 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
 
 def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
-    """Raise AllPartsFailed, with the report, if files were read and all of them failed; skipped files do not count."""
+    """Raise AllPartsFailed, with the report, if all files failed. Skipped files do not count."""
     files = [file for file in result["files"] if file["status"] != "skipped"]
     if files and all(file["status"] == "failed" for file in files):
         first, number = files[0], f"{len(files)} files" if len(files) > 1 else "one file"
@@ -181,7 +188,7 @@ def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:
-    """Return the uploads that still exist. Raises UsageError if some were named and none exists."""
+    """Return the uploads that still exist. Raises UsageError if uploads were named and none exists."""
     folder = uploads_folder(data_dir, collection)
     existing = tuple(folder / name for name in names if (folder / name).is_file())
     if names and not existing:
@@ -190,21 +197,21 @@ def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> 
 
 
 JobFunction = Callable[[Mapping[str, Any], LoadedSettings, ProgressListener], dict[str, Any]]
-"""Runs a job with its arguments and returns its result as JSON values."""
+"""A function that runs a job with its arguments and returns its result as JSON values."""
 
 WRITING_KINDS: Mapping[str, JobFunction] = {"ingest": run_ingest, "forget": run_forget}
-"""Jobs that hold the writer lock: one at a time."""
+"""Jobs that hold the writer lock. One of them runs at a time."""
 READING_KINDS: Mapping[str, JobFunction] = {
     **{kind: partial(run_batch, kind) for kind in JOB_KINDS},
     "evaluate": run_evaluation,
 }
-"""Jobs that read published collections: one at a time, beside a writing job."""
+"""Jobs that read published collections. One of them runs at a time, in parallel to a writing job."""
 
 
 def run_kind(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run a job. Raises UsageError for an unknown kind, and whatever the job raises."""
+    """Run a job. Raises UsageError for an unknown kind, and the errors of the job."""
     kinds = {**WRITING_KINDS, **READING_KINDS}
     if kind not in kinds:
         raise UsageError(f"There are no jobs of the kind '{kind}'.", hint=f"Kinds are: {', '.join(kinds)}.")

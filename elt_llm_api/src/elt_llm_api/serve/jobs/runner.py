@@ -1,4 +1,4 @@
-"""Run the queued jobs: one thread for each lane starts one child process after the other."""
+"""Run the queued jobs. One thread for each lane starts one child process after the other."""
 
 import logging
 import os
@@ -22,7 +22,7 @@ from elt_llm_api.serve.jobs.handover import delete_claim, encode_settings, is_cl
 from elt_llm_api.serve.jobs.kinds import READING_KINDS, WRITING_KINDS
 
 SettingsSource = Callable[[], LoadedSettings]
-"""Returns the current settings, so that a job starts with the latest."""
+"""A function that returns the current settings, with which each job starts."""
 _POLL_SECONDS, _RECOVERY_SECONDS = 0.25, 5.0
 _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
 _MAX_DELAY = 30.0
@@ -32,9 +32,9 @@ _log = logging.getLogger(__name__)
 
 
 class JobRunner(Closeable):
-    """Runs the jobs of a queue until it is closed: one writing job at a time, and beside it one reading job.
+    """Runs the jobs of a queue until it is closed: one writing job and one reading job at a time.
 
-    Several servers may run the queue of one data directory: the process that runs a job holds the lock of the job.
+    Several servers may run the queue of one data directory. The process that runs a job holds the lock of the job.
     """
 
     def __init__(self, queue: JobQueue, current_settings: SettingsSource) -> None:
@@ -51,7 +51,7 @@ class JobRunner(Closeable):
             thread.start()
 
     def close(self) -> None:
-        """Stop: running jobs are queued again and continue when the queue is run again."""
+        """Stop the threads. Running jobs are queued again and continue when a server runs the queue."""
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive():
@@ -64,11 +64,11 @@ class JobLane:
     def __init__(self, queue: JobQueue, current_settings: SettingsSource, kinds: tuple[str, ...], stop: Event) -> None:
         self._queue, self._current_settings, self._kinds, self._stop = queue, current_settings, kinds, stop
         self._delays: dict[str, tuple[int, float]] = {}
-        """By job id: how many attempts failed to start, and until when to leave the job alone (monotonic seconds)."""
+        """Number of failed starts by job id, and the monotonic time in seconds before which the job does not start."""
         self._recovered_at = -_RECOVERY_SECONDS
 
     def run(self) -> None:
-        """Run jobs until the stop event; wait when the database cannot be written for a while."""
+        """Run jobs until the stop event is set. While the database cannot be written, wait and try again."""
         while not self._stop.is_set():
             try:
                 job = self._next()
@@ -88,7 +88,7 @@ class JobLane:
         return self._queue.next(self._kinds, {identity for identity, (_, until) in self._delays.items() if until > now})
 
     def _recover(self) -> None:
-        """Queue jobs again that are marked as running while no process runs them: it was killed."""
+        """Queue jobs again that are marked as running although their process was killed."""
         data_dir = self._current_settings().data_dir
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(data_dir, job.id):
@@ -114,7 +114,7 @@ class JobLane:
         return self._delays.get(identity, (0, 0.0))[0]
 
     def _update_delay(self, identity: str) -> None:
-        """Forget a job that has ended; delay one that runs again, by a second first, then twice as long each time."""
+        """Delay a job that runs again, first by a second, then each time twice as long; remove an ended job."""
         if self._queue.get(identity).has_ended:
             self._delays.pop(identity, None)
             delete_claim(self._current_settings().data_dir, identity)
@@ -123,7 +123,7 @@ class JobLane:
             self._delays[identity] = attempts + 1, time.monotonic() + min(_MAX_DELAY, 2.0**attempts)
 
     def _wait_for(self, job: QueuedJob, process: "subprocess.Popen[bytes]") -> None:
-        """Wait for the process; stop it when the job is cancelled or the server stops."""
+        """Wait for the process. Stop the process when the job is cancelled or the server stops."""
         deadline = 0.0
         while process.poll() is None:
             if not deadline and (self._stop.is_set() or self._queue.get(job.id).status == "cancelled"):
@@ -138,7 +138,7 @@ class JobLane:
 
 
 def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
-    # Settings are sent on standard input; our other variables may hold the server's own key.
+    # Settings are sent on standard input. Other ELT_LLM_ variables may contain the key of the server.
     environment = {
         name: value
         for name, value in os.environ.items()
@@ -149,7 +149,7 @@ def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[by
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         env=environment,
-        start_new_session=True,  # Ctrl-C is for the server, which stops this process itself
+        start_new_session=True,  # the server handles Ctrl-C, and stops this process itself
         bufsize=0,
     )
     try:
@@ -164,7 +164,7 @@ _DAYS_KEPT = 30
 
 @contextmanager
 def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource) -> Iterator[JobRunner]:
-    """Run the queued jobs, those of an earlier server included; jobs that ended long ago are forgotten first."""
+    """Run the queued jobs, including those of an earlier server. Delete jobs that ended long ago first."""
     queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
     with JobRunner(queue, current_settings) as runner:
         runner.start()

@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 _MOST_SESSIONS = 1000
 MOST_SESSIONS_PER_KEY = 100
-"""Sessions of one caller. Opening more closes the least recently used, so that one caller cannot use up all."""
+"""Most sessions of one caller. A further session closes the least recently used one of the same caller."""
 _SESSION = "mcp-session-id"
 
 
 def is_installed() -> bool:
-    """Whether the MCP library is installed."""
+    """Return whether the MCP library is installed."""
     return find_spec("mcp") is not None
 
 
 def not_installed_error() -> NotInstalled:
-    """The error for a missing MCP library."""
+    """Return the error for a missing MCP library."""
     return NotInstalled("Tools for agents are not installed here.", hint="Run: uv sync --inexact --extra mcp")
 
 
 def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager[None]:
-    """Serve the tools at `/mcp`; enter the returned context while the app runs.
+    """Serve the tools at `/mcp`. Enter the returned context while the app runs.
 
-    Without the MCP library, requests to the path fail with the command that installs it.
+    Without the MCP library, requests to the path fail with the command that installs the library.
     """
     if not is_installed():
         app.router.routes.append(Route(PATH, _not_installed_route, methods=["GET", "POST", "DELETE"]))
@@ -63,9 +63,10 @@ def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager
 
 
 def transport_security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> "TransportSecuritySettings":
-    """The library's own check of Host and Origin, with our names: a second check behind our middleware.
+    """Return the library's own check of Host and Origin for our names, a second check behind our middleware.
 
-    Any port is allowed for our own names: the middleware has already compared it with the port of the request.
+    Any port is allowed for our own names, because the middleware has already compared the port with that of the
+    request.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
@@ -79,14 +80,14 @@ def transport_security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> "Tra
 
 
 class SessionGuard:
-    """Forwards requests to their MCP session, which only the key that opened the session can use."""
+    """Forwards a request to its MCP session. Only the key that opened a session can use the session."""
 
     def __init__(self, manager: "StreamableHTTPSessionManager") -> None:
         self._manager = manager
         self._opened: dict[str, OrderedDict[str, None]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request with its authenticated user; then close sessions beyond the caller's limit."""
+        """Forward the request with its authenticated user, then close sessions beyond the caller's limit."""
         name = scope[PRINCIPAL].name
         own = self._opened.setdefault(name, OrderedDict())
         session = header(scope, _SESSION)
@@ -111,7 +112,7 @@ class SessionGuard:
         await self._manager.handle_request({**scope, "user": user}, receive, send)
 
     async def _close_session(self, scope: Scope, name: str, session: str) -> None:
-        """Close a session the way its client would, by a DELETE request."""
+        """Close a session with a DELETE request, as its client would."""
         host = [one for one in scope["headers"] if one[0].lower() == b"host"]
         headers = [*host, (_SESSION.encode("ascii"), session.encode("latin-1"))]
         await self._forward({**scope, "method": "DELETE", "headers": headers}, name, _empty_body, _discard)

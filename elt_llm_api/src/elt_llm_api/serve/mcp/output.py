@@ -1,7 +1,7 @@
 """Format tool results: fenced document text, chunks with their locations, jobs."""
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from elt_llm_core.results import RetrievedChunk
@@ -22,9 +22,9 @@ _RANDOM_BYTES = 6
 
 
 def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
-    """Pairs of our own line and a document's text as one text, each document's text between random marks.
+    """Return lines of our own, each followed by a document's text between random marks; empty without parts.
 
-    Empty without parts.
+    `parts` are pairs of our own line and a document's text.
     """
     pairs = list(parts)
     if not pairs:
@@ -36,7 +36,7 @@ def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def single_line(text: str, most: int = 200) -> str:
-    """A title, path or heading from a document on one line, so that the text cannot start a line of its own."""
+    """Return a title, path or heading of a document on one line, so that the text cannot imitate a line of ours."""
     shown = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
@@ -48,22 +48,16 @@ class ChunkResult(TextSpan):
 
 
 def chunk_result(chunk: RetrievedChunk) -> ChunkResult:
-    """The retrieved chunk without the scores of the retrievers."""
+    """Return the retrieved chunk without the scores of the retrievers."""
     shared = {name: getattr(chunk, name) for name in ("collection", "source", "page", "section", "score", "text")}
     start, end = chunk.span
     return ChunkResult(**shared, document=chunk.source_id, title=chunk.source_title, start=start, end=end)
 
 
-def numbered_chunks(chunks: Sequence[ChunkResult]) -> Iterator[tuple[str, str]]:
-    """Pairs of our own line about each chunk, and its text."""
-    for number, chunk in enumerate(chunks, 1):
-        yield f"[{number}] {location_of(chunk)}, score {chunk.score:.2f}", chunk.text
-
-
 def location_of(span: TextSpan) -> str:
-    """Where a text is, such as `a.pdf, page 3, Lights (collection samples, document ID, characters 12:48 of 90)`.
+    """Return a location such as `a.pdf, page 3, Lights (collection samples, document ID, characters 12:48 of 90)`.
 
-    The length of the document is added where it is known.
+    The length of the document is added if it is known.
     """
     details = f"collection {span.collection}, document {span.document}, characters {span.start}:{span.end}"
     length = f" of {span.length}" if isinstance(span, DocumentSpan) else ""
@@ -71,7 +65,7 @@ def location_of(span: TextSpan) -> str:
 
 
 def location_text(source: str, page: int | None, section: str | None, details: str) -> str:
-    """A location in words, on one line."""
+    """Return source, page, section and further details on one line."""
     where = [single_line(source)]
     where += [f"page {page}"] if page is not None else []
     where += [single_line(section)] if section else []
@@ -79,7 +73,7 @@ def location_text(source: str, page: int | None, section: str | None, details: s
 
 
 def append_notes(text: str, notes: Sequence[str]) -> str:
-    """A text followed by notes on what was degraded, cut or left out."""
+    """Return a text followed by notes on degraded, cut or missing parts."""
     return "\n".join((text, *(f"Note: {single_line(note, 500)}" for note in notes)))
 
 
@@ -90,7 +84,7 @@ class JobWithResult(JobSummary):
 
 
 def job_with_result(job: QueuedJob, principal: Principal) -> CallToolResult:
-    """A job as this caller may see it, such as `ingest of demo: running, reading 3 of 12 (id ...)`."""
+    """Return a job as this caller may see it, as in `ingest of demo: running, reading 3 of 12 (id ...)`."""
     done, total = job.progress.get("done", 0), job.progress.get("total", 0)
     stage = single_line(str(job.progress.get("stage", "")))
     progress = f", {stage} {done}{f' of {total}' if total else ''}" if stage and job.status == "running" else ""

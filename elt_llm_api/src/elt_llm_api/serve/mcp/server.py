@@ -14,7 +14,7 @@ from elt_llm_api.serve.access.principal import Forbidden
 from elt_llm_api.serve.actions.documents import LONGEST_SPAN, SpanActions
 from elt_llm_api.serve.mcp.output import fence_texts, location_of
 from elt_llm_api.serve.mcp.tool_call import AnyContext, GetPrincipal, ToolCall, ToolFactory, error_text
-from elt_llm_api.serve.mcp.tools import collections, documents, jobs, questions
+from elt_llm_api.serve.mcp.tools import collections, jobs, questions
 from elt_llm_api.serve.services import Services
 
 TEMPLATE = "elt-llm://{collection}/{document}{?span}"
@@ -28,8 +28,8 @@ INSTRUCTIONS = (
 _TOOL_FACTORIES: tuple[ToolFactory, ...] = (
     questions.search,
     questions.ask,
-    documents.get_span,
-    documents.verify_quote,
+    questions.get_span,
+    questions.verify_quote,
     questions.explain,
     collections.list_collections,
     collections.collection_status,
@@ -45,7 +45,7 @@ _TOOL_FACTORIES: tuple[ToolFactory, ...] = (
 
 
 def create_server(services: Services, get_principal: GetPrincipal) -> MCPServer[None]:
-    """An MCP server over these services; `get_principal` identifies the caller of each call."""
+    """Return an MCP server over these services. `get_principal` identifies the caller of each call."""
     with _preserve_logging():
         server: MCPServer[None] = MCPServer(
             "elt-llm",

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
-from elt_llm_api.serve.actions.batch_jobs import NAME
+from elt_llm_api.serve.actions.jobs import NAME
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION
 from elt_llm_api.serve.asgi import PRINCIPAL
 from elt_llm_api.serve.services import Services
@@ -29,11 +29,11 @@ GetPrincipal = Callable[[AnyContext], Principal]
 """Returns the caller of a tool from its context. May raise Forbidden."""
 ToolFactory = Callable[[Services, GetPrincipal], Tool]
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-"""Changes nothing, and reads only what was ingested."""
+"""Marks a tool that changes nothing and reads only ingested documents."""
 QUEUES_WORK = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
-"""Queues work; the generations published before are kept, so that a rollback is possible."""
+"""Marks a tool that queues work. Earlier generations are kept, so that a rollback is possible."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ class ToolCall:
     context: AnyContext
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Run a blocking function in a worker thread, within the server's bounds. Raises Overloaded."""
+        """Run a blocking function in a worker thread, within the server's limits. Raises ServerOverloaded."""
         return await self.services.workers.run(lambda _: function())
 
 
 def local_principal(_: AnyContext) -> Principal:
-    """The person who started the process, with the permissions of that person."""
+    """Return the local user, who started the process and has every permission."""
     return LOCAL
 
 
 def principal_of_context(context: AnyContext) -> Principal:
-    """The sender of the request, as authenticated by the middleware around the app. Raises Forbidden."""
+    """Return the sender of the request, whom the middleware has authenticated. Raises Forbidden."""
     request = context.request_context.request
     principal = request.scope.get(PRINCIPAL) if isinstance(request, Request) else None
     if not isinstance(principal, Principal):
@@ -103,9 +103,10 @@ class QuestionArguments:
 
 
 def require_ingest_permission(loaded: LoadedSettings) -> None:
-    """Raises Forbidden unless `serve.agents_may_ingest` is set and `ingest.roots` names folders.
+    """Raise Forbidden unless `serve.agents_may_ingest` is set and `ingest.roots` names folders.
 
-    Ingested text shapes later answers, and the documents an agent reads may instruct it to ingest more.
+    Ingested text influences later answers, and documents that an agent reads may instruct the agent to ingest more
+    files.
     """
     if not loaded.settings.serve.agents_may_ingest:
         raise Forbidden(
@@ -121,10 +122,10 @@ def require_ingest_permission(loaded: LoadedSettings) -> None:
 def mcp_tool(
     title: str, annotations: ToolAnnotations = READ_ONLY
 ) -> Callable[[Callable[Concatenate[ToolCall, P], Awaitable[CallToolResult]]], ToolFactory]:
-    """Declare a function as an MCP tool: its name, its docstring as description, its arguments and result as schemas.
+    """Declare a function as an MCP tool. Its docstring becomes the description; arguments and result become schemas.
 
-    A single dataclass parameter is replaced by its fields, so that several tools can share arguments. Unknown
-    arguments are errors: ignored ones would seem to have had an effect.
+    A single dataclass parameter is replaced by its fields, so that several tools can share arguments. An unknown
+    argument is an error, because a client would assume that an ignored argument had an effect.
     """
 
     def declare(function: Callable[Concatenate[ToolCall, P], Awaitable[CallToolResult]]) -> ToolFactory:
@@ -167,11 +168,11 @@ def _strict_tool(function: Callable[..., Any], title: str, annotations: ToolAnno
 
 
 def tool_result(text: str, structured: BaseModel) -> CallToolResult:
-    """A result in both forms: a short text for models, and the whole of it as data for programs."""
+    """Return a result in two forms: a short text for models, and the complete data for programs."""
     values: dict[str, Any] = structured.model_dump(mode="json", by_alias=True)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=values)
 
 
 def error_text(error: EltError) -> str:
-    """What is wrong, and how to cure it."""
+    """Return the message of an error and its hint."""
     return f"{error} {error.hint}".strip()

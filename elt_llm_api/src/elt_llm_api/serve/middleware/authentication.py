@@ -1,28 +1,29 @@
-"""Authenticate every request before any route sees it."""
+"""Authenticate every request before it reaches a route."""
 
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from elt_llm_api.serve.access.gate import AccessGate, AccessRefusal, presented_secret, set_cookie_header
 from elt_llm_api.serve.asgi import PRINCIPAL, header, send_error
 
 PUBLIC_PATHS = frozenset({"/health", "/login", "/logout"})
-"""These need no key: they only report that the process is alive, and where to enter a key."""
+"""Paths that need no key: they only report that the process is alive, and show the login form."""
 _PAGE_ASSETS = ("/assets/", "/static/")
-"""A page loads dozens of these at once; they do not count as requests of the caller."""
+"""Files of which a page loads dozens at once; they do not count as requests of the caller."""
 _API_PATHS = ("/v1", "/mcp", "/metrics", "/gradio_api")
 
 
 class Authentication:
     """Refuses missing and wrong keys (401), too many wrong keys (429), and too many requests (429).
 
-    A browser that requests a page is redirected to the login form instead.
+    A browser that requests a page without a valid key is redirected to the login form.
     """
 
     def __init__(self, app: ASGIApp, gate: AccessGate) -> None:
         self._app, self._gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward admitted requests, with the caller in their scope."""
+        """Forward an admitted request, with the caller in its scope."""
         if scope["type"] not in {"http", "websocket"} or scope["path"] in PUBLIC_PATHS:
             await self._app(scope, receive, send)
             return
@@ -32,7 +33,7 @@ class Authentication:
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)
         elif admitted.status == 401 and _requests_page(scope):
-            await _redirect_to_login(scope, send, forget=secret is not None)
+            await _redirect_to_login(scope, receive, send, forget=secret is not None)
         else:
             await send_error(
                 scope, send, admitted.status, admitted.kind, admitted.message, admitted.hint, admitted.headers
@@ -40,7 +41,7 @@ class Authentication:
 
 
 def _requests_page(scope: Scope) -> bool:
-    """Whether a browser requests a page; programs get an error response instead of a redirect."""
+    """Return whether a browser requests a page. Programs get an error response instead of a redirect."""
     path = scope["path"]
     return (
         scope["type"] == "http"
@@ -50,10 +51,10 @@ def _requests_page(scope: Scope) -> bool:
     )
 
 
-async def _redirect_to_login(scope: Scope, send: Send, *, forget: bool) -> None:
-    """Redirect to the login form; `forget` deletes a revoked key, which would lock the browser out if sent again."""
-    headers = [(b"location", b"/login"), (b"content-length", b"0"), (b"cache-control", b"no-store")]
-    if forget:
-        headers.append((b"set-cookie", set_cookie_header(None, scope).encode("ascii")))
-    await send({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+async def _redirect_to_login(scope: Scope, receive: Receive, send: Send, *, forget: bool) -> None:
+    """Redirect to the login form.
+
+    `forget` deletes a revoked key from the browser, because repeating it would lock the browser out.
+    """
+    cookie = {"set-cookie": set_cookie_header(None, scope)} if forget else {}
+    await RedirectResponse("/login", 303, {"cache-control": "no-store", **cookie})(scope, receive, send)

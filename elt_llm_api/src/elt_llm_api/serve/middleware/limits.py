@@ -1,11 +1,13 @@
-"""Limit the size and the duration of request bodies."""
+"""Limit size and duration of request bodies; reject malformed requests and file addresses that point elsewhere."""
 
 import asyncio
+import re
+from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from elt_llm_api.serve.asgi import header, send_error
+from elt_llm_api.serve.asgi import Middleware, header, header_values, send_error
 
 _UPLOADS = ("/v1/documents", "/gradio_api/upload")
 _TOO_SLOW = (408, "too_slow", "The body of the request came too slowly.", "Try again.")
@@ -17,8 +19,8 @@ BYTES_PER_SECOND = 16_384
 class BodyLimits:
     """Rejects bodies of more than `max_bytes` (`max_upload_bytes` for uploads) with 413, and slow bodies with 408.
 
-    A body may take `seconds`, and one second more for each `bytes_per_second` that arrive. For the app the client
-    then disconnects, which every framework handles. How long the answer takes is not limited.
+    A body may take `seconds`, plus one second for each `bytes_per_second` received. A body that exceeds a limit looks
+    to the app like a disconnected client, which every framework handles. The duration of the response is not limited.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class BodyLimits:
         self._seconds, self._bytes_per_second = seconds, bytes_per_second
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request while its body keeps to the limits; send an error if the app has not answered by then."""
+        """Forward the request while its body keeps to the limits. Send an error if the app has not yet responded."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,7 +59,7 @@ class BodyLimits:
 
 
 class _LimitedBody:
-    """Both directions of a request. Once `rejected` is 413 or 408, an answer that has not started yet is dropped."""
+    """Both directions of a request. Once `rejected` is 413 or 408, a response that has not started is dropped."""
 
     def __init__(self, receive: Receive, send: Send, limit: int, seconds: float, bytes_per_second: int) -> None:
         self._receive, self._send, self._left, self._bytes_per_second = receive, send, limit, bytes_per_second
@@ -69,7 +71,7 @@ class _LimitedBody:
         if self.rejected:
             return {"type": "http.disconnect"}
         if self._complete:
-            return await self._receive()  # the next message is that the client disconnects
+            return await self._receive()  # the next message is the disconnect of the client
         try:
             async with asyncio.timeout_at(self._deadline):
                 message = await self._receive()
@@ -89,3 +91,99 @@ class _LimitedBody:
         if self.answered or not self.rejected:
             self.answered = True
             await self._send(message)
+
+
+Refusal = tuple[int, str, str, str]
+"""Status, error type, message and hint of an error response."""
+_MAX_RANGES = 5
+_MAX_HEADER_BYTES = 32 << 10  # of all headers together
+_FORM_TYPES = frozenset({"text/plain", "application/x-www-form-urlencoded"})
+"""Content types that pages of other sites may send without a preflight request; no API route accepts these types."""
+_API_PREFIXES = ("/v1/", "/mcp")
+
+
+class RequestChecks(Middleware):
+    """Refuses malformed requests, form types where JSON is required, and files named by an address or with `..`."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Forward the request if it passes every check."""
+        refusal = None
+        if scope["type"] == "http":
+            refusal = next(filter(None, (check(scope) for check in _CHECKS)), None)
+        if refusal:
+            await send_error(scope, send, *refusal)
+        else:
+            await self._app(scope, receive, send)
+
+
+def _check_target(scope: Scope) -> Refusal | None:
+    """Refuse `GET http://elsewhere/ HTTP/1.1`, which is a request to a proxy."""
+    if scope["path"].startswith("/") or (scope["path"] == "*" and scope["method"] == "OPTIONS"):
+        return None
+    return 400, "odd_target", "The target of the request is not a path.", "Start it with /."
+
+
+def _check_header_size(scope: Scope) -> Refusal | None:
+    if sum(len(key) + len(value) for key, value in scope.get("headers", ())) <= _MAX_HEADER_BYTES:
+        return None
+    message = f"The headers have more than {_MAX_HEADER_BYTES} bytes."
+    return 431, "too_many_headers", message, "Send fewer, or shorter ones."
+
+
+def _check_content_length(scope: Scope) -> Refusal | None:
+    """Refuse a request with two lengths, which can hide another request behind a proxy (RFC 9112, 6.1)."""
+    if not (header_values(scope, "transfer-encoding") and header_values(scope, "content-length")):
+        return None
+    return 400, "two_lengths", "The request gives the length of its body in two ways.", "Give one of them."
+
+
+def _check_ranges(scope: Scope) -> Refusal | None:
+    ranges = header_values(scope, "range")
+    if len(ranges) <= 1 and all(value.count(",") < _MAX_RANGES for value in ranges):
+        return None
+    return 416, "too_many_ranges", f"At most {_MAX_RANGES} ranges are served at once.", "Request one range."
+
+
+def _check_content_type(scope: Scope) -> Refusal | None:
+    """Refuse types that a page of another site can send with a cookie. JSON needs a preflight request."""
+    if scope["method"] in {"GET", "HEAD", "OPTIONS"} or not scope["path"].startswith(_API_PREFIXES):
+        return None
+    content_type = header(scope, "content-type")
+    has_body = (header(scope, "content-length") or "0") != "0" or header_values(scope, "transfer-encoding")
+    if content_type is None and not has_body:
+        return None
+    if content_type is not None and content_type.partition(";")[0].strip().lower() not in _FORM_TYPES:
+        return None
+    message = "The body is not JSON according to its Content-Type."
+    return 415, "unsupported_media_type", message, "Send Content-Type: application/json."
+
+
+_DECODING_ROUNDS = 4  # rounds of percent decoding, more than any server applies
+_ADDRESS = re.compile(rb"(?:file|path|url)=[^&]{0,4}(?:[a-z][a-z0-9+.-]{1,30}:|//|\\\\)", re.IGNORECASE)
+_UPWARDS = re.compile(rb"(?:^|[/\\=])\.\.(?:[/\\]|$)|\x00")
+
+
+def _check_file_address(scope: Scope) -> Refusal | None:
+    path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
+    query: bytes = scope.get("query_string", b"")
+    if points_elsewhere(path.partition(b"?")[0] + (b"?" + query if query else b"")):
+        return 403, "forbidden_file", "Files elsewhere are not fetched.", ""
+    return None
+
+
+def points_elsewhere(target: bytes) -> bool:
+    """Return whether path or query of a request contain a file's address, or a path out of the folder."""
+    for _ in range(_DECODING_ROUNDS):
+        if _ADDRESS.search(target) or _UPWARDS.search(target.partition(b"?")[0]):
+            return True
+        decoded = unquote_to_bytes(target)
+        if decoded == target:
+            return False
+        target = decoded
+    return True
+
+
+_CHECKS = (
+    *(_check_target, _check_header_size, _check_content_length, _check_ranges, _check_content_type),
+    _check_file_address,
+)

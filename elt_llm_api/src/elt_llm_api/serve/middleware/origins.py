@@ -18,8 +18,8 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 class HostGuard:
     """Refuses requests for another host (421) and from pages of other origins (403).
 
-    `names` are the hosts that are allowed beside loopback, without a port; `origins` those whose pages may call. A
-    request without an Origin header comes from no page; one that a browser marks as cross-site is refused.
+    `names` are allowed hosts beside loopback, without a port. `origins` are the origins whose pages may call. A request
+    without an Origin header does not come from a page, unless a browser marks the request as cross-site.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str], origins: Collection[str]) -> None:
@@ -44,7 +44,7 @@ class HostGuard:
     def _may_call(self, scope: Scope, host: str) -> bool:
         if header_values(scope, "origin"):
             origin = (header(scope, "origin") or "").lower()
-            # The own origin has the same host and port: localhost on another port is somebody else.
+            # Our own origin has the same host and port; localhost on another port is another origin.
             scheme = "https" if scope.get("scheme") in {"https", "wss"} else "http"
             return origin in self._origins or origin == f"{scheme}://{host.lower()}"
         follows_link = scope.get("method") in _SAFE_METHODS and header(scope, "sec-fetch-mode") == "navigate"
@@ -52,13 +52,13 @@ class HostGuard:
 
 
 def hostname(host: str) -> str:
-    """Return the name in a Host header in lower case, without the port; "" for a malformed header."""
+    """Return the name in a Host header in lower case, without the port; an empty string for a malformed header."""
     match = _HOST.fullmatch(host)
     return (match["name"] or match["address"]).lower() if match else ""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, an IP address or `localhost`, can be reached from this machine only."""
+    """Return whether an IP address or `localhost` can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -70,8 +70,8 @@ def is_loopback(host: str) -> bool:
 class CorsPolicy(CORSMiddleware):
     """Lets pages of the listed origins read responses (https://fetch.spec.whatwg.org/#http-cors-protocol).
 
-    Runs inside HostGuard, which refuses all other origins. No response allows `*` or credentials: a page of another
-    origin sends a key of its own, never the cookie of its visitor.
+    It runs inside HostGuard, which refuses all other origins. No response allows `*` or credentials. A page of another
+    origin therefore sends a key of its own, and never the cookie of its visitor.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:
@@ -84,7 +84,7 @@ class CorsPolicy(CORSMiddleware):
         )
 
     async def send(self, message: Message, send: Send, request_headers: Headers) -> None:
-        """Send a message with our CORS headers in place of those that a mounted app set."""
+        """Send a message with our CORS headers, without the CORS headers of a mounted app."""
         if message["type"] == "http.response.start":
             headers = message.get("headers", ())
             message["headers"] = [it for it in headers if not it[0].lower().startswith(b"access-control-")]

@@ -8,24 +8,22 @@ import time
 import uuid
 from urllib.parse import quote
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, header, header_values, send_error
+from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, Middleware, header, header_values, send_error
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _MAX_PATH = 120  # characters
 logger = logging.getLogger(__name__)
 
 
-class RequestLog:
-    """Gives each request an id, its X-Request-ID if that is plain, and logs it when it has ended.
+class RequestLog(Middleware):
+    """Gives each request an id and logs the request when it has ended. A plain X-Request-ID is used as the id.
 
-    The log has method, path, status, milliseconds, caller and request id; no query string, no header, no body.
+    The log contains method, path, status, milliseconds, caller and request id. It contains no query string, header or
+    body.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request with its id in the scope, and the response with the id in X-Request-ID."""
@@ -53,18 +51,16 @@ class RequestLog:
 def _log_line(scope: Scope, status: int, seconds: float) -> str:
     principal = scope.get(PRINCIPAL)
     caller = principal.name if isinstance(principal, Principal) else "-"
-    path = quote(scope["path"], safe="/:@-._~")[:_MAX_PATH]  # quoted, so that no path can break the line
+    path = quote(scope["path"], safe="/:@-._~")[:_MAX_PATH]  # percent-encoded, so that no path can start a new line
     return f"{scope['method']} {path} {status or '-'} {seconds * 1000:.0f} ms {caller} {scope.get(REQUEST_ID, '-')}"
 
 
-class ProxyHeaders:
+class ProxyHeaders(Middleware):
     """Takes address and scheme from the last X-Forwarded-For and X-Forwarded-Proto, which the nearest proxy added.
 
-    Earlier values come from further away and may be forged. Use it only if every request passes a proxy that sets both.
+    Earlier values come from more distant hosts and may be forged. Use the class only if every request passes a proxy
+    that sets both headers.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request with the client and the scheme that the proxy received it with."""
@@ -84,7 +80,7 @@ def _last_value(scope: Scope, name: str) -> str:
 
 
 def _parse_address(text: str) -> str | None:
-    """Return the address in `192.0.2.7`, `192.0.2.7:4711` or `[2001:db8::1]:4711`; None if there is none."""
+    """Return the IP address in `192.0.2.7`, `192.0.2.7:4711` or `[2001:db8::1]:4711`, or None for other text."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -95,20 +91,18 @@ def _parse_address(text: str) -> str | None:
         return None
 
 
-_RETRY_AFTER = "10"  # seconds: how long a restart takes
+_RETRY_AFTER = "10"  # seconds that a restart takes
 
 
-class ShutdownResponse:
-    """Answers 503 where a request is cancelled before its response started: only a server that stops cancels requests.
+class ShutdownResponse(Middleware):
+    """Responds with 503 to a request that is cancelled before its response started.
 
-    A response that has started is cut off, so that nobody takes it for complete.
+    Only a server that is stopping cancels requests. A response that has started is cut off, so that no client takes it
+    for complete.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request."""
+        """Forward the request, and respond with 503 if it is cancelled."""
         started = False
 
         async def observe(message: Message) -> None:

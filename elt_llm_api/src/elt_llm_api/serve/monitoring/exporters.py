@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
     from prometheus_client.core import HistogramMetricFamily, Metric
 
-_BUCKET_STEP = 4  # every fourth bound is exported, each about twice the previous one
+_BUCKET_STEP = 4  # every fourth bound is exported; an exported bound is about twice the previous one
 _COUNTERS = (
     ("elt_llm_questions", "Questions by outcome.", "outcome", "outcome"),
     ("elt_llm_requests", "Questions by kind.", "kind", "kind"),
@@ -26,7 +26,7 @@ _COUNTERS = (
 
 
 class PrometheusCollector:
-    """Collects the present measures and gauges; `gauges` returns help text and value by name."""
+    """Collects the current measures and gauges. `gauges` returns help text and value by name."""
 
     def __init__(
         self, measures: Callable[[], QuestionMeasures], gauges: Callable[[], Mapping[str, tuple[str, float]]]
@@ -34,7 +34,7 @@ class PrometheusCollector:
         self._measures, self._gauges = measures, gauges
 
     def collect(self) -> Iterable["Metric"]:
-        """Every metric; the client library calls this."""
+        """Yield every metric, when the Prometheus library asks for them."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         measures = self._measures()
@@ -56,7 +56,7 @@ class PrometheusCollector:
 
 
 def prometheus_text(collector: PrometheusCollector) -> bytes:
-    """The metrics in the format of Prometheus, with memory and processor time of this process."""
+    """Return the metrics in the format of Prometheus, with memory and processor time of this process."""
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
     registry = CollectorRegistry(auto_describe=False)
@@ -129,9 +129,10 @@ class SpanExporter(Closeable):
 
 
 def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
-    """An exporter that sends batches to a collector in a thread of its own; an unreachable collector is ignored.
+    """Return an exporter that sends batches to a collector in a thread. An unreachable collector is ignored.
 
-    Raises SettingsError for an address on another machine unless `allow_remote`, and if the extra is missing.
+    Raises SettingsError for an address on another machine unless `allow_remote`, and if the optional package is
+    missing.
     """
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -180,12 +181,12 @@ class TraceFileSink:
         self._files, self._words = files, words
 
     def __call__(self, observation: QuestionObservation) -> None:
-        """Write one line. Raises OSError."""
+        """Write one line for a question. Raises OSError."""
         self._files.append(trace_line(observation, words=self._words))
 
 
 def trace_line(observation: QuestionObservation, *, words: bool) -> dict[str, Any]:
-    """The content of a line; times are milliseconds."""
+    """Return the content of a line. Durations are milliseconds."""
     stages = [
         {"name": stage.name, "took_ms": round(stage.took_ms, 3), "kept": stage.kept} for stage in observation.stages
     ]

@@ -1,4 +1,4 @@
-"""The measures of one question, and the counters and histograms of many."""
+"""The measures of one question, and the counters and histograms of many questions."""
 
 import uuid
 from bisect import bisect_left
@@ -9,23 +9,24 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from elt_llm_core.results import QueryResult, RetrievedChunk, TraceStage
+from pydantic import TypeAdapter
 
 BUCKET_BOUNDS = tuple(0.1 * 1.2**step for step in range(88))
 """Upper bounds of the buckets in milliseconds, from 0.1 ms to about 13 minutes, each 1.2 times the previous one."""
-_MOVING_WEIGHT = 0.1  # of the latest value in the moving average: about the last twenty values count
-_MOST_NAMES = 100  # distinct stages or types of errors; more would be a mistake, and use up memory
+_MOVING_WEIGHT = 0.1  # weight of the latest value in the moving average, which reflects about the last twenty values
+_MOST_NAMES = 100  # distinct names in a group; further names count as other, which limits memory
 Kind = Literal["ask", "search"]
 Outcome = Literal["answered", "refused", "found", "failed", "cancelled"]
 Document = tuple[str, str, str]
-"""Collection, document id and hash."""
+"""The collection, id and hash of a document."""
 
 
 @dataclass
 class Histogram:
-    """Durations in milliseconds.
+    """Durations in milliseconds, counted in buckets.
 
-    A percentile is exact to its bucket, whose bounds differ by a fifth. Values above the last bound count in the last
-    bucket.
+    A percentile is exact to its bucket; the bounds of a bucket differ by a fifth. Values above the last bound count in
+    the last bucket.
     """
 
     count: int = 0
@@ -33,10 +34,10 @@ class Histogram:
     moving: float = 0.0
     """Exponentially weighted moving average."""
     buckets: dict[int, int] = field(default_factory=dict)
-    """Number of values by index of their bucket; empty buckets are left out."""
+    """The number of values by index of the bucket, without empty buckets."""
 
     def add(self, milliseconds: float) -> None:
-        """Count one value, 0 or more."""
+        """Count one duration, which is 0 or more."""
         index = min(bisect_left(BUCKET_BOUNDS, milliseconds), len(BUCKET_BOUNDS) - 1)
         self.buckets[index] = self.buckets.get(index, 0) + 1
         change = _MOVING_WEIGHT * (milliseconds - self.moving)
@@ -45,7 +46,7 @@ class Histogram:
         self.total += milliseconds
 
     def merge(self, later: "Histogram") -> None:
-        """Add the values of a later histogram, of whose order only the moving average is known."""
+        """Add the values of a later histogram. Their order is unknown, so the moving average is approximate."""
         for index, count in later.buckets.items():
             self.buckets[index] = self.buckets.get(index, 0) + count
         if later.count:
@@ -56,11 +57,11 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """The mean in milliseconds; 0 without values."""
+        """The mean in milliseconds, 0 without values."""
         return self.total / self.count if self.count else 0.0
 
     def percentile(self, share: float) -> float:
-        """The value below which `share` (0 to 1) of the values are, in milliseconds; 0 without values."""
+        """Return the duration in milliseconds below which `share` (0 to 1) of the values are; 0 without values."""
         wanted, counted = share * self.count, 0
         for index in sorted(self.buckets):
             count = self.buckets[index]
@@ -71,7 +72,7 @@ class Histogram:
         return 0.0
 
     def summary(self) -> dict[str, float]:
-        """Count, mean, percentiles and moving average, in milliseconds."""
+        """Return count, mean, percentiles and moving average, in milliseconds."""
         return {
             "count": self.count,
             "mean_ms": round(self.mean, 3),
@@ -80,21 +81,10 @@ class Histogram:
             "moving_ms": round(self.moving, 3),
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields as JSON values."""
-        buckets = {str(index): count for index, count in sorted(self.buckets.items())}
-        return {"count": self.count, "total": self.total, "moving": self.moving, "buckets": buckets}
-
-
-def parse_histogram(content: Mapping[str, Any]) -> Histogram:
-    """The inverse of `Histogram.to_json`."""
-    buckets = {int(index): int(count) for index, count in content["buckets"].items()}
-    return Histogram(int(content["count"]), float(content["total"]), float(content["moving"]), buckets)
-
 
 @dataclass(frozen=True)
 class QuestionObservation:
-    """One question and its outcome. `error` is the type of the error if it failed."""
+    """One question and its outcome. `error` is the type of the error of a failed question."""
 
     kind: Kind
     profile: str
@@ -105,7 +95,7 @@ class QuestionObservation:
     confidence: float | None = None
     stages: tuple[TraceStage, ...] = ()
     caches: Mapping[str, bool] = field(default_factory=dict)
-    """Whether each cache had a hit; caches that were not used are left out."""
+    """Whether each used cache had a hit."""
     chunk_counts: Mapping[str, int] = field(default_factory=dict)
     """Number of chunks by retriever: `vector`, `keyword` or `both`."""
     generations: Mapping[str, int] = field(default_factory=dict)
@@ -125,12 +115,12 @@ class QuestionObservation:
 
     @property
     def succeeded(self) -> bool:
-        """Whether there was an answer, a statement that the documents hold none, or chunks."""
+        """Whether the question has an answer, a refusal because the documents lack the answer, or chunks."""
         return self.outcome in {"answered", "refused", "found"}
 
 
 def answer_fields(result: QueryResult) -> dict[str, object]:
-    """The fields of an observation that come from an answer."""
+    """Return the fields of an observation that come from an answer."""
     outcome = "cancelled" if not result.complete else "answered" if result.answered else "refused"
     cached = result.metadata.get("cached")
     caches = {} if cached is None else {"answers": bool(cached)}
@@ -145,7 +135,7 @@ def answer_fields(result: QueryResult) -> dict[str, object]:
 
 
 def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> dict[str, object]:
-    """The fields of an observation that come from chunks and stages."""
+    """Return the fields of an observation that come from chunks and stages."""
     counts: Counter[str] = Counter()
     for chunk in chunks:
         if chunk.dense_rank is not None and chunk.keyword_rank is not None:
@@ -164,7 +154,7 @@ def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage])
 
 
 def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
-    """Whether the chunks came from the cache of results, as the first stage reports."""
+    """Return whether the chunks came from the cache of results, as the first stage reports."""
     for stage in stages:
         cache = stage.details.get("cache")
         if stage.name == "understand" and isinstance(cache, Mapping):
@@ -174,13 +164,16 @@ def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
 
 @dataclass
 class QuestionMeasures:
-    """Counters and histograms of many questions. `counts` are by group and name, such as `outcome` and `answered`."""
+    """Counters and histograms of many questions. `counts` consists of groups, such as `outcome`.
+
+    Each group counts by name, such as `answered`.
+    """
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     confidence: float = 0.0
-    """The sum over the answers."""
+    """The sum of the confidence of all answers."""
     times: dict[str, Histogram] = field(default_factory=dict)
-    """By kind of question, such as `ask`, and by stage, such as `stage:retrieve`."""
+    """Durations by kind of question, such as `ask`, and by stage, such as `stage:retrieve`."""
 
     def add(self, observation: QuestionObservation) -> None:
         """Count one question. The names of groups are part of the stored format."""
@@ -198,7 +191,7 @@ class QuestionMeasures:
         if observation.outcome == "answered":
             self.confidence += observation.confidence or 0.0
         for stage in observation.stages:
-            if stage.took_ms > 0:  # cached stages took none
+            if stage.took_ms > 0:  # a cached stage takes no time
                 self._add_time(f"stage:{stage.name}", stage.took_ms)
 
     def merge(self, later: "QuestionMeasures") -> None:
@@ -210,12 +203,12 @@ class QuestionMeasures:
             self.times.setdefault(name, Histogram()).merge(times)
 
     def of(self, group: str, name: str | None = None) -> int:
-        """A count, or the sum of a group."""
+        """Return the count of a name, or the sum of a group."""
         counts = self.counts.get(group, Counter())
         return sum(counts.values()) if name is None else counts[name]
 
     def summary(self) -> dict[str, Any]:
-        """Totals, shares, and durations in milliseconds."""
+        """Return totals, shares, and durations in milliseconds."""
         answered, refused = self.of("outcome", "answered"), self.of("outcome", "refused")
         caches: dict[str, dict[str, int]] = {}
         for name, count in self.counts.get("cache", {}).items():
@@ -237,14 +230,6 @@ class QuestionMeasures:
             "times": {name: times.summary() for name, times in sorted(self.times.items())},
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """All fields as JSON values."""
-        return {
-            "counts": {group: dict(counts) for group, counts in self.counts.items()},
-            "confidence": self.confidence,
-            "times": {name: times.to_json() for name, times in self.times.items()},
-        }
-
     def _count(self, group: str, name: str, by: int = 1) -> None:
         counts = self.counts.setdefault(group, Counter())
         counts[name if name in counts or len(counts) < _MOST_NAMES else "other"] += by
@@ -254,10 +239,5 @@ class QuestionMeasures:
         self.times.setdefault(name if known else "stage:other", Histogram()).add(milliseconds)
 
 
-def parse_measures(content: Mapping[str, Any]) -> QuestionMeasures:
-    """The inverse of `QuestionMeasures.to_json`."""
-    counts = {
-        group: Counter({name: int(count) for name, count in one.items()}) for group, one in content["counts"].items()
-    }
-    times = {name: parse_histogram(one) for name, one in content["times"].items()}
-    return QuestionMeasures(counts, float(content["confidence"]), times)
+MEASURES = TypeAdapter(QuestionMeasures)
+"""The conversion of measures to stored JSON and back."""

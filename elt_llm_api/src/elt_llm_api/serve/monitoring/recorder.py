@@ -1,6 +1,5 @@
 """Record questions: count them, store series by hour and day, and pass them to the exporters."""
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,19 +20,19 @@ from elt_llm_core.utilities import Closeable
 
 from elt_llm_api.serve.monitoring.exporters import TraceFileSink, open_span_exporter
 from elt_llm_api.serve.monitoring.measures import (
+    MEASURES,
     Kind,
     QuestionMeasures,
     QuestionObservation,
     answer_fields,
     chunk_fields,
-    parse_measures,
 )
 
 if TYPE_CHECKING:
     from elt_llm_query.search import SearchResult
 
 ObservationSink = Callable[[QuestionObservation], None]
-"""Writes or sends a question; raises OSError if that fails."""
+"""A function that writes or sends the observation of a question. Raises OSError on failure."""
 TOTAL: PeriodStart = ("total", "")
 SAVE_EVERY = 300.0  # seconds
 _MOST_WAITING = 10_000
@@ -41,9 +40,10 @@ _log = logging.getLogger(__name__)
 
 
 class MeasureSeries:
-    """The stored measures, with those not saved yet kept apart, since other servers add to the same rows.
+    """The stored measures by hour and day. Unsaved measures are separate: other servers add to the same rows.
 
-    `keep_hours` and `keep_days` are the days that hourly and daily measures are kept. Safe to use from many threads.
+    `keep_hours` and `keep_days` are the numbers of days that hourly and daily measures are kept. The class is
+    thread-safe.
     """
 
     def __init__(self, rows: MetricTable, keep_hours: int, keep_days: int) -> None:
@@ -58,13 +58,13 @@ class MeasureSeries:
                 self._unsaved.setdefault(start, QuestionMeasures()).add(observation)
 
     def save(self, now: datetime | None = None) -> None:
-        """Add new measures to the database, and delete old ones. Raises StoreError, keeping the new measures."""
+        """Add the unsaved measures to the database and delete old rows. On StoreError they stay unsaved."""
         moment = now or datetime.now(UTC)
         with self._saving:
             with self._adding:
                 unsaved, self._unsaved = self._unsaved, {}
             try:
-                rows = {start: json.dumps(measures.to_json()) for start, measures in unsaved.items()}
+                rows = {start: MEASURES.dump_json(measures).decode() for start, measures in unsaved.items()}
                 self._rows.add(rows, _merge_json)
             except BaseException:
                 self._restore(unsaved)
@@ -73,21 +73,14 @@ class MeasureSeries:
             self._rows.prune("day", _day_key(moment - timedelta(days=self._keep_days)))
 
     def total(self) -> QuestionMeasures:
-        """The measures of all time."""
-        return self._of("total", 1).get("", QuestionMeasures())
+        """Return the measures of all time."""
+        return self.of("total", 1).get("", QuestionMeasures())
 
-    def hours(self, most: int = 48) -> dict[str, QuestionMeasures]:
-        """The last hours with questions by their start, the oldest first."""
-        return self._of("hour", most)
-
-    def days(self, most: int = 60) -> dict[str, QuestionMeasures]:
-        """The last days with questions, the oldest first."""
-        return self._of("day", most)
-
-    def _of(self, period: Period, most: int) -> dict[str, QuestionMeasures]:
+    def of(self, period: Period, most: int) -> dict[str, QuestionMeasures]:
+        """Return the measures of the last hours or days with questions by their start, the oldest first."""
         with self._saving:
             rows = self._rows.of(period, "", most)
-            measures = {start: parse_measures(json.loads(content)) for start, content in rows.items()}
+            measures = {start: MEASURES.validate_json(content) for start, content in rows.items()}
             with self._adding:
                 for (one, start), unsaved in self._unsaved.items():
                     if one == period:
@@ -102,9 +95,9 @@ class MeasureSeries:
 
 
 def _merge_json(stored: str, unsaved: str) -> str:
-    measures = parse_measures(json.loads(stored))
-    measures.merge(parse_measures(json.loads(unsaved)))
-    return json.dumps(measures.to_json())
+    measures = MEASURES.validate_json(stored)
+    measures.merge(MEASURES.validate_json(unsaved))
+    return MEASURES.dump_json(measures).decode()
 
 
 def _hour_key(moment: datetime) -> str:
@@ -116,7 +109,7 @@ def _day_key(moment: datetime) -> str:
 
 
 class QuestionRecorder(Closeable):
-    """Counts questions, and passes each to the `sinks` in a thread of its own. Safe to use from many threads.
+    """Counts questions, and passes each question to the `sinks` in its own thread. The class is thread-safe.
 
     The counts are saved every `save_every` seconds and when the recorder is closed.
     """
@@ -126,7 +119,7 @@ class QuestionRecorder(Closeable):
     ) -> None:
         self.series = series
         self.lost = 0
-        """Questions that were counted but not passed to the sinks, because the disk or the network was too slow."""
+        """Number of questions that were counted but not passed to the sinks, because a sink was too slow."""
         self._sinks, self._save_every = tuple(sinks), save_every
         self._waiting: Queue[QuestionObservation | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._work, name="recorder", daemon=True)
@@ -135,12 +128,15 @@ class QuestionRecorder(Closeable):
     def watch(
         self, kind: Kind, principal: str, question: str, profile: str, *, request_id: str = ""
     ) -> "QuestionTimer":
-        """Record the outcome of a question asked in a `with` block; `request_id` becomes its id, if there is one."""
+        """Return a timer that records the outcome of a question asked in its `with` block.
+
+        `request_id`, if any, becomes the id of the question.
+        """
         fields = {"kind": kind, "principal": principal, "question": question, "profile": profile}
         return QuestionTimer(self, {**fields, "id": request_id} if request_id else fields)
 
     def record(self, observation: QuestionObservation) -> None:
-        """Count a question, and queue it for the sinks. Never waits."""
+        """Count a question, and queue it for the sinks without waiting."""
         self.series.add(observation)
         try:
             self._waiting.put_nowait(observation)
@@ -148,7 +144,7 @@ class QuestionRecorder(Closeable):
             self.lost += 1
 
     def close(self) -> None:
-        """Pass on and save the remaining questions."""
+        """Pass the remaining questions to the sinks and save the counts."""
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
@@ -180,7 +176,7 @@ class QuestionRecorder(Closeable):
 
 
 class QuestionTimer:
-    """One question while it is being answered; without a recorded result, the end of the block sets the outcome."""
+    """One question in progress. If no result is recorded, the end of the `with` block records the outcome."""
 
     def __init__(self, recorder: QuestionRecorder, fields: Mapping[str, Any]) -> None:
         self._recorder, self._fields = recorder, fields
@@ -193,18 +189,18 @@ class QuestionTimer:
         return result
 
     def found(self, result: "SearchResult") -> "SearchResult":
-        """Record the chunks of a search, and return it."""
+        """Record the chunks of a search result, and return the result."""
         self._record(chunk_fields(result.chunks, result.stages))
         return result
 
     def __enter__(self) -> Self:
-        """The time counts from the creation of the timer."""
+        """Return the timer. The duration counts from the creation of the timer."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Record a failure by its type; a cancelled question is not a failure."""
+        """Record the type of an error. A cancelled question is not a failure."""
         if self._done or kind is None:
             return
         name = kind.__name__ if issubclass(kind, EltError) else "InternalError"
@@ -220,7 +216,7 @@ class QuestionTimer:
 
 @contextmanager
 def open_recorder(loaded: LoadedSettings, state: Database) -> Iterator[QuestionRecorder]:
-    """A recorder over the state database, saved when the block ends. Raises SettingsError."""
+    """Yield a recorder over the state database, and save its counts when the block ends. Raises SettingsError."""
     serve, network = loaded.settings.serve, loaded.settings.network
     series = MeasureSeries(MetricTable(state), serve.metrics_hourly_days, serve.metrics_daily_days)
     sinks: list[ObservationSink] = []

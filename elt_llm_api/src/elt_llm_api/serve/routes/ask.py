@@ -18,12 +18,13 @@ from elt_llm_api.serve.actions.questions import (
     SearchRequest,
     StreamEvent,
 )
-from elt_llm_api.serve.routes.dependencies import Call, cancel_on_disconnect
-from elt_llm_api.serve.routes.event_streams import (
+from elt_llm_api.serve.routes.dependencies import (
     EVENT_STREAM,
     HEARTBEAT,
     HEARTBEAT_COMMENT,
     STREAMED,
+    Call,
+    cancel_on_disconnect,
     event_frames,
     event_stream,
     json_event,
@@ -46,7 +47,7 @@ class SearchResponse(BaseModel):
 async def search(body: SearchRequest, response: Response, call: Call) -> SearchResponse:
     """Find chunks by hybrid retrieval and reranking as in the profile, without an answer.
 
-    The header Server-Timing reports how long each stage took, in milliseconds.
+    The header Server-Timing reports the duration of each stage in milliseconds.
     """
     found = await cancel_on_disconnect(call.request, QuestionActions(call.services).search(call.principal, body))
     response.headers["server-timing"] = server_timing(found.stages)
@@ -58,11 +59,13 @@ async def search(body: SearchRequest, response: Response, call: Call) -> SearchR
 @router.post("/query", name="query", deprecated=True, description="Alias of POST /v1/ask.", responses=STREAMED)
 @router.post("/ask", responses=STREAMED)
 async def ask(body: AskRequest, response: Response, call: Call) -> QueryResult:
-    """Answer a question with citations; with `Accept: text/event-stream` as Server-Sent Events.
+    """Answer a question with citations.
 
-    Events: `understood`, `sources`, `started`, `piece`, and last `result` with the whole answer, or `error` in the
-    shape of all errors; comments keep the connection open in between. Closing the connection stops the answer.
-    The id in the header X-Request-ID names the answer in /v1/feedback.
+    With `Accept: text/event-stream` the response is a stream of Server-Sent Events.
+
+    The events are `understood`, `sources`, `started`, `piece`, and last `result` with the complete answer. An `error`
+    event has the shape of all errors. Comments keep the connection open between events. Closing the connection stops
+    the answer. The id in the header X-Request-ID names the answer in /v1/feedback.
     """
     actions = QuestionActions(call.services)
     if EVENT_STREAM not in call.request.headers.get("accept", ""):
@@ -75,7 +78,7 @@ async def ask(body: AskRequest, response: Response, call: Call) -> QueryResult:
 
 
 async def first_event(request: Request, events: AsyncGenerator[StreamEvent, None]) -> StreamEvent:
-    """Return the first event, so that a request that fails before it gets the status of its error."""
+    """Return the first event, so that a request that fails before the first event gets an error status."""
 
     async def wait() -> StreamEvent:
         return await anext(events)
@@ -88,12 +91,12 @@ async def first_event(request: Request, events: AsyncGenerator[StreamEvent, None
 
 
 def server_timing(stages: Iterable[TraceStage]) -> str:
-    """Return the stages as the header Server-Timing (https://www.w3.org/TR/server-timing/)."""
+    """Return the durations of the stages as a Server-Timing header (https://www.w3.org/TR/server-timing/)."""
     return ", ".join(f"{_NO_TOKEN.sub('-', stage.name)};dur={stage.took_ms:.1f}" for stage in stages)
 
 
 def answer_frame(event: StreamEvent) -> bytes:
-    """Return an event of an answer as a frame of the stream."""
+    """Return the frame of an event in the stream."""
     match event:
         case KeepAlive():
             return HEARTBEAT_COMMENT

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.actions.collections import (
     CollectionActions,
@@ -14,6 +14,7 @@ from elt_llm_api.serve.actions.collections import (
 )
 from elt_llm_api.serve.actions.profiles import ProfileActions, ProfileSummary
 from elt_llm_api.serve.routes.dependencies import Call
+from elt_llm_api.serve.services import RequestModel
 
 router = APIRouter(prefix="/v1", tags=["collections"])
 CollectionPath = Annotated[
@@ -21,19 +22,15 @@ CollectionPath = Annotated[
 ]
 
 
-class VerifyRequest(BaseModel):
-    """What to verify, and whether to repair it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class VerifyRequest(RequestModel):
+    """The depth of a verification, and whether it repairs damage."""
 
     deep: StrictBool = Field(False, description="Check every row and every kept generation.")
     mend: StrictBool = Field(False, description="Rebuild what is damaged, from the store, without embedding.")
 
 
-class RollbackRequest(BaseModel):
+class RollbackRequest(RequestModel):
     """The generation to publish."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     to: StrictInt | None = Field(
         None, ge=1, le=2**31, description="Number of a kept generation; unset: the previous one."
@@ -44,35 +41,25 @@ class RollbackRequest(BaseModel):
 @router.get("/collections")
 def list_collections(call: Call) -> list[CollectionSummary]:
     """List the collections that the key may read."""
-    return [
-        CollectionSummary(
-            name=status.collection,
-            documents=status.documents,
-            chunks=status.nodes,
-            generation=status.generation,
-            model=status.embedding,
-            built_at=status.published_at,
-            health=health,
-        )
-        for status, health in CollectionActions(call.services).all(call.principal)
-    ]
+    described = CollectionActions(call.services).all(call.principal)
+    return [CollectionSummary.model_validate({**vars(status), "health": health}) for status, health in described]
 
 
 @router.get("/collections/{name}")
 def get_collection(name: CollectionPath, call: Call) -> CollectionOverview:
-    """Return size, generations, passport, last run, and files that failed; for administrators also folders."""
+    """Return size, generations, passport, last run, and failed files, and for administrators also folders."""
     return CollectionActions(call.services).get(call.principal, name)
 
 
 @router.post("/collections/{name}/verify")
 async def verify_collection(name: CollectionPath, body: VerifyRequest, call: Call) -> VerifyReport:
-    """Check every byte of the generations in use; with `mend`, rebuild what is damaged. Needs write access."""
+    """Check every byte of the generations in use. With `mend`, rebuild damaged ones. Needs write access."""
     return await CollectionActions(call.services).verify(call.principal, name, deep=body.deep, mend=body.mend)
 
 
 @router.post("/collections/{name}/rollback")
 def roll_back_collection(name: CollectionPath, body: RollbackRequest, call: Call) -> RollbackReport:
-    """Publish the previous generation, or another kept one. Needs write access."""
+    """Publish the previous generation, or another kept generation. Needs write access."""
     return CollectionActions(call.services).roll_back(call.principal, name, body.to, again=body.again)
 
 

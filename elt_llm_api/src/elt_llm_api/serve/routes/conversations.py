@@ -9,25 +9,17 @@ from fastapi import APIRouter, Path, Query
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, JsonValue, StrictInt, model_validator
 
 from elt_llm_api.serve.actions.conversations import ConversationActions, FeedbackActions
+from elt_llm_api.serve.actions.questions import ScopeRequest
 from elt_llm_api.serve.routes.dependencies import Call
+from elt_llm_api.serve.services import RequestModel
 
 router = APIRouter(prefix="/v1")
 SessionId = Annotated[str, Path(min_length=1, max_length=64, examples=["3f0c8a4d6b1e4f7e9a2b5c8d7e6f1a0b"])]
 Offset = Annotated[int, Query(ge=0, le=1_000_000)]
 
 
-class NewSession(BaseModel):
+class NewSession(ScopeRequest):
     """The collections and the profile of a new conversation."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    collections: tuple[str, ...] = Field(
-        (), max_length=200, description="Collections to ask; none: those of the profile, else all.", examples=[[]]
-    )
-    prefixes: tuple[str, ...] = Field(
-        (), max_length=50, description="Also ask the readable collections whose names start so.", examples=[[]]
-    )
-    profile: str = Field("default", max_length=200, description="Profile to ask with.", examples=["default"])
 
 
 class SessionSummary(BaseModel):
@@ -60,8 +52,8 @@ class SessionWithTurns(SessionSummary):
 
 @router.post("/sessions", status_code=201, tags=["sessions"], response_model=SessionSummary)
 def create_session(body: NewSession, call: Call) -> SessionRecord:
-    """Start a conversation; ask in it by its id in the field `session` of /v1/ask."""
-    return ConversationActions(call.services).create(call.principal, body.collections, body.prefixes, body.profile)
+    """Start a conversation. Its id in the field `session` of /v1/ask adds a question to the conversation."""
+    return ConversationActions(call.services).create(call.principal, body)
 
 
 @router.get("/sessions", tags=["sessions"], response_model=list[SessionSummary])
@@ -92,10 +84,10 @@ _BY_REQUEST: dict[str, JsonValue] = {
 }
 
 
-class NewFeedback(BaseModel):
-    """A thumb up or down for the turn of a conversation, or for the answer to a request."""
+class NewFeedback(RequestModel):
+    """A thumb up or down for a turn of a conversation, or for the answer to a request."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [_BY_REQUEST]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_BY_REQUEST]})
 
     verdict: Literal["up", "down"]
     comment: str = Field("", max_length=2000, description="Why, in words.")
@@ -112,7 +104,7 @@ class NewFeedback(BaseModel):
 
 
 class FeedbackEntry(BaseModel):
-    """Feedback as it is stored."""
+    """A stored rating of an answer."""
 
     id: str = Field(validation_alias="feedback_id", examples=["3f0c8a4d6b1e4f7e9a2b5c8d7e6f1a0b"])
     by: str = Field(validation_alias=AliasPath("answer", "owner"), description="The caller.", examples=["local"])
@@ -132,7 +124,7 @@ class FeedbackEntry(BaseModel):
 
 @router.post("/feedback", status_code=201, tags=["feedback"], response_model=FeedbackEntry)
 def give_feedback(body: NewFeedback, call: Call) -> FeedbackRecord:
-    """Rate an answer that the caller was given; a second rating replaces the first."""
+    """Rate an answer that the caller received. A second rating replaces the first."""
     actions = FeedbackActions(call.services)
     if body.session is not None and body.turn is not None:
         return actions.rate_turn(call.principal, body.session, body.turn, body.verdict, body.comment)
@@ -143,5 +135,5 @@ def give_feedback(body: NewFeedback, call: Call) -> FeedbackRecord:
 def list_feedback(
     call: Call, limit: Annotated[int, Query(ge=1, le=1000)] = 100, offset: Offset = 0
 ) -> list[FeedbackRecord]:
-    """List the feedback of all callers, the latest first; for administrators."""
+    """List the feedback of all callers, the latest first. For administrators only."""
     return FeedbackActions(call.services).all(call.principal, limit, offset)

@@ -1,21 +1,25 @@
-"""The FastAPI dependency of all routes: services and caller; and cancellation when a client disconnects."""
+"""Helpers of all routes: services and caller, cancellation when a client disconnects, Server-Sent Events."""
 
 import asyncio
-from collections.abc import Coroutine
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
+from elt_llm_core.errors import EltError
 from fastapi import Depends, Request
+from fastapi.sse import EventSourceResponse, format_sse_event
 from starlette.exceptions import HTTPException
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID
+from elt_llm_api.serve.errors import error_content
 from elt_llm_api.serve.services import Services
 
 
 @dataclass(frozen=True)
 class RouteCall:
-    """A request with the services of the app, and its caller, whom the middleware has authenticated."""
+    """A request with the services of the app and its caller, whom the middleware has authenticated."""
 
     request: Request
     services: Services
@@ -36,13 +40,13 @@ Call = Annotated[RouteCall, Depends(_call_of_request)]
 
 T = TypeVar("T")
 CLIENT_DISCONNECTED = 499
-"""The status that proxies log when the client is gone; it is sent to nobody."""
+"""The HTTP status that proxies log after a disconnect. No client receives it."""
 
 
 async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of `work`, which is cancelled as soon as the client closes the connection.
 
-    The body of the request must have been read. Raises what the work raises, and HTTPException after a disconnect.
+    The body of the request must have been read. Raises the errors of the work, and HTTPException after a disconnect.
     """
     working, disconnected = asyncio.ensure_future(work), asyncio.ensure_future(_wait_for_disconnect(request))
     try:
@@ -59,3 +63,45 @@ async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, T]) -
 async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         """Skip the rest of the body."""
+
+
+EVENT_STREAM = "text/event-stream"
+HEARTBEAT = 10.0
+"""Seconds without an event until a comment is sent, since proxies close connections that are idle for a minute."""
+HEARTBEAT_COMMENT = format_sse_event(data_str=None, comment="still at work")
+_EVENT_SCHEMA = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+}
+STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {EVENT_STREAM: {"schema": _EVENT_SCHEMA}}}}
+"""The OpenAPI description of a response that may be a stream of events, each with a name and JSON data."""
+
+
+def json_event(name: str, content: Any) -> bytes:
+    """Return one event with a name and JSON data."""
+    return format_sse_event(data_str=json.dumps(content, ensure_ascii=False), event=name)
+
+
+async def event_frames(
+    first: T, events: AsyncGenerator[T, None], frame_of: Callable[[T], bytes | None], request_id: str
+) -> AsyncIterator[bytes]:
+    """Yield a frame for `first` and each further event, except where `frame_of` returns None.
+
+    An error becomes an `error` event, because the HTTP status was already sent. Closing this generator closes `events`.
+    """
+    try:
+        if (frame := frame_of(first)) is not None:
+            yield frame
+        async for event in events:
+            if (frame := frame_of(event)) is not None:
+                yield frame
+    except EltError as error:
+        yield json_event("error", error_content(error, request_id))
+    finally:
+        await events.aclose()
+
+
+def event_stream(frames: AsyncIterator[bytes]) -> EventSourceResponse:
+    """Return a streaming response that no proxy buffers."""
+    return EventSourceResponse(frames, headers={"cache-control": "no-store", "x-accel-buffering": "no"})

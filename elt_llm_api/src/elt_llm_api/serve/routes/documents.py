@@ -31,7 +31,7 @@ _UPLOAD: dict[str, Any] = {
 
 
 class DocumentList(BaseModel):
-    """Documents by name; `total` also counts those outside this page of the list."""
+    """A page of documents by name. `total` counts all documents of the collection."""
 
     documents: tuple[DocumentEntry, ...]
     total: int
@@ -46,12 +46,12 @@ class UploadResponse(BaseModel):
 
 @router.post("", status_code=202, openapi_extra=_UPLOAD)
 async def upload_documents(call: Call) -> UploadResponse:
-    """Upload files into a collection: they are stored, replacing files of the same name, and ingested by a job."""
+    """Upload files into a collection. They replace stored files of the same name, and a job ingests them."""
     request = call.request
     try:
         upload = await UploadActions(call.services).receive(call.principal, request.headers, request.stream())
     except ClientDisconnect as error:
-        raise UsageError("The body broke off before its end.", hint="Send it again.") from error
+        raise UsageError("The body of the request is incomplete.", hint="Send it again.") from error
     return UploadResponse(names=upload.names, job=job_summary(upload.job, call.principal))
 
 
@@ -80,7 +80,7 @@ def get_document_text(
     ] = None,
     page: Annotated[int | None, Query(ge=1, le=10**9, description="Only this page, in place of a span.")] = None,
 ) -> DocumentText:
-    """Return a span of the text that citations refer to, or a page; 200,000 characters at most, up to `end`."""
+    """Return a span of the text that citations refer to, or a page. The text has at most 200,000 characters."""
     return DocumentActions(call.services).text(call.principal, collection, identity, (start, end), page)
 
 
@@ -95,7 +95,7 @@ async def get_page_image(
     identity: DocumentId,
     number: Annotated[int, Path(ge=1, le=100_000, description="The page, from 1.")],
 ) -> Response:
-    """Return an image of a page of a PDF, rendered from the original file; 404 with the reason if that is gone."""
+    """Return an image of a page of a PDF, rendered from the original file. 404 gives the reason if it is gone."""
     actions = DocumentActions(call.services)
     image = await call.services.workers.run(lambda _: actions.page_image(call.principal, collection, identity, number))
     return Response(image, media_type="image/png", headers={"cache-control": "no-store"})
@@ -103,5 +103,5 @@ async def get_page_image(
 
 @router.delete("/{collection}/{identity}", status_code=202)
 def forget_document(call: Call, collection: Collection, identity: DocumentId) -> JobSummary:
-    """Delete a document for good, as a job: from every index, text and vector, with its upload."""
+    """Queue a job that deletes a document for good: its text, its vectors, its index entries and its upload."""
     return job_summary(DocumentActions(call.services).forget(call.principal, collection, identity), call.principal)

@@ -1,4 +1,4 @@
-"""`/health`, `/ready`, `/v1/version`, `/metrics` and `/v1/monitoring`."""
+"""The routes `/health`, `/ready`, `/v1/version`, `/metrics` and `/v1/monitoring`."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ async def get_health() -> Liveness:
 
 @router.get("/ready", responses={503: {"model": Readiness}})
 def get_readiness(response: Response, call: Call) -> Readiness:
-    """Report whether questions can be answered; 503 with reasons until then."""
+    """Report whether questions can be answered. Otherwise the status is 503, with the reasons."""
     readiness = HealthActions(call.services).ready(call.principal)
     response.status_code = 200 if readiness.ready else 503
     return readiness
@@ -34,7 +34,7 @@ def get_readiness(response: Response, call: Call) -> Readiness:
 
 @router.get("/v1/version")
 def get_version(call: Call) -> VersionInfo:
-    """Return the versions of the packages and of Python, and the installed extras; for administrators also paths."""
+    """Return the versions of the packages and of Python, and the installed extras. Administrators also get paths."""
     return version_info(call.services, call.principal)
 
 

@@ -8,15 +8,28 @@ from elt_llm_core.state.jobs import JobStatus, QueuedJob
 from elt_llm_core.store.collections import COLLECTION_NAME
 from fastapi import APIRouter, Header, Path, Query
 from fastapi.sse import EventSourceResponse, format_sse_event
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, Field, StrictBool
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.batch_jobs import BatchJob, BatchJobActions, BatchJobRequest
-from elt_llm_api.serve.actions.evaluation import EvaluationActions, EvaluationRequest
-from elt_llm_api.serve.actions.jobs import IngestActions, JobActions, JobSummary, job_summary
+from elt_llm_api.serve.actions.evaluation import EvaluationRequest
+from elt_llm_api.serve.actions.jobs import (
+    BatchJob,
+    BatchJobActions,
+    BatchJobRequest,
+    JobActions,
+    JobSummary,
+    job_summary,
+)
 from elt_llm_api.serve.actions.questions import KeepAlive
-from elt_llm_api.serve.routes.dependencies import Call
-from elt_llm_api.serve.routes.event_streams import HEARTBEAT, HEARTBEAT_COMMENT, STREAMED, event_frames, event_stream
+from elt_llm_api.serve.routes.dependencies import (
+    HEARTBEAT,
+    HEARTBEAT_COMMENT,
+    STREAMED,
+    Call,
+    event_frames,
+    event_stream,
+)
+from elt_llm_api.serve.services import RequestModel
 
 router = APIRouter(prefix="/v1")
 JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job, as returned when it was queued.")]
@@ -48,13 +61,13 @@ def get_job(identity: JobId, call: Call) -> JobSummary:
 
 @router.get("/jobs/{identity}/result", tags=["jobs"])
 def get_job_result(identity: JobId, call: Call) -> dict[str, Any]:
-    """Return the result of a job that is done, or whose parts all failed; 409 before."""
+    """Return the result of a job that is done, or whose parts all failed. Before that the status is 409."""
     return dict(JobActions(call.services).result(call.principal, identity))
 
 
 @router.post("/jobs/{identity}/cancel", tags=["jobs"])
 def cancel_job(identity: JobId, call: Call) -> JobSummary:
-    """Cancel a job; a running one stops within seconds, one that has ended is not changed."""
+    """Cancel a job. A running job stops within seconds; an ended job does not change."""
     return job_summary(JobActions(call.services).cancel(call.principal, identity), call.principal)
 
 
@@ -66,19 +79,19 @@ async def stream_job_events(
         str | None, Header(max_length=64, description="Id of the last event received; it is not sent again.")
     ] = None,
 ) -> EventSourceResponse:
-    """Send Server-Sent Events: `progress` with the job after each change, and last `end`, or `error`.
+    """Send Server-Sent Events: `progress` with the job after each change, and last `end` or `error`.
 
     Comments keep the connection open while nothing changes.
     """
     events = JobActions(call.services).follow(call.principal, identity, silence=HEARTBEAT)
-    first = await anext(events)  # a refused request gets the status of its error
+    first = await anext(events)  # the first event first: a refused request gets the status of its error
     return event_stream(
         event_frames(first, events, lambda job: job_frame(job, call.principal, last_event_id), call.request_id)
     )
 
 
 def job_frame(job: QueuedJob | KeepAlive, caller: Principal, last_id: str | None) -> bytes | None:
-    """Return a job as an event, whose id is a digest of its data; None if it has the last id and is not the end."""
+    """Return a job as an event whose id is a digest of its data, or None if the client has this event already."""
     if isinstance(job, KeepAlive):
         return HEARTBEAT_COMMENT
     data = job_summary(job, caller).model_dump_json()
@@ -104,14 +117,12 @@ def list_batch_jobs(call: Call) -> BatchJobList:
 
 @router.post("/batch-jobs/{kind}", status_code=202, tags=["batch jobs"])
 def run_batch_job(kind: JobKind, body: BatchJobRequest, call: Call) -> JobSummary:
-    """Queue a job file as a job of this kind; its rows are stored as they are made."""
+    """Queue a run of a job file for this kind of output. Each row is stored when it is complete."""
     return job_summary(BatchJobActions(call.services).submit(call.principal, kind, body), call.principal)
 
 
-class IngestRequest(BaseModel):
-    """The files to ingest, and the collection."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class IngestRequest(RequestModel):
+    """The files to ingest, and the collection that they belong to."""
 
     collection: str = Field(pattern=COLLECTION_NAME, description="Created if it is new.", examples=["samples"])
     paths: tuple[str, ...] = Field(
@@ -125,12 +136,12 @@ class IngestRequest(BaseModel):
 
 @router.post("/ingest", status_code=202, tags=["documents"])
 def ingest_paths(body: IngestRequest, call: Call) -> JobSummary:
-    """Queue an ingest; follow it at /v1/jobs/ID/events."""
-    job = IngestActions(call.services).submit(call.principal, body.collection, body.paths, rebuild=body.rebuild)
+    """Queue an ingest, whose progress is at /v1/jobs/ID/events."""
+    job = JobActions(call.services).submit_ingest(call.principal, body.collection, body.paths, rebuild=body.rebuild)
     return job_summary(job, call.principal)
 
 
 @router.post("/evaluate", status_code=202, tags=["evaluation"])
 def evaluate_collection(body: EvaluationRequest, call: Call) -> JobSummary:
-    """Queue an evaluation by questions generated from the collection's own documents; its result is the report."""
-    return job_summary(EvaluationActions(call.services).submit(call.principal, body), call.principal)
+    """Queue an evaluation by questions generated from the collection's documents. Its result is the report."""
+    return job_summary(JobActions(call.services).submit_evaluation(call.principal, body), call.principal)

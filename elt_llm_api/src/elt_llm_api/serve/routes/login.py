@@ -1,10 +1,9 @@
 """`/login` and `/logout`: exchange a key for a browser cookie, without scripts."""
 
 import html
-from typing import Annotated
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from elt_llm_api.serve.access.gate import AccessGate, AccessRefusal, set_cookie_header
@@ -26,30 +25,22 @@ p[role=alert]{{border-left:4px solid #c33;padding-left:.6rem}}</style></head>
 """
 
 
-async def gate_of_request(request: Request) -> AccessGate:
-    """Return the gate that admits callers."""
-    gate: AccessGate = request.app.state.gate
-    return gate
-
-
-GateDependency = Annotated[AccessGate, Depends(gate_of_request)]
-
-
 @router.get("/login")
-async def login_page(gate: GateDependency) -> Response:
+async def login_page(request: Request) -> Response:
     """Show the form; redirect to the start page if no key is required."""
-    return _login_page() if gate.requires_key() else RedirectResponse("/", 303)
+    return _login_page() if request.app.state.gate.callers.requires_key else RedirectResponse("/", 303)
 
 
 @router.post("/login")
-async def login(request: Request, gate: GateDependency) -> Response:
-    """Set a cookie for a right key. Wrong keys count towards the lockout as everywhere."""
+async def login(request: Request) -> Response:
+    """Set a cookie for a right key. A wrong key counts towards the lockout."""
     if (header(request.scope, "content-type") or "").partition(";")[0].strip().lower() != _FORM:
         return _login_page("The request is not from the form of this page.", 415)
     body = await request.body()
     if len(body) > _MAX_FORM_BYTES:
         return _login_page("The key is too long.", 413)
     secret = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0].strip()
+    gate: AccessGate = request.app.state.gate
     admitted = gate.admit(request.scope, secret)
     if isinstance(admitted, AccessRefusal):
         message = "The key is wrong." if admitted.status == 401 else f"{admitted.message} {admitted.hint}"

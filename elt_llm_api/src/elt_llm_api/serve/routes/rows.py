@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
-from elt_llm_api.serve.actions.batch_jobs import NAME
+from elt_llm_api.serve.actions.jobs import NAME
 from elt_llm_api.serve.actions.rows import (
     LONGEST_KEY,
     ExportActions,
@@ -26,7 +26,7 @@ from elt_llm_api.serve.routes.dependencies import Call
 router = APIRouter(prefix="/v1/rows/{job}/{kind}", tags=["rows"])
 JobPath = Annotated[str, Path(pattern=NAME, description="Name of the job file.", examples=["glossary"])]
 _POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
-"""Keeps a report from running anything, even if a browser shows it although it is an attachment."""
+"""A policy that forbids scripts in a report, in case a browser shows the attachment."""
 
 
 class ExportList(BaseModel):
@@ -37,7 +37,7 @@ class ExportList(BaseModel):
 
 @router.get("")
 def list_rows(job: JobPath, kind: JobKind, filters: Annotated[RowFilter, Query()], call: Call) -> RowPage:
-    """List rows as they were last written, with their reviews; filtered, a page at a time."""
+    """List a page of rows that pass the filters, as they were last written, with their reviews."""
     return RowActions(call.services).page(call.principal, job, kind, filters)
 
 
@@ -49,25 +49,25 @@ def get_row(
     key: Annotated[str, Query(max_length=LONGEST_KEY)],
     call: Call,
 ) -> RowDetail:
-    """Return one row: every cell with its verdict and its evidence, quotes within their context, and receipts."""
+    """Return one row with the verdict and evidence of every cell, quotes within their context, and receipts."""
     return RowActions(call.services).get(call.principal, job, kind, RowId(table, key))
 
 
 @router.post("/review")
 def review_row(job: JobPath, kind: JobKind, body: ReviewRequest, call: Call) -> RowDetail:
-    """Review a row. The review is kept over later runs of the job, and is part of their output."""
+    """Review a row. Later runs of the job keep the review and include it in their output."""
     return RowActions(call.services).review(call.principal, job, kind, body)
 
 
 @router.get("/status")
 def get_review_status(job: JobPath, kind: JobKind, call: Call) -> ReviewOverview:
-    """Return the state of the reviews: fresh, stale where the row has changed since, or without a row."""
+    """Return the reviews of a job: fresh, stale because the row has changed, or without a row."""
     return RowActions(call.services).review_overview(call.principal, job, kind)
 
 
 @router.get("/stale")
 async def list_stale_rows(job: JobPath, kind: JobKind, call: Call) -> StaleRows:
-    """List rows with a quote that is no longer in its place, or whose document has changed around it."""
+    """List rows with a quote that is no longer in its place, or whose surrounding text has changed."""
     return await RowActions(call.services).stale(call.principal, job, kind)
 
 
@@ -84,7 +84,7 @@ def download_export(
     wanted: Annotated[str, Path(max_length=300, description="A name of the list, or a format.", examples=["xlsx"])],
     call: Call,
 ) -> FileResponse:
-    """Download a file as it was written, as an attachment: csv, xlsx, html, json and those for other programs."""
+    """Download a file of the job as an attachment, as it was written: csv, xlsx, html, json or a catalog format."""
     path, media_type = ExportActions(call.services).download(call.principal, job, kind, wanted)
     headers = {"content-security-policy": _POLICY, "cache-control": "no-store"}
     return FileResponse(path, media_type=media_type, filename=path.name, headers=headers)

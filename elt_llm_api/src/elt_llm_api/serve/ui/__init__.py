@@ -1,1 +1,1 @@
-"""The browser user interface, built with Gradio (extra `ui`), which is imported on the first visit."""
+"""The browser user interface. It is built with Gradio (extra `ui`), which is imported on the first visit."""

@@ -1,30 +1,214 @@
-"""The tab Ask: questions, streamed answers and their sources."""
+"""The tab Ask: questions, streamed answers and their sources, in one conversation for each browser."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import gradio as gr
 from elt_llm_core.errors import EltError
+from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import Verdict
+from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, QuestionRewritten, SourcesFound
 
-from elt_llm_api.serve.actions.conversations import FeedbackActions
-from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest
-from elt_llm_api.serve.safe_text import escape_html
+from elt_llm_api.display.text import count_noun
+from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.conversations import ConversationActions, FeedbackActions
+from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, FinalAnswer, KeepAlive, QuestionActions
+from elt_llm_api.serve.safe_text import escape_html, escape_markdown
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui import controls
-from elt_llm_api.serve.ui.conversation import ConversationHandler, ConversationState, copyable_text
-from elt_llm_api.serve.ui.markup import failure_markdown
-from elt_llm_api.serve.ui.sources import SourcePanel
+from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, flatten_lines, partial_markdown
+from elt_llm_api.serve.ui.sources import SourceCard, SourcePanel, chunk_cards, cited_cards
+
+T = TypeVar("T")
+ChatbotMessage = dict[str, Any]
+"""A message of the chat: `{"role": "user" or "assistant", "content": Markdown}`."""
+_PENDING = "…"
+_SECONDS_BETWEEN_UPDATES = 0.06  # while an answer is being written
 
 
-def build(services: Services) -> None:
-    """Lay out the tab and connect its controls."""
-    _Tab(services).wire()
+class PendingAnswers:
+    """The answers in progress, by Gradio session. Use an instance in one event loop only."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, asyncio.Event] = {}
+
+    def start(self, session: str) -> asyncio.Event:
+        """Return an event that is set when this session stops its answer. Stops a previous answer."""
+        self.stop(session)
+        stopped = self._running[session] = asyncio.Event()
+        return stopped
+
+    def stop(self, session: str) -> None:
+        """Stop the answer of a session, if there is one."""
+        if running := self._running.pop(session, None):
+            running.set()
+
+    def is_running(self, session: str) -> bool:
+        """Return whether an answer is in progress for this session."""
+        return session in self._running
+
+    def end(self, session: str, stopped: asyncio.Event) -> None:
+        """Remove a finished answer."""
+        if self._running.get(session) is stopped:
+            del self._running[session]
 
 
-class _Tab:
-    """The controls of the tab and their handlers."""
+async def until_stopped(events: AsyncGenerator[T, None], stopped: asyncio.Event) -> AsyncGenerator[T, None]:
+    """Yield the events until `stopped` is set. The generator of the events is closed at the end."""
+    waiting = asyncio.ensure_future(stopped.wait())
+    try:
+        while True:
+            step = asyncio.ensure_future(anext(events, None))
+            try:
+                await asyncio.wait({step, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not step.done():
+                    step.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await step
+            if step.cancelled() or (event := step.result()) is None:
+                return
+            yield event
+    finally:
+        waiting.cancel()
+        await events.aclose()
+
+
+@dataclass(frozen=True)
+class ConversationState:
+    """The part of a conversation that a browser shows. `session` is None before the first question."""
+
+    session: str | None = None
+    messages: tuple[ChatbotMessage, ...] = ()
+    cards: tuple[SourceCard, ...] = ()
+    turns: tuple[int | None, ...] = ()
+    """The turn number of each question, which identifies the answer in a rating; None if the turn was not stored."""
+    result: QueryResult | None = None
+    status: str = ""
+    """The current activity, in a few words."""
+
+    def with_answer(self, markdown: str, **changes: Any) -> "ConversationState":
+        """Return a copy whose last message is this Markdown, with further changed fields."""
+        return replace(self, messages=(*self.messages[:-1], _assistant_message(markdown)), **changes)
+
+
+@dataclass
+class _AnswerInProgress:
+    text: str = ""
+    understood: str = ""
+    shown_at: float = 0.0
+
+    def apply(self, event: Event | KeepAlive | FinalAnswer, state: ConversationState) -> ConversationState:
+        """Return the state of the conversation after an event."""
+        match event:
+            case KeepAlive():
+                return state
+            case QuestionRewritten(question):
+                self.understood = question
+                return replace(state, status=f"Understood as: {question}")
+            case SourcesFound(chunks):
+                return replace(state, cards=tuple(chunk_cards(chunks)), status="Reading the chunks …")
+            case AnswerStarted():
+                self.text = ""
+                return replace(state, status="Answering …")
+            case AnswerDelta(text):
+                self.text += text
+                return state.with_answer(partial_markdown(self.text))
+            case FinalAnswer(result):
+                note = f'<div class="facts">Understood as: {escape_html(self.understood)}</div>\n\n'
+                answer = (note if self.understood else "") + answer_markdown(result)
+                cited = f"Answered with {count_noun(len(result.citations), 'citation')}."
+                status = cited if result.answered else "Not found; the closest chunks are shown."
+                return state.with_answer(answer, cards=tuple(cited_cards(result)), result=result, status=status)
+
+
+class ConversationHandler:
+    """Answers questions of browsers as a sequence of conversation states to show."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._questions, self._conversations = QuestionActions(services), ConversationActions(services)
+        self.pending = PendingAnswers()
+
+    async def ask(
+        self, principal: Principal, browser: str, question: AskRequest, before: ConversationState
+    ) -> AsyncGenerator[ConversationState, None]:
+        """Yield the conversation with the question, then with the growing answer, then with the complete answer.
+
+        `browser` is the Gradio session that `pending.stop` stops. An error is shown as the answer.
+        """
+        earlier = before.messages
+        if earlier and earlier[-1]["content"] == _PENDING:  # a new question stops the previous answer
+            earlier = (*earlier[:-1], _assistant_message(partial_markdown("", "Stopped.")))
+        state = replace(
+            before,
+            messages=(*earlier, _user_message(question.question), _assistant_message(_PENDING)),
+            turns=(*before.turns, None),
+            cards=(),
+            result=None,
+            status="Searching …",
+        )
+        yield state
+        stopped = self.pending.start(browser)
+        answer = _AnswerInProgress()
+        try:
+            create = self._conversations.create
+            session = before.session or (await asyncio.to_thread(create, principal, question)).session_id
+            state = replace(state, session=session)
+            events = self._questions.stream(principal, question.model_copy(update={"session": session}))
+            async for event in until_stopped(events, stopped):
+                state = answer.apply(event, state)
+                if not isinstance(event, AnswerDelta) or time.monotonic() - answer.shown_at > _SECONDS_BETWEEN_UPDATES:
+                    answer.shown_at = time.monotonic()
+                    yield state
+            if state.result is not None:
+                [last] = await asyncio.to_thread(self._services.sessions.turns, session, 1)
+                yield replace(state, turns=(*state.turns[:-1], last.number))
+            elif stopped.is_set() and not self.pending.is_running(
+                browser
+            ):  # otherwise the next question is already shown
+                yield state.with_answer(partial_markdown(answer.text, "Stopped."), status="Stopped.")
+        except EltError as error:
+            yield state.with_answer(failure_markdown(error), status="Failed.")
+        finally:
+            self.pending.end(browser, stopped)
+
+    async def reopen(self, principal: Principal, session: str) -> ConversationState:
+        """Return an earlier conversation of the caller, with the sources of its last answer. Raises Forbidden."""
+        record, turns = await asyncio.to_thread(self._conversations.read, principal, session)
+        messages = [
+            message
+            for turn in turns
+            for message in (_user_message(turn.asked), _assistant_message(answer_markdown(turn.result)))
+        ]
+        result = turns[-1].result if turns else None
+        cards = tuple(cited_cards(result)) if result else ()
+        return ConversationState(record.session_id, tuple(messages), cards, tuple(one.number for one in turns), result)
+
+
+def _user_message(text: str) -> ChatbotMessage:
+    return {"role": "user", "content": escape_markdown(text)}
+
+
+def _assistant_message(markdown: str) -> ChatbotMessage:
+    return {"role": "assistant", "content": markdown}
+
+
+def copyable_text(result: QueryResult) -> str:
+    """Return the answer and its citations as plain text, for the clipboard."""
+    lines = [result.answer, ""]
+    for one in result.citations:
+        page = f", page {one.page}" if one.page else ""
+        lines.append(f"{one.reference} {one.source_title} ({one.source}{page}): “{flatten_lines(one.excerpt)}”")
+    return "\n".join(lines).strip()
+
+
+class AskTab:
+    """The controls of the tab, and their event handlers."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -35,6 +219,7 @@ class _Tab:
             with gr.Column(scale=2, min_width=320, elem_id="sources"):
                 gr.Markdown("### Sources")
                 self._sources = SourcePanel(services)
+        self._wire()
 
     def _lay_out(self) -> None:
         with gr.Row(elem_id="ask-settings"):
@@ -69,8 +254,7 @@ class _Tab:
             self._copy = gr.Textbox(label="Answer with its sources", buttons=["copy"], lines=4, interactive=False)
         self._state = gr.State(ConversationState())
 
-    def wire(self) -> None:
-        """Connect the controls with their handlers."""
+    def _wire(self) -> None:
         shown = [self._chat, self._status, self._send, self._stop, self._copy, self._state, *self._sources.outputs]
         asking = [self._question, self._collections, self._profile, self._state]
         gr.on(None, self.choices, None, [self._collections, self._profile, self._earlier], **controls.QUIET_EVENT)
@@ -89,30 +273,30 @@ class _Tab:
         gr.on([self._new.click, self._chat.clear], self.start_again, None, fresh, **controls.QUIET_EVENT)
         self._earlier.input(self.reopen, [self._earlier], shown, **controls.QUIET_EVENT)
         self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
-        self._sources.wire()
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """The choices of this caller, when the page is opened."""
+        """Return the choices of this caller. Gradio calls it when the page is opened."""
         principal = controls.principal_of_event(request)
         return [
-            gr.update(choices=controls.collection_choices(self._services, principal)),
+            gr.update(choices=principal.readable(self._services.collection_names())),
             gr.update(choices=controls.profile_choices(self._services)),
             gr.update(choices=controls.conversation_choices(self._services, principal)),
         ]
 
     def describe_profile(self, name: str) -> Any:
         """Show the description of the chosen profile."""
-        return gr.update(info=controls.profile_description(self._services, name))
+        profile = self._services.active.profiles.get(name)
+        return gr.update(info=profile.description if profile else "")
 
     def settle(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
-        """After an answer, refresh the list of conversations and hide unused cards."""
+        """Refresh the list of conversations and hide unused source cards after an answer."""
         earlier = gr.update(choices=controls.conversation_choices(self._services, controls.principal_of_event(request)))
         return {self._earlier: earlier, **self._sources.hide_unused(state.cards)}
 
     async def ask(
         self, question: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
     ) -> AsyncGenerator[controls.ComponentUpdates, None]:
-        """Answer a question, showing the progress."""
+        """Answer a question and show the progress."""
         if not question.strip():
             yield {self._status: "Type a question first."}
             return
@@ -128,11 +312,11 @@ class _Tab:
                 yield updates
         finally:
             await states.aclose()
-        if not self._conversation.pending.is_running(browser):  # else the next question is being answered
+        if not self._conversation.pending.is_running(browser):  # otherwise the next question is being answered
             yield {self._send: gr.update(interactive=True), self._stop: gr.update(interactive=False)}
 
     async def stop(self, request: gr.Request) -> None:
-        """Stop the answer that is being made."""
+        """Stop the answer in progress."""
         self._conversation.pending.stop(str(request.session_hash))
 
     def start_again(self, request: gr.Request) -> controls.ComponentUpdates:
@@ -150,7 +334,7 @@ class _Tab:
             return {self._status: failure_markdown(error)}
 
     async def rate(self, state: ConversationState, event: gr.LikeData, request: gr.Request) -> str:
-        """Store a thumb up or down for the turn of a message."""
+        """Store a thumb up or down for the turn that a message belongs to."""
         number = (event.index[0] if isinstance(event.index, tuple) else event.index) // 2
         turn = state.turns[number] if number < len(state.turns) else None
         if state.session is None or turn is None or event.liked not in {True, False}:

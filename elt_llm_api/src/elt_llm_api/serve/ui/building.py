@@ -1,9 +1,9 @@
 """Build the Gradio app: tabs, theme and styles, without analytics or sharing, with a private upload folder.
 
-Rules for the tabs: pages run no scripts created from text (the policy in mounting.py), so there is no `gr.HTML`, no
-`js=` and no `head=`; our HTML is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it once more.
-Every control has a label. Handlers are not a public API: `api_visibility="private"`; and they go through the queue,
-since the other ways to call them are closed (mounting.py): no `queue=False`.
+Rules for the tabs. The content security policy (mounting.py) forbids scripts created from text, so no tab uses
+`gr.HTML`, `js=` or `head=`. Our HTML is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it again.
+Every control has a label. Event handlers have `api_visibility="private"`, because they are not a public API. They never
+have `queue=False`, because mounting.py closes all ways to call a handler except the queue.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from elt_llm_api.serve.services import Services
 FAVICON = Path(__file__).with_name("favicon.png")
 _STYLES = Path(__file__).with_name("style.css")
 TABS = (("Ask", "ask"), ("Inspect", "inspect"), ("Documents", "documents"), ("Jobs", "jobs"), ("Health", "health"))
-"""Labels of the tabs, and the modules beside this one that build them: each has `build(services)`."""
+"""Labels of the tabs, and names of the modules that build them; `ask` has a class `AskTab`."""
 MOST_WAITING = 64
-"""Events that may wait before browsers get the message that the server is busy."""
+"""Number of events that may wait. Further events get the message that the server is busy."""
 _ENVIRONMENT = {
     **dict.fromkeys(("GRADIO_ANALYTICS_ENABLED", "GRADIO_SHARE", "GRADIO_SSR_MODE"), "False"),
     **dict.fromkeys(("GRADIO_MCP_SERVER", "GRADIO_RUN_HISTORY"), "False"),
@@ -39,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 
 def theme() -> gr.themes.Base:
-    """Colours with a contrast of at least 4.5 in both schemes, and the fonts of the machine."""
+    """Return a theme with a contrast of at least 4.5 in the light and the dark scheme, and the fonts of the machine."""
     base = gr.themes.Default(
         primary_hue="teal",
         neutral_hue="slate",
@@ -66,27 +66,27 @@ def theme() -> gr.themes.Base:
 
 
 def build_interface(services: Services) -> App:
-    """The Gradio app with every tab. Its temporary files are below the data directory, which is emptied first.
+    """Return the Gradio app with every tab. Its folder for temporary files is emptied first.
 
-    Takes a second or two: call it in a thread.
+    Building takes one or two seconds, so call it in a thread.
     """
     return asyncio.run(_create_app(services))
 
 
 async def _create_app(services: Services) -> App:
-    """Create the app within an event loop: without one Gradio makes several and closes none."""
+    """Create the app within an event loop. Without a running loop Gradio creates several loops and closes none."""
     loaded = services.loaded
     folder = upload_folder(loaded.data_dir)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
-    # Gradio reads these at the time of use; there is no other way to set them.
+    # Gradio reads these variables when it uses them, and has no parameters for them.
     os.environ.update(_ENVIRONMENT, GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples"))
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
     with blocks, gr.Tabs(elem_id="tabs"):
         for title, name in TABS:
             with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
-                import_module(f"elt_llm_api.serve.ui.{name}").build(services)
+                getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{title}Tab")(services)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
     # Gradio restricts file paths to its folder only for launched apps, and a mounted app never is.
     blocks.has_launched = True
@@ -113,7 +113,7 @@ async def _create_app(services: Services) -> App:
 
 
 class _ErrorLogger:
-    """Replaces Gradio's printing of tracebacks, whose messages may quote questions; our log filters them."""
+    """Replaces Gradio's printing of tracebacks, which may quote questions. The server's log redacts tracebacks."""
 
     @staticmethod
     def print_exc() -> None:
@@ -122,5 +122,5 @@ class _ErrorLogger:
 
 
 def upload_folder(data_dir: Path) -> Path:
-    """The folder for uploaded files until they are imported."""
+    """Return the folder that keeps uploaded files until they are imported."""
     return data_dir / "ui"

@@ -1,61 +1,171 @@
-"""Parts that all tabs share: the caller of an event, event options, areas for HTML, and choices for pickers."""
+"""Parts that all tabs share: the caller of an event, event options, choices for pickers, and the progress of a job."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gradio as gr
+from elt_llm_core.errors import EltError
+from elt_llm_core.state.jobs import QueuedJob
 
-from elt_llm_api.display.text import local_time
+from elt_llm_api.display.text import STAGE_WORDS, local_time
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.conversations import ConversationActions
+from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.profiles import ProfileActions
 from elt_llm_api.serve.asgi import PRINCIPAL
+from elt_llm_api.serve.safe_text import escape_markdown
 from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.markup import failure_markdown
 
 QUIET_EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-"""Options of an event that is short, or that shows its own progress."""
+"""Options of an event that is short or shows its own progress."""
 TIMED_EVENT: dict[str, Any] = {**QUIET_EVENT, "show_progress": "minimal"}
-"""Options of an event that may take a while: Gradio counts the seconds."""
+"""Options of an event that may take several seconds; Gradio shows the elapsed time."""
 ComponentUpdates = dict[Any, Any]
-"""New values by component."""
+"""The new value of each updated component."""
 LabelledChoice = tuple[str, str]
-"""Label and value."""
+"""The label and the value of a choice."""
 _MOST_CONVERSATIONS = 100
 
 
 def principal_of_event(request: gr.Request) -> Principal:
-    """The caller of an event, as authenticated by the middleware around the app."""
+    """Return the caller of an event, whom the middleware around the app has authenticated."""
     scope = request.request.scope  # type: ignore[union-attr]  # it always has one in a handler
     principal: Principal = scope[PRINCIPAL]
     return principal
 
 
 def html_area(elem_id: str | None = None, value: str = "", **options: Any) -> gr.Markdown:
-    """An area for our HTML and Markdown, without formulas."""
+    """Return an area for our HTML and Markdown, without formulas."""
     return gr.Markdown(value, elem_id=elem_id, latex_delimiters=[], **options)
 
 
 def collection_picker(label: str = "Collections", **options: Any) -> gr.Dropdown:
-    """A picker of several collections; while it is empty it shows "All collections" (style.css)."""
+    """Return a picker of several collections. While it is empty it shows "All collections" (style.css)."""
     shown: dict[str, Any] = {"label": label, "info": "Where to search.", "elem_classes": "all-collections"}
     return gr.Dropdown([], multiselect=True, **shown, **options)
 
 
-def collection_choices(services: Services, principal: Principal) -> list[str]:
-    """The collections that the caller may read."""
-    return principal.readable(services.collection_names())
-
-
 def profile_choices(services: Services) -> list[str]:
-    """The names of all profiles, the default first."""
+    """Return the names of all profiles, the default first."""
     return [one.name for one in ProfileActions(services).all()]
 
 
-def profile_description(services: Services, name: str) -> str:
-    """The description of a profile; empty if the profile no longer exists."""
-    return next((one.description for one in ProfileActions(services).all() if one.name == name), "")
-
-
 def conversation_choices(services: Services, principal: Principal) -> list[LabelledChoice]:
-    """The caller's latest conversations that have a question, the newest first."""
+    """Return the caller's latest conversations that have a question, the newest first."""
     conversations = ConversationActions(services).all(principal, _MOST_CONVERSATIONS, 0)
     return [(f"{local_time(one.updated_at)}  {one.title}", one.session_id) for one in conversations if one.turns]
+
+
+_STATES = {
+    "queued": "⏳ is waiting",
+    "running": "▶ is running",
+    "done": "✓ is done",
+    "failed": "✗ failed",
+    "cancelled": "■ was stopped",
+}
+_MOST_LISTED = 5  # most failures, and most notes, that are listed
+_SECONDS_BETWEEN_UPDATES = 1.0
+
+
+def job_markdown(job: QueuedJob) -> str:
+    """Return the name and status of a job, then its progress, its reason to wait, or its result."""
+    names = {
+        "ingest": f"Reading documents into {job.arguments.get('collection', '')}",
+        "forget": f"Forgetting a document of {job.arguments.get('collection', '')}",
+    }
+    name = names.get(job.kind) or f"{job.kind.capitalize()} of {job.arguments.get('job', '')}"
+    lines = [f"{name} {_STATES[job.status]}.", *_detail_lines(job), job.error]
+    first, *others = (escape_markdown(line) for line in lines if line)
+    return "\n\n".join([f"**{first}**", *others])
+
+
+def _detail_lines(job: QueuedJob) -> list[str]:
+    if job.status == "queued":
+        return list(job.progress.get("notes", []))[-1:]
+    if job.status == "running":
+        return [_progress_text(job.progress)]
+    if job.status != "done":
+        return []
+    if job.kind == "forget":
+        return ["The document is forgotten: no answer uses it any more."]
+    return _ingest_result(job.result) if job.kind == "ingest" else _rows_result(job.result)
+
+
+def _progress_text(progress: Mapping[str, Any]) -> str:
+    stage = progress.get("stage")
+    if not stage:
+        return "Starting."
+    words, _ = STAGE_WORDS.get(stage, (stage, ""))
+    of = f" of {progress['total']}" if progress["total"] else ""
+    return f"{words}: {progress['done']}{of} {progress['detail']}".strip()
+
+
+def _ingest_result(result: Mapping[str, Any]) -> list[str]:
+    counts = ", ".join(f"{count} {status}" for status, count in result["counts"].items())
+    failed = [f"{file['path']}: {file['reason']}" for file in result["files"] if file["status"] == "failed"]
+    return [f"{counts}.", *_first_failures(failed), *result["notes"]]
+
+
+def _rows_result(result: Mapping[str, Any]) -> list[str]:
+    if plan := result.get("plan"):
+        return [
+            f"It would make {plan['to_make']} of {plan['rows']} rows with {plan['calls']} calls of a language model;"
+            f" {plan['kept']} exist already."
+        ]
+    counts = f"{result['rows']} rows: {result['made']} made now, {result['kept']} kept."
+    failed = [f"{one['name']}: {one['reason']} {one['hint']}".strip() for one in result["failures"]]
+    return [counts, *_first_failures(failed), *result["notes"][:_MOST_LISTED]]
+
+
+def _first_failures(failed: list[str]) -> list[str]:
+    more = len(failed) - _MOST_LISTED
+    return [*failed[:_MOST_LISTED], *([f"{more} more failed."] if more > 0 else [])]
+
+
+class JobWatch:
+    """Watches one job of certain kinds until the job has ended, is stopped, or is no longer visible to the caller."""
+
+    def __init__(self, jobs: JobActions, kinds: Sequence[str], status: gr.Markdown, stop_button: gr.Button) -> None:
+        """Add a state and a timer to the tab that is being laid out."""
+        self._jobs, self._kinds, self._status, self._stop_button = jobs, kinds, status, stop_button
+        self.running, self.timer = gr.State(""), gr.Timer(_SECONDS_BETWEEN_UPDATES, active=False)
+        stop_button.click(self.stop, [self.running], self.outputs, **QUIET_EVENT)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The components that the handlers may update."""
+        return [self._status, self._stop_button, self.timer, self.running]
+
+    def stop(self, running: str, request: gr.Request) -> ComponentUpdates:
+        """Cancel the watched job."""
+        return self.start(lambda: self._jobs.cancel(principal_of_event(request), running))
+
+    def resume(self, principal: Principal) -> ComponentUpdates:
+        """Watch the latest unfinished job of the caller, when the page is opened."""
+        active = self._jobs.all(principal, ("queued", "running"), kinds=self._kinds)
+        own = next((job for job in active if job.requested_by == principal.name), None)
+        return self.show(own) if own else {}
+
+    def refresh(self, principal: Principal, running: str) -> ComponentUpdates:
+        """Show the current state of the watched job."""
+        return self.start(lambda: self._jobs.get(principal, running))
+
+    def start(self, work: Callable[[], QueuedJob]) -> ComponentUpdates:
+        """Watch the job that `work` returns; if it fails, show the error and watch nothing."""
+        try:
+            return self.show(work())
+        except EltError as error:
+            return self._updates("", failure_markdown(error))
+
+    def show(self, job: QueuedJob) -> ComponentUpdates:
+        """Watch this job unless it has ended, and show its state."""
+        return self._updates("" if job.has_ended else job.id, job_markdown(job))
+
+    def is_over(self, updates: ComponentUpdates) -> bool:
+        """Return whether no job is watched after these updates."""
+        return not updates[self.running]
+
+    def _updates(self, running: str, status: str) -> ComponentUpdates:
+        stop, timer = gr.update(interactive=bool(running)), gr.Timer(active=bool(running))
+        return {self._status: status, self._stop_button: stop, self.timer: timer, self.running: running}

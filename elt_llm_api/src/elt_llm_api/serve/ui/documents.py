@@ -15,7 +15,7 @@ from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.uploads import UploadActions
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui import controls
-from elt_llm_api.serve.ui.job_watch import JobWatch
+from elt_llm_api.serve.ui.controls import JobWatch
 from elt_llm_api.serve.ui.markup import failure_markdown
 
 MOST_DOCUMENTS = 1000
@@ -35,19 +35,15 @@ def _document_row(entry: DocumentEntry) -> list[str]:
     ]
 
 
-def build(services: Services) -> None:
-    """Lay out the tab and connect its controls."""
-    _Tab(services).wire()
-
-
-class _Tab:
-    """The controls of the tab and their handlers."""
+class DocumentsTab:
+    """The controls of the tab, and their event handlers."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._uploads, self._documents = UploadActions(services), DocumentActions(services)
         self._lay_out_upload(JobActions(services))
         self._lay_out_documents()
+        self._wire()
 
     def _lay_out_upload(self, jobs: JobActions) -> None:
         with gr.Row(elem_id="documents-upload"):
@@ -79,8 +75,7 @@ class _Tab:
             self._forget = gr.Button("Forget", variant="stop", elem_id="documents-forget-button")
         self._text = gr.Textbox(label="Text", lines=12, max_lines=24, interactive=False, elem_id="documents-text")
 
-    def wire(self) -> None:
-        """Connect the controls with their handlers."""
+    def _wire(self) -> None:
         collection, watched = self._collection, self._watch.outputs
         listed, document = [self._table, self._document], [collection, self._document]
         gr.on(None, self.load, None, [collection, *watched], **controls.QUIET_EVENT)
@@ -97,22 +92,21 @@ class _Tab:
         self._open.click(self.read, [*document, self._page], [self._text, self._status], **controls.QUIET_EVENT)
         forgotten = [self._confirmed, self._text, *watched]
         self._forget.click(self.forget, [*document, self._confirmed], forgotten, **controls.QUIET_EVENT)
-        self._watch.wire()
 
     def load(self, request: gr.Request) -> controls.ComponentUpdates:
-        """When the page is opened, list the collections and watch the caller's running job."""
+        """List the collections and watch the caller's running job, when the page is opened."""
         principal = controls.principal_of_event(request)
-        names = gr.update(choices=controls.collection_choices(self._services, principal))
+        names = gr.update(choices=principal.readable(self._services.collection_names()))
         return {self._collection: names, **self._watch.resume(principal)}
 
     def show(self, collection: str | None, request: gr.Request) -> controls.ComponentUpdates:
-        """List the documents of a collection; none for a new collection."""
+        """List the documents of a collection. A new collection has none."""
         return {self._status: "", **self._list_documents(controls.principal_of_event(request), collection)}
 
     async def upload(
         self, collection: str | None, files: Sequence[str] | None, request: gr.Request
     ) -> controls.ComponentUpdates:
-        """Store the files, queue their ingest, and watch it."""
+        """Store the files, queue a job that ingests them, and watch the job."""
         if not collection or not files:
             return {self._status: "Choose a collection and files first."}
         principal, named = controls.principal_of_event(request), [(Path(path).name, Path(path)) for path in files]
@@ -122,13 +116,13 @@ class _Tab:
             return {self._files: None, self._status: failure_markdown(error)}
         finally:
             for _, path in named:
-                path.unlink(missing_ok=True)  # accepted files have been copied
+                path.unlink(missing_ok=True)  # the upload stores copies of accepted files
         return {self._files: None, **self._watch.show(result.job)}
 
     def forget(
         self, collection: str | None, document: str | None, confirmed: bool, request: gr.Request
     ) -> controls.ComponentUpdates:
-        """Queue the forgetting of a document, after a confirmation."""
+        """Queue a job that forgets a document, if the caller has ticked the confirmation."""
         if not collection or not document:
             return {self._status: "Choose a document first."}
         if not confirmed:
@@ -140,7 +134,7 @@ class _Tab:
     def read(
         self, collection: str | None, document: str | None, page: float | None, request: gr.Request
     ) -> controls.ComponentUpdates:
-        """Show the text of a document, or of one page of it."""
+        """Show the text of a document or of one page."""
         if not collection or not document:
             return {self._status: "Choose a document first."}
         number = int(page) if page and page >= 1 else None
@@ -152,17 +146,17 @@ class _Tab:
         return {self._status: "", self._text: gr.update(value=shown.text, label=label)}
 
     def refresh(self, running: str, collection: str | None, request: gr.Request) -> controls.ComponentUpdates:
-        """Show the progress of the job; when it has ended, also the documents."""
+        """Show the progress of the job. When the job has ended, also list the documents again."""
         principal = controls.principal_of_event(request)
         updates = self._watch.refresh(principal, running)
         if not self._watch.is_over(updates):
             return updates
-        names = gr.update(choices=controls.collection_choices(self._services, principal), value=collection)
+        names = gr.update(choices=principal.readable(self._services.collection_names()), value=collection)
         return {**self._list_documents(principal, collection), self._collection: names, **updates}
 
     def _list_documents(self, principal: Principal, collection: str | None) -> controls.ComponentUpdates:
-        exists = collection in controls.collection_choices(self._services, principal)
+        exists = collection in principal.readable(self._services.collection_names())
         entries = self._documents.all(principal, collection) if exists and collection else []
-        # Parts of a file are opened and forgotten with the file.
+        # A document that is part of a file is opened and forgotten with the file.
         choices = gr.update(choices=[(one.source, one.id) for one in entries if not one.part], value=None)
         return {self._table: list(map(_document_row, entries[:MOST_DOCUMENTS])), self._document: choices}

@@ -1,6 +1,6 @@
 """The tab Health: readiness, metrics over time, and doctor findings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gradio as gr
@@ -8,21 +8,15 @@ from elt_llm_core.errors import EltError
 
 from elt_llm_api.display.plots import PlotColumn, column_plot
 from elt_llm_api.display.text import TableColumn, figure_columns
-from elt_llm_api.serve.actions.health import (
-    DiskSpace,
-    DoctorFinding,
-    HealthActions,
-    MeasurePoint,
-    MonitoringReport,
-    Readiness,
-)
+from elt_llm_api.doctor.check import CheckVerdict
+from elt_llm_api.serve.actions.health import DiskSpace, HealthActions, MeasurePoint, MonitoringReport, Readiness
 from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import QUIET_EVENT, html_area, principal_of_event
 from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, html_table
 
 _HOURS, _DAYS = "By the hour", "By the day"
-_SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # in the order of the table
+_SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # signs of the outcomes, in the order of the table
 _GIGABYTE = 10**9
 _TOTALS = (
     ("questions", "Questions"),
@@ -35,7 +29,7 @@ _TOTALS = (
 
 
 def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) -> str:
-    """Readiness, the queue, the disk and notes on degraded parts."""
+    """Return HTML of the readiness, the queue, the disk space and the notes on settings."""
     state = "✓ Ready to answer" if ready.ready else "✗ Not ready: " + " ".join(map(escape_html, ready.reasons))
     jobs = ", ".join(f"{count} {status}" for status, count in sorted(monitoring.jobs.items())) or "none"
     facts = [
@@ -50,7 +44,7 @@ def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) 
 
 
 def figures_html(monitoring: MonitoringReport) -> str:
-    """Totals, failures by type, caches, retrievers, and the durations of questions and stages."""
+    """Return tables of totals, failures by type, caches and retrievers, and of durations of questions and stages."""
     total = monitoring.total
     rows = [(name, f"{total[key]:,}") for key, name in _TOTALS]
     if total["mean_confidence"] is not None:
@@ -74,7 +68,7 @@ def figures_html(monitoring: MonitoringReport) -> str:
 
 
 def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
-    """Questions, failures, p95 and confidence over time; `period` is hour or day."""
+    """Return plots of questions, failures, 95th percentile and confidence over time. `period` is hour or day."""
     if not points:
         return f'<div class="facts">No questions yet: the figures of each {escape_html(period)} will appear here.</div>'
     plots: tuple[tuple[str, Callable[[Any], float], str], ...] = (
@@ -92,10 +86,10 @@ def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
     return f'<div class="plots">{"".join(figures)}</div>'
 
 
-def findings_html(findings: Sequence[DoctorFinding]) -> str:
-    """The findings of the doctor with their cures, failures first."""
-    ordered = sorted(findings, key=lambda one: list(_SIGNS).index(one.outcome))
-    rows = [(f"{_SIGNS[one.outcome]} {one.outcome}", one.name, one.detail, one.hint) for one in ordered]
+def findings_html(findings: Mapping[str, CheckVerdict]) -> str:
+    """Return a table of the doctor's findings with their cures, failures first."""
+    ordered = sorted(findings.items(), key=lambda item: list(_SIGNS).index(item[1].outcome))
+    rows = [(f"{_SIGNS[one.outcome]} {one.outcome}", name, one.detail, one.hint) for name, one in ordered]
     return html_table([TableColumn(title) for title in ("", "Check", "Finding", "Cure")], rows)
 
 
@@ -104,29 +98,24 @@ def _slowest(measures: Any) -> float:
     return max((times[kind]["p95_ms"] for kind in ("ask", "search") if kind in times), default=0.0)
 
 
-def build(services: Services) -> None:
-    """Lay out the tab; its figures are loaded when it is opened and on request."""
-    tab = gr.context.Context.block
-    with gr.Row(elem_id="health-buttons"):
-        refresh = gr.Button("Refresh", elem_id="health-refresh")
-        examine = gr.Button("Run the doctor", elem_id="health-doctor")
-        by = gr.Radio([_HOURS, _DAYS], value=_HOURS, label="Figures over time", elem_id="health-by")
-    areas = [html_area(f"health-{name}") for name in ("state", "plots", "figures")]
-    findings = html_area("health-findings")
-    handlers = _Handlers(services)
-    for event in (refresh.click, by.change, *([tab.select] if isinstance(tab, gr.Tab) else [])):
-        event(handlers.figures, [by], areas, **QUIET_EVENT)
-    examine.click(handlers.findings, None, [findings], api_visibility="private")
-
-
-class _Handlers:
-    """The handlers of the tab."""
+class HealthTab:
+    """The controls of the tab, and their event handlers. Metrics are loaded when the tab is opened and on request."""
 
     def __init__(self, services: Services) -> None:
         self._health = HealthActions(services)
+        tab = gr.context.Context.block
+        with gr.Row(elem_id="health-buttons"):
+            refresh = gr.Button("Refresh", elem_id="health-refresh")
+            examine = gr.Button("Run the doctor", elem_id="health-doctor")
+            by = gr.Radio([_HOURS, _DAYS], value=_HOURS, label="Figures over time", elem_id="health-by")
+        areas = [html_area(f"health-{name}") for name in ("state", "plots", "figures")]
+        findings = html_area("health-findings")
+        for event in (refresh.click, by.change, *([tab.select] if isinstance(tab, gr.Tab) else [])):
+            event(self.figures, [by], areas, **QUIET_EVENT)
+        examine.click(self.findings, None, [findings], api_visibility="private")
 
     def figures(self, by: str, request: gr.Request) -> tuple[str, str, str]:
-        """The present state, plots and totals."""
+        """Return HTML of the current state, the plots and the totals."""
         principal = principal_of_event(request)
         try:
             monitoring = self._health.monitoring(principal)
@@ -137,7 +126,7 @@ class _Handlers:
         return state, plots_html(points, period), figures_html(monitoring)
 
     def findings(self, request: gr.Request) -> str:
-        """The present findings of the doctor."""
+        """Run the checks of the doctor and return their findings."""
         try:
             return findings_html(self._health.findings(principal_of_event(request)))
         except EltError as error:

@@ -1,12 +1,14 @@
-"""The tab Inspect: the trace of a question as tables."""
+"""The tab Inspect: the trace of a question as tables, and a laboratory that compares two sets of search settings."""
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import gradio as gr
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult, TraceStage
+from elt_llm_core.settings.tree import Profile, QuerySettings, Settings
 from elt_llm_query.retrieve.trace import REASONS, FuseDetails, RetrieveDetails, last_ranking, left_out_by_reason
 
 from elt_llm_api.display.explain import (
@@ -17,17 +19,175 @@ from elt_llm_api.display.explain import (
     near_miss_table,
     retriever_hits,
 )
-from elt_llm_api.display.text import TableColumn, figure_columns, format_figure
-from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, QuestionActions
+from elt_llm_api.display.text import TableColumn, count_noun, figure_columns, format_figure
+from elt_llm_api.serve.actions.profiles import ProfileActions, SearchTrial, apply_changes
+from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, QuestionActions, SearchRequest
 from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui import controls
-from elt_llm_api.serve.ui.lab import SearchLab
+from elt_llm_api.serve.ui.controls import (
+    TIMED_EVENT,
+    collection_picker,
+    html_area,
+    principal_of_event,
+    profile_choices,
+)
 from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, flatten_lines, html_table
 
+if TYPE_CHECKING:
+    from elt_llm_query.search import SearchResult
+
+SIDES = ("A", "B")
+_LABELS = {
+    "dense_weight": "Weight of vectors (dense_weight)",
+    "rerank_weight": "Weight of the reranker (rerank_weight)",
+    "retriever_top_k": "Candidates of each retriever (retriever_top_k)",
+    "similarity_top_k": "Chunks kept without reranking (similarity_top_k)",
+    "reranker_top_k": "Chunks kept after reranking (reranker_top_k)",
+    "fusion": "Fusion",
+    "use_reranker": "Rerank (use_reranker)",
+    "reranker_strategy": "Reranker",
+    "use_mmr": "Prefer diverse chunks (use_mmr)",
+    "mmr_threshold": "Relevance over diversity (mmr_threshold)",
+}
+_MAXIMA = {"retriever_top_k": 200, "similarity_top_k": 50, "reranker_top_k": 50}
+_EXCERPT_WIDTH = 90  # characters of a chunk
+
+
+def _control_values(profile: Profile, settings: Settings) -> dict[str, Any]:
+    """Return the value of each setting under a profile."""
+    query = profile.apply_to(settings).query
+    return {key: getattr(query, key) for key in _LABELS}
+
+
+def _build_control(key: str, side: str) -> Any:
+    default, choices = getattr(QuerySettings(), key), get_args(QuerySettings.model_fields[key].annotation)
+    labels: dict[str, Any] = {"label": f"{side}: {_LABELS[key]}", "elem_id": f"{side.lower()}-{key}"}
+    if choices:
+        return gr.Dropdown(list(choices), value=default, **labels)
+    if isinstance(default, bool):
+        return gr.Checkbox(default, **labels)
+    if key in _MAXIMA:
+        return gr.Slider(1, _MAXIMA[key], value=default, step=1, **labels)
+    return gr.Slider(0.0, 1.0, value=default, step=0.05, **labels)
+
+
+def search_comparison_html(first: "SearchResult", second: "SearchResult") -> str:
+    """Return both result lists and the number of shared chunks. A sign marks each chunk that both lists contain."""
+    ranks = [
+        {(chunk.collection, chunk.node_id): rank for rank, chunk in enumerate(one.chunks, start=1)}
+        for one in (first, second)
+    ]
+    shared, union = len(ranks[0].keys() & ranks[1].keys()), len(ranks[0].keys() | ranks[1].keys())
+    share = f" ({shared / union:.0%} of all)" if union else ""
+    times = " and ".join(f"{sum(stage.took_ms for stage in one.stages):,.0f} ms" for one in (first, second))
+    found = f"<p><b>{count_noun(shared, 'chunk')} found by both</b>{share}. A and B took {times}.</p>"
+    key = "<p>● found by both, with its rank on the other side; ○ found on this side only</p>"
+    tables = _result_table("A", first, ranks[1]), _result_table("B", second, ranks[0])
+    return f'{found}{key}<div class="both"><div>{tables[0]}</div><div>{tables[1]}</div></div>'
+
+
+def _result_table(name: str, result: "SearchResult", other_ranks: dict[tuple[str, str], int]) -> str:
+    rows = []
+    for rank, chunk in enumerate(result.chunks, start=1):
+        other = other_ranks.get((chunk.collection, chunk.node_id))
+        page = f" p. {chunk.page}" if chunk.page else ""
+        excerpt = flatten_lines(chunk.text[: 2 * _EXCERPT_WIDTH])[:_EXCERPT_WIDTH]
+        sign = "○" if other is None else f"● {other}."
+        rows.append([str(rank), sign, format_figure(chunk.score), f"{chunk.source}{page}: {excerpt}"])
+    columns = [*figure_columns(""), TableColumn("in both"), *figure_columns("score"), TableColumn("chunk")]
+    return html_table(columns, rows, caption=f"{name}: {count_noun(len(rows), 'chunk')}")
+
+
+class SearchLab:
+    """Two sets of search settings, their comparison, and a form that saves one set as a profile."""
+
+    def __init__(self, services: Services, question: gr.Textbox, collections: gr.Dropdown) -> None:
+        self._services, self._trial, self._saved = services, SearchTrial(services), ProfileActions(services)
+        self._question, self._collections = question, collections
+        self.profiles: list[gr.Dropdown] = []
+        self._controls: list[list[Any]] = []
+        with gr.Accordion("Laboratory: compare two sets of search settings", open=True, elem_id="lab"):
+            gr.Markdown("Searches for the question above with both sets; nothing is saved unless you save it below.")
+            with gr.Row():
+                for side in SIDES:
+                    with gr.Column(min_width=300, elem_id=f"side-{side.lower()}"):
+                        label = f"{side}: start with the profile"
+                        self.profiles.append(gr.Dropdown(["default"], value="default", label=label))
+                        self._controls.append([_build_control(key, side) for key in _LABELS])
+            self._compare = gr.Button("Compare A and B", variant="primary", elem_id="compare")
+            self._compared = html_area("compared")
+            with gr.Row(elem_id="save-profile"):
+                self._side = gr.Radio(list(SIDES), value="B", label="Side to save")
+                self._name = gr.Textbox(label="Name of the profile", max_length=63)
+                self._description = gr.Textbox(label="Description", max_length=300)
+                self._replace = gr.Checkbox(label="Replace a profile of that name")
+            self._save = gr.Button("Save as a profile", elem_id="save")
+            self._status = html_area("lab-status")
+        self._wire()
+
+    def _wire(self) -> None:
+        for profile, settings in zip(self.profiles, self._controls, strict=True):
+            profile.input(self.choose_profile, [profile], [self._status, *settings], **TIMED_EVENT)
+        both = [*self.profiles, *self._controls[0], *self._controls[1]]
+        self._compare.click(self.compare, [self._question, self._collections, *both], [self._compared], **TIMED_EVENT)
+        form = [self._side, self._name, self._description, self._replace]
+        self._save.click(self.save, [*form, *both], [self._status, *self.profiles], **TIMED_EVENT)
+
+    def choose_profile(self, name: str, request: gr.Request) -> list[Any]:
+        """Set every control to its value under a profile, or show an error if the profile no longer exists."""
+        try:
+            profile = self._saved.get(principal_of_event(request), name)
+        except EltError as error:
+            return [failure_markdown(error), *(gr.skip() for _ in _LABELS)]
+        return ["", *_control_values(profile, self._services.loaded.settings).values()]
+
+    async def compare(self, request: gr.Request, question: str, collections: Sequence[str], *values: Any) -> str:
+        """Search with both sets of settings, and return the results side by side."""
+        if not question.strip():
+            return "Type a question above first."
+        results = []
+        try:
+            for side in range(len(SIDES)):
+                asked = SearchRequest(
+                    question=question.strip(), collections=tuple(collections or ()), profile=values[side], top_k=None
+                )
+                keys = self._profile_keys(side, values, request)
+                results.append(await self._trial.search(principal_of_event(request), asked, keys))
+        except EltError as error:
+            return failure_markdown(error)
+        return search_comparison_html(*results)
+
+    async def save(
+        self, request: gr.Request, side: str, name: str, description: str, replace: bool, *values: Any
+    ) -> list[Any]:
+        """Save one side as a profile."""
+        principal = principal_of_event(request)
+        try:
+            keys = {**self._profile_keys(SIDES.index(side), values, request), "description": description.strip()}
+            path = await asyncio.to_thread(self._saved.save, principal, name.strip(), keys, replace=replace)
+        except EltError as error:
+            return [failure_markdown(error), gr.skip(), gr.skip()]
+        choices = gr.update(choices=[one.name for one in self._saved.all()])
+        status = escape_html(f"Saved as config/profiles/{path.name}. Everybody can choose it now.")
+        return [status, choices, choices]
+
+    def _profile_keys(self, side: int, values: Sequence[Any], request: gr.Request) -> dict[str, Any]:
+        """Return the keys of a profile with the settings of a side.
+
+        `values` are two profile names, then all settings of A and of B.
+        """
+        profile = self._saved.get(principal_of_event(request), values[side])
+        start, fields = len(SIDES) + side * len(_LABELS), QuerySettings.model_fields
+        chosen = {  # sliders return integers as floats
+            key: int(value) if fields[key].annotation is int else value
+            for key, value in zip(_LABELS, values[start : start + len(_LABELS)], strict=True)
+        }
+        return apply_changes(profile, chosen, _control_values(profile, self._services.loaded.settings))
+
+
 MOST_ROWS = 400
-"""Listed chunks; the trace as JSON has all of them."""
-_UNLIMITED_WIDTH = 400  # columns: no line of facts is cut
+"""Number of chunks that a table lists; the trace as JSON lists all chunks."""
+_UNLIMITED_WIDTH = 400  # columns, so that no line is cut
 _TEXT_WIDTH = 150  # columns of the trace as text
 _TRACE_PARTS = (
     ("chunks", "All chunks with their ranks and scores", True),
@@ -38,7 +198,7 @@ _TRACE_PARTS = (
 
 
 def stage_table(stages: Sequence[TraceStage]) -> str:
-    """Each stage in order: its duration, how much it kept and dropped, and its details."""
+    """Return a table of the stages in order, with duration, numbers of kept and dropped chunks, and details."""
     rows = []
     for stage in stages:
         dropped = left_out_by_reason(stage).values()
@@ -60,7 +220,7 @@ def _stage_text(stage: TraceStage) -> str:
 
 
 def chunk_table(stages: Sequence[TraceStage]) -> str:
-    """All candidates by descending score: ranks and scores of both retrievers, and the outcome."""
+    """Return a table of all candidates by descending score, with ranks and scores of both retrievers."""
     names, retrieve = ChunkNames(stages), RetrieveDetails.last(stages)
     dense = {key: (rank, score) for key, rank, score in retriever_hits(retrieve, "dense")}
     keyword = {key: (rank, score) for key, rank, score in retriever_hits(retrieve, "keyword")}
@@ -98,7 +258,7 @@ def _final_scores(stages: Sequence[TraceStage]) -> dict[ChunkKey, float]:
 
 
 def trace_parts(result: QueryResult) -> tuple[str, str, str, str, str]:
-    """Markdown of the answer, of its tables, and of the trace as a terminal shows it."""
+    """Return the answer, the tables of its trace, and the trace as a terminal shows it."""
     stages = result.trace.stages
     lines = click.unstyle("\n".join(explanation_lines(stages, _TEXT_WIDTH))).strip()
     text = "<br>".join(escape_html(line).replace(" ", "&nbsp;") for line in lines.splitlines())
@@ -112,52 +272,43 @@ def trace_parts(result: QueryResult) -> tuple[str, str, str, str, str]:
     )
 
 
-def build(services: Services) -> None:
-    """Lay out the tab and connect its controls."""
-    with gr.Row():
-        question = gr.Textbox(
-            label="Question to inspect",
-            placeholder="Type a question and press Enter.",
-            max_length=LONGEST_QUESTION,
-            scale=3,
-            elem_id="inspected",
-        )
-        collections = controls.collection_picker("Collections to search", scale=2)
-        profile = gr.Dropdown(["default"], value="default", label="Profile to ask with", scale=1)
-    explain = gr.Button("Explain", variant="primary", elem_id="explain")
-    outputs = [controls.html_area("explained")]
-    for name, title, is_open in _TRACE_PARTS:
-        with gr.Accordion(title, open=is_open, elem_id=f"trace-{name}"):
-            outputs.append(controls.html_area(elem_classes="trace"))
-    lab = SearchLab(services, question, collections)
-    handlers = _Handlers(services)
-    asked = [question, collections, profile]
-    gr.on([question.submit, explain.click], handlers.explain, asked, outputs, **controls.TIMED_EVENT)
-    gr.on(None, handlers.choices, None, [collections, profile, *lab.profiles], **controls.TIMED_EVENT)
-    lab.wire()
-
-
-class _Handlers:
-    """The handlers of the tab."""
+class InspectTab:
+    """The controls of the tab, and their event handlers."""
 
     def __init__(self, services: Services) -> None:
         self._services, self._questions = services, QuestionActions(services)
+        with gr.Row():
+            question = gr.Textbox(
+                label="Question to inspect", placeholder="Type a question and press Enter.", scale=3,
+                max_length=LONGEST_QUESTION, elem_id="inspected",
+            )  # fmt: skip
+            collections = collection_picker("Collections to search", scale=2)
+            profile = gr.Dropdown(["default"], value="default", label="Profile to ask with", scale=1)
+        explain = gr.Button("Explain", variant="primary", elem_id="explain")
+        outputs = [html_area("explained")]
+        for name, title, is_open in _TRACE_PARTS:
+            with gr.Accordion(title, open=is_open, elem_id=f"trace-{name}"):
+                outputs.append(html_area(elem_classes="trace"))
+        lab = SearchLab(services, question, collections)
+        asked = [question, collections, profile]
+        gr.on([question.submit, explain.click], self.explain, asked, outputs, **TIMED_EVENT)
+        gr.on(None, self.choices, None, [collections, profile, *lab.profiles], **TIMED_EVENT)
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """The choices of this caller, when the page is opened."""
-        names = controls.collection_choices(self._services, controls.principal_of_event(request))
-        return [gr.update(choices=names), *([gr.update(choices=controls.profile_choices(self._services))] * 3)]
+        """Return the choices of this caller. Gradio calls it when the page is opened."""
+        names = principal_of_event(request).readable(self._services.collection_names())
+        return [gr.update(choices=names), *([gr.update(choices=profile_choices(self._services))] * 3)]
 
     async def explain(
         self, question: str, collections: Sequence[str], profile: str, request: gr.Request
     ) -> tuple[str, str, str, str, str]:
-        """The answer and its trace: chunks, near misses, stages, and everything as text."""
+        """Return the answer and its trace: chunks, near misses, stages, and the complete trace as text."""
         if not question.strip():
             return "Type a question first.", "", "", "", ""
         asked = AskRequest(
             question=question.strip(), collections=tuple(collections or ()), profile=profile, explain=True
         )
         try:
-            return trace_parts(await self._questions.ask(controls.principal_of_event(request), asked))
+            return trace_parts(await self._questions.ask(principal_of_event(request), asked))
         except EltError as error:
             return failure_markdown(error), "", "", "", ""

@@ -20,7 +20,7 @@ _QUOTED_WIDTH = 160  # characters of a sentence in the list of doubtful sentence
 def html_table(
     columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], caption: str = "", *, tall: bool = False
 ) -> str:
-    """A table that scrolls sideways in a narrow window; a `tall` one also up and down."""
+    """Return a table that scrolls sideways in a narrow window. A `tall` table also scrolls vertically."""
     kinds = [' class="figure"' if column.kind == "figure" else "" for column in columns]
 
     def cells(tag: str, texts: Sequence[str]) -> str:
@@ -38,18 +38,18 @@ def html_table(
 
 
 def flatten_lines(text: str) -> str:
-    """The text on one line: an empty line would end the HTML around it."""
+    """Return the text on one line, because an empty line would end the HTML around it."""
     return " ".join(text.split())
 
 
 def escape_line(text: str) -> str:
-    """The text on one line, escaped for HTML."""
+    """Return the text on one line, escaped for HTML."""
     return escape_html(flatten_lines(text))
 
 
 @dataclass(frozen=True)
 class DoubtfulSentence:
-    """A sentence that the chunks do not support, or only in part, and its offsets in the answer."""
+    """A sentence that the chunks do not support, or support only partly, and its offsets in the answer."""
 
     sentence: CheckedSentence
     start: int
@@ -57,25 +57,25 @@ class DoubtfulSentence:
 
 
 def answer_markdown(result: QueryResult) -> str:
-    """The answer with its doubtful sentences marked, then the reasons, the notes, and the facts."""
+    """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence, time and model."""
     badge = "" if result.answered else _html_block("badge abstained", "∅ Not found in these documents")
     parts = (badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _facts_line(result))
     return "\n\n".join(filter(None, parts))
 
 
 def partial_markdown(text: str, note: str = "") -> str:
-    """The part of an answer that is written so far, with a note below it."""
+    """Return the part of an answer that is written so far, with a note below it."""
     return "\n\n".join(filter(None, (escape_markdown(text), _html_block("notes", escape_html(note)) if note else "")))
 
 
 def failure_markdown(error: EltError) -> str:
-    """What went wrong, and how to cure it."""
+    """Return the message of an error and its hint."""
     hint = f"<br>{escape_html(error.hint)}" if error.hint else ""
     return _html_block("failure", f"⚠ {escape_html(str(error))}{hint}")
 
 
 def mark_doubtful(result: QueryResult) -> str:
-    """The text of the answer, each doubtful sentence with a sign before it and its reasons as a title."""
+    """Return the text of the answer. Each doubtful sentence has a sign before it, and its reasons as the title."""
     marked, position = [], 0
     for one in find_doubtful(result.answer, result.checked):
         verdict = one.sentence.verdict
@@ -88,7 +88,7 @@ def mark_doubtful(result: QueryResult) -> str:
 
 
 def _mark_line(line: str, tag: str) -> str:
-    """Mark one line of a sentence; the sign of a list item or a heading stays outside of the mark."""
+    """Mark one line of a sentence. The sign of a list item or a heading stays outside of the mark."""
     match = _LINE_START.match(line)
     start = match[0] if match else ""
     words = line[len(start) :].rstrip()
@@ -111,7 +111,7 @@ def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[D
 
 
 def _letters_with_offsets(text: str) -> tuple[str, list[int]]:
-    """The text without spaces and citation numbers, and the offset of each remaining character."""
+    """Return the text without spaces and citation numbers, and the offset of each remaining character."""
     numbers = {offset for match in _NUMBERS.finditer(text) for offset in range(*match.span())}
     kept = [(char, offset) for offset, char in enumerate(text) if not char.isspace() and offset not in numbers]
     return "".join(char for char, _ in kept), [offset for _, offset in kept]
@@ -135,7 +135,7 @@ def _note_list(result: QueryResult) -> str:
 
 
 def _facts_line(result: QueryResult) -> str:
-    """Confidence, duration and model, on one line."""
+    """Return confidence, duration and model on one line."""
     model = str(result.metadata.get("model") or "")
     facts = [f"confidence {result.confidence:.0%}", f"{result.latency_ms / 1000:.1f} s", *([model] if model else [])]
     return _html_block("facts", escape_html(" · ".join(facts)))

@@ -21,7 +21,7 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from elt_llm_api.serve.access.principal import LOCAL, Principal
-from elt_llm_api.serve.asgi import PRINCIPAL, send_error
+from elt_llm_api.serve.asgi import PRINCIPAL, Middleware, send_error
 from elt_llm_api.serve.errors import NotInstalled
 from elt_llm_api.serve.services import Services, freeze_garbage_collector
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from starlette.datastructures import URLPath
 
 MOST_EVENTS_PER_CALLER = 16
-"""Waiting events of one caller."""
+"""Largest number of waiting events of one caller."""
 MOST_UPLOADS_PER_CALLER = 4
-"""Simultaneous uploads of one caller: Gradio keeps form fields in memory."""
+"""Largest number of simultaneous uploads of one caller. Gradio keeps form fields in memory."""
 _QUEUE_JOIN, _QUEUE_DATA = "/gradio_api/queue/join", "/gradio_api/queue/data"
 _CANCEL = "/gradio_api/cancel"
 _HEARTBEAT = "/gradio_api/heartbeat/"
@@ -43,10 +43,10 @@ _PATHS = frozenset(
     }
 )
 _PREFIXES = ("/assets/", "/static/", _HEARTBEAT)
-"""Without `/gradio_api/file=`: uploaded files are imported, and shown from the store."""
+"""`/gradio_api/file=` is missing on purpose: uploaded files are imported and then shown from the store."""
 _EVENT_FIELDS = frozenset({"data", "event_data", "event_id", "fn_index", "session_hash", "trigger_id"})
 _UPLOAD_SECONDS = 3600
-"""How long uploaded files are kept that no event imports; pages import them at once."""
+"""Seconds after which an uploaded file that no event has imported is deleted. Pages import uploads at once."""
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _META_OR_LINK = re.compile(r"""<(?:meta|link)\b(?:"[^"]*"|'[^']*'|[^"'>])*>""", re.IGNORECASE)
 _EXTERNAL = re.compile(r"""(?:property|name)=["']?(?:og|twitter):|rel=["']?manifest""", re.IGNORECASE)
@@ -54,17 +54,17 @@ _INLINE_SCRIPT = re.compile(r"<script\b(?:(?!\ssrc=)[^>])*>(.*?)</script", re.IG
 
 
 class SessionIsolation:
-    """Keeps the sessions and files of callers apart, which Gradio does not do for a mounted app.
+    """Separates the sessions and files of callers, which Gradio does not do for a mounted app.
 
-    Gradio sees session names that start with the caller's name, so that a guessed session of another caller is out of
-    reach. Events may only name uploaded files, since Gradio would copy any file of the machine and fetch any address.
-    Callers without write permission cannot upload.
+    Gradio receives session names that start with the caller's name, so a caller cannot reach the session of another
+    caller by guessing its name. An event may name uploaded files only, because Gradio would copy any file of the
+    machine and fetch any address. A caller without write permission cannot upload files.
     """
 
     def __init__(
         self, app: ASGIApp, folder: Path, most_bytes: int, waiting_sessions: Callable[[], Iterable[str]]
     ) -> None:
-        """`folder` holds at most `most_bytes` of uploaded files; `waiting_sessions` returns those in the queue."""
+        """Limit `folder` to `most_bytes` of uploads. `waiting_sessions` returns the sessions of queued events."""
         self._app, self._folder, self._most_bytes = app, folder, most_bytes
         self._waiting_sessions = waiting_sessions
         self._uploading: Counter[str] = Counter()
@@ -142,13 +142,19 @@ class SessionIsolation:
                 self._uploading[caller.name] -= 1
 
     def _is_queue_full(self, caller: Principal) -> bool:
-        """Whether the caller has its share of waiting events; without keys everybody is the same caller."""
+        """Return whether the caller has too many waiting events.
+
+        Without keys all users are one caller, without a limit.
+        """
         own = f"{caller.name}~"
         waiting = sum(session.startswith(own) for session in self._waiting_sessions())
         return caller != LOCAL and waiting >= MOST_EVENTS_PER_CALLER
 
     def _is_upload(self, path: Any) -> bool:
-        """Whether a path names a file in the folder, not a link out of it; paths elsewhere are not even accessed."""
+        """Return whether a path names a file in the folder, and no link out of the folder.
+
+        Other paths are not accessed.
+        """
         if not isinstance(path, str) or "\0" in path or not Path(path).is_relative_to(self._folder):
             return False
         try:
@@ -158,7 +164,7 @@ class SessionIsolation:
 
 
 def delete_old_uploads(folder: Path, since: float) -> int:
-    """Delete uploads from before `since` (seconds of the epoch); return the bytes of the remaining files."""
+    """Delete uploads older than `since` (seconds of the epoch). Return the total bytes of the remaining files."""
     remaining = 0
     for entry in folder.iterdir():
         try:
@@ -167,18 +173,18 @@ def delete_old_uploads(folder: Path, since: float) -> int:
             else:
                 remaining += sum(path.lstat().st_size for path in (entry, *entry.rglob("*")))
         except FileNotFoundError:
-            continue  # it was imported meanwhile
+            continue  # an event has imported the file meanwhile
     return remaining
 
 
 def _without_forwarding_headers(scope: Scope) -> Scope:
-    """Remove headers that make Gradio use another address as ours; the proxy middleware has evaluated them already."""
+    """Remove the headers from which Gradio derives the server's address. The proxy middleware has already used them."""
     prefixes = (b"x-forwarded-", b"x-gradio-", b"x-direct-")
     return {**scope, "headers": [one for one in scope["headers"] if not one[0].lower().startswith(prefixes)]}
 
 
 def _own_session(caller: Principal, session: Any) -> str | None:
-    """The name by which Gradio knows a caller's session; None for an invalid name. Names of keys contain no tilde."""
+    """Return the name that Gradio uses for a caller's session, None for an invalid name. Key names contain no tilde."""
     return f"{caller.name}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
 
 
@@ -187,7 +193,7 @@ def _with_query(scope: Scope, name: str, value: str) -> Scope:
 
 
 def _parse_event(body: bytes) -> dict[str, Any]:
-    """The fields of an event that pages send; empty for an invalid body."""
+    """Return the fields of an event that pages send, or no fields for an invalid body."""
     try:
         event = json.loads(body)
     except (ValueError, RecursionError):
@@ -196,7 +202,7 @@ def _parse_event(body: bytes) -> dict[str, Any]:
 
 
 def _file_values(event: Any) -> Iterator[dict[str, Any]]:
-    """Every value, at any depth, that Gradio could take for a file."""
+    """Yield every value, at any depth, that Gradio could interpret as a file."""
     pending = [event]
     while pending:
         value = pending.pop()
@@ -209,7 +215,7 @@ def _file_values(event: Any) -> Iterator[dict[str, Any]]:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Receive the body first, then the remaining messages, such as the disconnect of the client."""
+    """Return a function that receives the body first, then the remaining messages, such as the client's disconnect."""
     pending = [body]
 
     async def replay() -> Message:
@@ -227,14 +233,11 @@ async def _send_overloaded(scope: Scope, send: Send, message: str) -> None:
     await send_error(scope, send, 503, "server_overloaded", message, "Try again soon.", [("retry-after", "2")])
 
 
-class PagePolicy:
-    """Sends the page with a content security policy that names its inline scripts, and without external references."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+class PagePolicy(Middleware):
+    """Sends the page without external references, and with a content security policy that lists its inline scripts."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward every request; of `/`, read the whole uncompressed response and rewrite it."""
+        """Forward every request. Rewrite the response of `/`, which is requested uncompressed."""
         if scope["path"] != "/":
             await self._app(scope, receive, send)
             return
@@ -259,15 +262,16 @@ class PagePolicy:
 
 
 def rewrite_page(page: str) -> tuple[str, list[str]]:
-    """The page without link previews and app manifest, which refer to other addresses; and its inline scripts."""
+    """Return the page without link previews and app manifest, which name other addresses, and its inline scripts."""
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     return own, _INLINE_SCRIPT.findall(own)
 
 
 def page_policy(scripts: list[str]) -> str:
-    """A policy that allows these inline scripts and files of this server only, and connections to this server only.
+    """Return a policy that allows these inline scripts, and otherwise only files and connections of this server.
 
-    Inline styles are allowed because Gradio's components set them; scripts created from text at run time are not.
+    Inline styles are allowed because Gradio's components set them. Scripts created from text at run time are not
+    allowed.
     """
     digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
@@ -279,22 +283,22 @@ def page_policy(scripts: list[str]) -> str:
 
 
 def is_interface_path(path: str) -> bool:
-    """Whether the pages of the user interface use a path; Gradio has many more, which stay closed."""
+    """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed."""
     return path in _PATHS or path.startswith(_PREFIXES)
 
 
 class UserInterfaceRoute(BaseRoute):
-    """Matches the paths of the user interface only, so that other unknown paths get the server's own errors."""
+    """A route that matches the paths of the user interface only. Other unknown paths get the server's own errors."""
 
     def __init__(self, interface: ASGIApp) -> None:
         self._interface = interface
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """FULL for the paths of the user interface."""
+        """Return a full match for the paths of the user interface."""
         return (Match.FULL if scope["type"] == "http" and is_interface_path(scope["path"]) else Match.NONE), {}
 
     def url_path_for(self, name: str, /, **path_params: Any) -> "URLPath":
-        """Raise NoMatchFound: the paths have no names."""
+        """Raise NoMatchFound, because the paths have no names."""
         raise NoMatchFound(name, path_params)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -303,23 +307,23 @@ class UserInterfaceRoute(BaseRoute):
 
 
 class UserInterface:
-    """Builds the user interface on the first visit, so that servers without visitors do not load Gradio."""
+    """Builds the user interface on the first visit, so that a server without visitors does not load Gradio."""
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
-        """`library` is the package it needs; without it visitors get the command that installs it."""
+        """Set the required package. Without this `library`, visitors see the command that installs it."""
         self._services, self._library = services, library
         self._exit_stack = AsyncExitStack()
         self._building = asyncio.Lock()
         self._app: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Build the user interface if necessary, then answer the request. Raises NotInstalled."""
+        """Build the user interface if necessary, then forward the request. Raises NotInstalled."""
         async with self._building:
             self._app = self._app or await self._build()
         await self._app(scope, receive, send)
 
     async def __aenter__(self) -> Self:
-        """Nothing is open before the first visit."""
+        """Return the object. No resource is open before the first visit."""
         return self
 
     async def __aexit__(self, *_: object) -> None:

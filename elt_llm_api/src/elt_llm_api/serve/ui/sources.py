@@ -1,4 +1,4 @@
-"""Source cards of an answer, and the document text a card opens."""
+"""Source cards of an answer, and the document text that a card opens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from elt_llm_api.serve.ui.controls import QUIET_EVENT, ComponentUpdates, html_ar
 from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, flatten_lines
 
 MOST_CARDS = 12
-"""Cards that are shown; an answer rarely has more citations, and its text has all of them."""
+"""Number of cards that are shown. An answer rarely has more citations, and its text lists all of them."""
 BEFORE, AFTER = 300, 1500
-"""Most characters of a document shown before and after the cited ones."""
+"""Characters of a document that are shown before and after the cited characters."""
 _CONTEXT_WIDTH = 220  # characters shown before and after the cited words on a card
 _LONGEST_CHUNK_SHOWN = 600  # characters of a chunk on a card
 
 
 @dataclass(frozen=True)
 class SourceCard:
-    """One source: its HTML and the span it opens."""
+    """The HTML of one source, and the span of the document that the card opens."""
 
     reference: str
     html: str
@@ -36,7 +36,7 @@ class SourceCard:
 
 
 def cited_cards(result: QueryResult) -> list[SourceCard]:
-    """A card for each citation, in the order of their numbers."""
+    """Return a card for each citation, in the order of citation numbers."""
     several = len({one.collection for one in result.citations}) > 1
     cards = []
     for one in result.citations:
@@ -47,7 +47,7 @@ def cited_cards(result: QueryResult) -> list[SourceCard]:
 
 
 def chunk_cards(chunks: Sequence[RetrievedChunk]) -> list[SourceCard]:
-    """A card for each chunk that an answer is being made from, in the order of their citation numbers."""
+    """Return a card for each chunk that the answer in progress uses, in the order of citation numbers."""
     several = len({one.collection for one in chunks}) > 1
     cards = []
     for number, chunk in enumerate(chunks, start=1):
@@ -60,7 +60,7 @@ def chunk_cards(chunks: Sequence[RetrievedChunk]) -> list[SourceCard]:
 def _create_card(
     reference: str, source: Citation | RetrievedChunk, quoted: str, score: float, *, several: bool
 ) -> SourceCard:
-    """A card with document, page and section, and the collection if there are `several`. The HTML has no line ends."""
+    """Return a card with document, page and section, and with the collection if `several`, without line ends."""
     name = source.source_title or source.source
     facts = [
         source.collection if several else None,
@@ -78,13 +78,13 @@ def _create_card(
 
 
 def mark_span(text: str, start: int, end: int) -> str:
-    """HTML of a text with the characters from `start` to `end` marked; line ends are kept."""
+    """Return the text as HTML with the characters from `start` to `end` marked. Line ends are kept."""
     before, cited, after = (escape_html(part) for part in (text[:start], text[start:end], text[end:]))
     return f'{before}<mark class="cited">{cited}</mark>{after}'.replace("\r", "").replace("\n", "<br>")
 
 
 def _context_around(citation: Citation, chunks: Sequence[RetrievedChunk]) -> tuple[str, str]:
-    """The chunk's words before and after those cited; empty if no chunk contains them."""
+    """Return the text of the chunk before and after the cited words, or two empty strings if no chunk contains them."""
     start, end = citation.span
     for chunk in chunks:
         same = (chunk.collection, chunk.source_id) == (citation.collection, citation.source_id)
@@ -100,7 +100,7 @@ def _context_around(citation: Citation, chunks: Sequence[RetrievedChunk]) -> tup
 
 
 class SourcePanel:
-    """Lays out the cards, and opens their documents."""
+    """The source cards of an answer, and an area for the document that a card opens."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -110,20 +110,23 @@ class SourcePanel:
         self._more = html_area(visible=False)
         with gr.Column(visible=False, elem_id="opened") as self._opened:
             self._text = html_area("opened-text")
-            self._close = gr.Button("Close this source", size="sm", elem_id="close-source")
+            close = gr.Button("Close this source", size="sm", elem_id="close-source")
+        close.click(lambda: gr.update(visible=False), None, [self._opened], **QUIET_EVENT)
         for number in range(1, MOST_CARDS + 1):
             with gr.Column(visible=False, elem_id=f"source-{number}", elem_classes="source-card") as group:
                 text = html_area()
                 button = gr.Button(f"Open source {number}", size="sm", elem_id=f"open-{number}")
+            opened = [self._opened, self._text]
+            button.click(self._opener(number - 1), [self._state], opened, scroll_to_output=True, **QUIET_EVENT)
             self._cards.append((group, text, button))
 
     @property
     def outputs(self) -> list[Any]:
-        """Every component that `show` may update."""
+        """The components that `show` may update."""
         return [self._state, self._more, self._opened, *(part for one in self._cards for part in one)]
 
     def show(self, cards: Sequence[SourceCard]) -> ComponentUpdates:
-        """The updates that show these cards and no others."""
+        """Return the updates that show these cards only."""
         updates: ComponentUpdates = {self._state: tuple(cards), self._opened: gr.update(visible=False)}
         more = len(cards) - MOST_CARDS
         updates[self._more] = gr.update(value=f"{more} more are in the answer as text.", visible=more > 0)
@@ -134,26 +137,19 @@ class SourcePanel:
 
     @property
     def groups(self) -> list[Any]:
-        """Every component that `hide_unused` may update."""
+        """The components that `hide_unused` may update."""
         return [group for group, _, _ in self._cards]
 
     def hide_unused(self, cards: Sequence[SourceCard]) -> ComponentUpdates:
-        """The updates that hide the places of missing cards.
+        """Return the updates that hide the cards without a source.
 
-        Repeat them after the last update: pages ignore hiding while they draw.
+        Apply them again after the last update, because a page ignores hiding while it draws.
         """
         return {group: gr.update(visible=number < len(cards)) for number, group in enumerate(self.groups)}
 
-    def wire(self) -> None:
-        """Connect the buttons with their handlers."""
-        opened = [self._opened, self._text]
-        for number, (_, _, button) in enumerate(self._cards):
-            button.click(self._opener(number), [self._state], opened, scroll_to_output=True, **QUIET_EVENT)
-        self._close.click(lambda: gr.update(visible=False), None, [self._opened], **QUIET_EVENT)
-
     def _opener(self, number: int) -> Any:
         async def open_source(cards: Sequence[SourceCard], request: gr.Request) -> tuple[Any, str]:
-            # In a worker, within the server's bounds: drawing a page takes a process and much memory.
+            # A worker limits the number of pages drawn at once: each takes a process and much memory.
             try:
                 shown = await self._services.workers.run(lambda _: self._read(cards[number], request))
             except EltError as error:
@@ -163,7 +159,7 @@ class SourcePanel:
         return open_source
 
     def _read(self, card: SourceCard, request: gr.Request) -> str:
-        """HTML of the text around the cited characters, those marked, and the picture of the page."""
+        """Return HTML of the text around the cited characters, which are marked, and the image of the page."""
         principal, (start, end) = principal_of_event(request), card.span
         cited = self._spans.get(principal, card.collection, card.document, start, end)
         bounds = max(0, start - BEFORE), min(cited.length, end + AFTER)
@@ -178,7 +174,7 @@ class SourcePanel:
         )
 
     def _picture(self, principal: Principal, cited: DocumentSpan) -> str:
-        """HTML of the printed page; empty if its file is gone, since the text is shown anyway."""
+        """Return HTML of the page image, or an empty string if the original file is gone."""
         if cited.page is None:
             return ""
         try:

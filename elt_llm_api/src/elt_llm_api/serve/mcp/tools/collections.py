@@ -14,7 +14,7 @@ from elt_llm_api.serve.actions.collections import (
     EntityNeighbourhood,
     NeighbourActions,
 )
-from elt_llm_api.serve.actions.jobs import IngestActions
+from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.mcp.output import JobWithResult, fence_texts, job_with_result, single_line
 from elt_llm_api.serve.mcp.tool_call import (
     QUEUES_WORK,
@@ -164,7 +164,7 @@ async def ingest_path(
     published generation until the new one is complete; follow the job with `job_status`.
     """
     require_ingest_permission(call.services.loaded)
-    job = await call.run(lambda: IngestActions(call.services).submit(call.principal, collection, [path]))
+    job = await call.run(lambda: JobActions(call.services).submit_ingest(call.principal, collection, [path]))
     return job_with_result(job, call.principal)
 
 
@@ -180,5 +180,5 @@ async def reindex(
     published generation until the new one is complete; follow the job with `job_status`.
     """
     require_ingest_permission(call.services.loaded)
-    job = await call.run(lambda: IngestActions(call.services).submit(call.principal, collection, rebuild=rebuild))
+    job = await call.run(lambda: JobActions(call.services).submit_ingest(call.principal, collection, rebuild=rebuild))
     return job_with_result(job, call.principal)

@@ -11,8 +11,7 @@ from elt_llm_core.state.jobs import RowId
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from elt_llm_api.serve.actions.batch_jobs import MOST_ROWS, BatchJob, BatchJobActions, BatchJobRequest
-from elt_llm_api.serve.actions.jobs import JobActions
+from elt_llm_api.serve.actions.jobs import MOST_ROWS, BatchJob, BatchJobActions, BatchJobRequest, JobActions
 from elt_llm_api.serve.actions.rows import LONGEST_KEY, CellView, RowActions, RowDetail, RowFilter, RowPage
 from elt_llm_api.serve.mcp.output import JobWithResult, fence_texts, job_with_result, single_line
 from elt_llm_api.serve.mcp.tool_call import QUEUES_WORK, JobName, ToolCall, mcp_tool, tool_result

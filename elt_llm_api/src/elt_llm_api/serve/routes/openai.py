@@ -1,0 +1,435 @@
+"""OpenAI-compatible routes: chat completions with citations, models, embeddings."""
+
+import base64
+import json
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from elt_llm_core.errors import EltError
+from elt_llm_core.results import Citation, QueryResult
+from elt_llm_core.settings.tree import StrategyName
+from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from fastapi.sse import format_sse_event
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt
+
+from elt_llm_api.serve.actions.openai import (
+    FIRST_ANSWER_TEXT,
+    MOST_TEXTS,
+    RESTART_TEXT,
+    ChatMessage,
+    EmbeddingActions,
+    InputType,
+    ModelName,
+    ModelNameActions,
+    NotSupported,
+    Places,
+    UsageCounts,
+    citation_annotations,
+    footnote_list,
+    ignored_parameters_note,
+    parse_conversation,
+    reject_unsupported_parameters,
+    remaining_text,
+    usage_counts,
+)
+from elt_llm_api.serve.actions.questions import AskRequest, FinalAnswer, KeepAlive, QuestionActions, StreamEvent
+from elt_llm_api.serve.asgi import REQUEST_ID, error_body
+from elt_llm_api.serve.errors import NotFound, error_content, headers_of, status_of
+from elt_llm_api.serve.routes.ask import first_event
+from elt_llm_api.serve.routes.dependencies import (
+    HEARTBEAT,
+    HEARTBEAT_COMMENT,
+    STREAMED,
+    Call,
+    RouteCall,
+    cancel_on_disconnect,
+    event_stream,
+)
+from elt_llm_api.serve.safe_text import SafeMarkdown, escape_markdown
+
+_CHAT_EXAMPLE: dict[str, JsonValue] = {
+    "model": "handbook",
+    "messages": [{"role": "user", "content": "How many points does a ground need for Grade A?"}],
+    "stream": False,
+}
+
+
+class StreamOptions(BaseModel):
+    """Optional content of a stream."""
+
+    include_usage: StrictBool = False
+
+
+class ChatRequest(BaseModel):
+    """A chat whose last message is the question. Other parameters of OpenAI are accepted; see the documentation."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_CHAT_EXAMPLE]})
+
+    model: str = Field(min_length=1, max_length=200, description="COLLECTION, profile/NAME or COLLECTION@PROFILE.")
+    messages: list[ChatMessage] = Field(min_length=1, max_length=500)
+    stream: StrictBool = False
+    stream_options: StreamOptions | None = None
+    where: tuple[str, ...] = Field((), max_length=50, description="Ours: conditions on metadata, such as year>=2020.")
+    strategy: StrategyName | None = Field(None, description="Ours: how to retrieve.")
+    citations: Places = Field("both", description="Ours: where to list the sources.")
+    system: Literal["refuse", "ignore"] = Field("refuse", description="Ours: what to do with system messages.")
+
+
+class ChatChoice(BaseModel):
+    """The answer as a choice; there is always one."""
+
+    index: int = 0
+    message: dict[str, Any] = Field(description="role, content, refusal, annotations.")
+    finish_reason: Literal["stop", "length"]
+    logprobs: None = None
+
+
+class AnswerDetails(BaseModel):
+    """Fields of the answer that OpenAI does not have."""
+
+    answered: bool = Field(description="False if the documents do not contain the answer.")
+    confidence: float = Field(ge=0, le=1)
+    notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
+    understood: str = Field(description="The question that was searched.")
+    request_id: str
+
+
+class ChatAnswer(BaseModel):
+    """A complete answer."""
+
+    id: str = Field(examples=["chatcmpl-b1946ac92492d2347c6235b4d2611184"])
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: tuple[ChatChoice, ...]
+    usage: UsageCounts
+    citations: tuple[Citation, ...] = Field(description="Ours: every citation of the answer.")
+    elt_llm: AnswerDetails
+
+
+_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+class OpenAiErrorContent(BaseModel):
+    """The content of an error."""
+
+    message: str = Field(examples=["There is no model 'x', or this key may not read it."])
+    type: str = Field(examples=["invalid_request_error"])
+    code: str | None = Field(None, examples=["model_not_found"])
+    param: str | None = Field(None, examples=["model"])
+    hint: str = Field("", examples=["GET /v1/models lists the models."])
+    request_id: str = Field(examples=["b1946ac92492d2347c6235b4d2611184"])
+
+
+class OpenAiError(BaseModel):
+    """An error in OpenAI's shape."""
+
+    error: OpenAiErrorContent
+
+
+OPENAI_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": OpenAiError} for status in (400, 403, 404, 409, 422, 500, 502, 503, 504)
+}
+
+
+class OpenAiRoute(APIRoute):
+    """A route that returns errors in OpenAI's shape. Invalid requests get status 400, as with OpenAI."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler with its errors converted to OpenAI's shape."""
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            request_id = request.scope.get(REQUEST_ID, "")
+            try:
+                return await handler(request)
+            except RequestValidationError as error:
+                return JSONResponse(_validation_error(error, request_id), 400)
+            except EltError as error:
+                status = status_of(error)
+                return JSONResponse(openai_error(error, request_id), status, headers_of(status))
+
+        return handle
+
+
+def openai_error(error: EltError, request_id: str) -> dict[str, Any]:
+    """Return an error in OpenAI's shape."""
+    ours = error_content(error, request_id)["error"]
+    status = status_of(error)
+    code, param = ours["type"], None
+    if isinstance(error, NotFound):
+        code, param = "model_not_found", "model"
+    if isinstance(error, NotSupported):
+        code, param = "unsupported_parameter", error.parameter
+    kind = _ERROR_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
+    return {"error": {**ours, "type": kind, "code": code, "param": param}}
+
+
+def _validation_error(error: RequestValidationError, request_id: str) -> dict[str, Any]:
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"] if part != "body"]
+    message = f"The request does not match its schema: {'.'.join(path) or 'body'}: {first['msg']}."
+    content = error_body("invalid_request_error", message, "See /openapi.json", request_id)["error"]
+    return {"error": {**content, "code": "invalid_value", "param": path[0] if path else None}}
+
+
+class ChatFormatter:
+    """Converts one result to OpenAI's shapes."""
+
+    def __init__(self, request: ChatRequest, request_id: str, notes: tuple[str, ...]) -> None:
+        self.request, self.request_id = request, request_id
+        self._id = f"chatcmpl-{request_id}"
+        self._notes = notes
+        self._created = int(time.time())
+
+    def whole(self, result: QueryResult) -> ChatAnswer:
+        """Return the complete answer."""
+        text = escape_markdown(result.answer)
+        message = {
+            "role": "assistant",
+            "content": text + self.footnotes(result),
+            "refusal": None,
+            "annotations": self.annotations(text, result),
+        }
+        return ChatAnswer(
+            id=self._id,
+            created=self._created,
+            model=self.request.model,
+            choices=(ChatChoice(message=message, finish_reason="stop" if result.complete else "length"),),
+            usage=usage_counts(result),
+            citations=result.citations,
+            elt_llm=self.details(result),
+        )
+
+    def footnotes(self, result: QueryResult) -> str:
+        """Return the list of sources if the request asks for footnotes, otherwise an empty string."""
+        return footnote_list(result.citations) if self.request.citations != "annotations" else ""
+
+    def annotations(self, text: str, result: QueryResult) -> list[dict[str, Any]]:
+        """Return the citations with their offsets in the text if the request asks for annotations."""
+        return citation_annotations(text, result.citations) if self.request.citations != "footnotes" else []
+
+    def details(self, result: QueryResult) -> AnswerDetails:
+        """Return the fields of an answer that OpenAI does not have."""
+        return AnswerDetails(
+            answered=result.answered,
+            confidence=result.confidence,
+            notes=(*self._notes, *result.notes),
+            understood=result.question,
+            request_id=self.request_id,
+        )
+
+    def chunk(self, **content: Any) -> dict[str, Any]:
+        """Return one `chat.completion.chunk` of a stream."""
+        model = self.request.model
+        return {"id": self._id, "object": "chat.completion.chunk", "created": self._created, "model": model, **content}
+
+
+_RESTART_TEXTS = {"": "", "once more": RESTART_TEXT, "back": FIRST_ANSWER_TEXT}
+
+
+class ChatStream:
+    """The frames of one stream. Sent text cannot be withdrawn, so corrections follow it."""
+
+    def __init__(self, formatter: ChatFormatter, first: StreamEvent, events: AsyncGenerator[StreamEvent, None]) -> None:
+        self._formatter, self._first, self._events = formatter, first, events
+        self._safe = SafeMarkdown()
+        self._sent = ""  # all text
+        self._answer = ""  # the text since the last restart of the answer
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """Yield chunks, then `[DONE]`, or an error in OpenAI's shape instead. Closing stops the answer."""
+        try:
+            yield self._delta(role="assistant", content="")
+            for frame in self._frames_of(self._first):
+                yield frame
+            async for event in self._events:
+                for frame in self._frames_of(event):
+                    yield frame
+            yield format_sse_event(data_str="[DONE]")
+        except EltError as error:
+            yield _data_frame(openai_error(error, self._formatter.request_id))
+        finally:
+            await self._events.aclose()
+
+    def _frames_of(self, event: StreamEvent) -> Iterator[bytes]:
+        match event:
+            case KeepAlive():
+                yield HEARTBEAT_COMMENT
+            case AnswerStarted(again) if self._sent:
+                yield from self._text(_RESTART_TEXTS[again])
+                self._answer = ""
+            case AnswerDelta(text):
+                yield from self._text(self._safe.feed(text))
+            case FinalAnswer(result):
+                yield from self._end(result)
+            case _:
+                return
+
+    def _text(self, text: str) -> Iterator[bytes]:
+        if text:
+            self._sent += text
+            self._answer += text
+            yield self._delta(content=text)
+
+    def _end(self, result: QueryResult) -> Iterator[bytes]:
+        yield from self._text(self._safe.end())
+        yield from self._text(remaining_text(self._answer, result))
+        text = self._sent
+        yield from self._text(self._formatter.footnotes(result))
+        if annotations := self._formatter.annotations(text, result):
+            yield self._delta(annotations=annotations)
+        finish = "stop" if result.complete else "length"
+        citations = [citation.model_dump(mode="json") for citation in result.citations]
+        details = self._formatter.details(result).model_dump(mode="json")
+        yield self._chunk({"delta": {}, "finish_reason": finish}, citations=citations, elt_llm=details)
+        options = self._formatter.request.stream_options
+        if options and options.include_usage:
+            yield _data_frame(self._formatter.chunk(choices=[], usage=usage_counts(result).model_dump()))
+
+    def _delta(self, **content: Any) -> bytes:
+        return self._chunk({"delta": content, "finish_reason": None})
+
+    def _chunk(self, choice: dict[str, Any], **fields: Any) -> bytes:
+        return _data_frame(self._formatter.chunk(choices=[{"index": 0, "logprobs": None, **choice}], **fields))
+
+
+def _data_frame(content: dict[str, Any]) -> bytes:
+    return format_sse_event(data_str=json.dumps(content, ensure_ascii=False))
+
+
+router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAiRoute, responses=OPENAI_ERRORS)
+
+
+@router.post("/chat/completions", responses=STREAMED)
+async def create_chat_completion(body: ChatRequest, call: Call) -> ChatAnswer:
+    """Answer the last message from the documents. Earlier messages give the context, and nothing is stored.
+
+    `citations` selects where the citations are: annotations of the message, a list beside it, footnotes in its text.
+    System messages are refused unless `system` is `ignore`. Tools, several choices and logprobs are refused.
+    """
+    question, notes = parse_chat_request(body, call)
+    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, tuple(notes))
+    if not body.stream:
+        answering = actions.ask(call.principal, question, call.request_id)
+        return formatter.whole(await cancel_on_disconnect(call.request, answering))
+    events = actions.stream(call.principal, question, call.request_id, silence=HEARTBEAT)
+    stream = ChatStream(formatter, await first_event(call.request, events), events)
+    return event_stream(stream.frames())  # type: ignore[return-value]  # as described
+
+
+def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str]]:
+    """Return the question of a chat, and notes on its parameters. Raises NotFound, UsageError."""
+    extra = body.model_extra or {}
+    reject_unsupported_parameters(extra)
+    model = ModelNameActions(call.services).find(call.principal, body.model)
+    text, turns = parse_conversation(body.messages, ignore_system=body.system == "ignore")
+    question = AskRequest(
+        question=text,
+        collections=model.collections,
+        profile=model.profile,
+        where=body.where,
+        strategy=body.strategy,
+        history=turns,
+    )
+    return question, ignored_parameters_note(extra)
+
+
+class ModelEntry(BaseModel):
+    """A model: a collection, a profile, or a pair of both."""
+
+    id: str = Field(examples=["handbook", "profile/fast", "handbook@fast"])
+    object: Literal["model"] = "model"
+    created: int = Field(description="Seconds since 1970 UTC; 0 where nothing was built.", examples=[1795341600])
+    owned_by: str = Field("elt-llm", examples=["elt-llm"])
+
+
+class ModelList(BaseModel):
+    """All models."""
+
+    object: Literal["list"] = "list"
+    data: tuple[ModelEntry, ...]
+
+
+@router.get("/models")
+def list_models(call: Call) -> ModelList:
+    """List collections and profiles as models. COLLECTION@PROFILE is a valid model name, too."""
+    return ModelList(data=tuple(map(_model_entry, ModelNameActions(call.services).all(call.principal))))
+
+
+@router.get("/models/{model:path}")
+def get_model(
+    model: Annotated[str, Path(min_length=1, max_length=200, examples=["handbook@fast"])], call: Call
+) -> ModelEntry:
+    """Return one model."""
+    return _model_entry(ModelNameActions(call.services).find(call.principal, model))
+
+
+def _model_entry(model: ModelName) -> ModelEntry:
+    created = int(datetime.fromisoformat(model.built_at).timestamp()) if model.built_at else 0
+    return ModelEntry(id=model.name, created=created)
+
+
+Text = Annotated[str, Field(min_length=1, max_length=100_000)]
+
+
+class EmbeddingRequest(BaseModel):
+    """Texts to embed. Other parameters have no effect."""
+
+    model: str = Field(
+        min_length=1, max_length=200, description="The model of the settings, or `embedding`.", examples=["embedding"]
+    )
+    input: Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)] = Field(
+        examples=[["A loan costs 40 euros."]]
+    )
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="The dimension of the model, or unset.")
+    input_type: InputType = Field("document", description="Ours: whether texts are from documents or questions.")
+
+
+class EmbeddingEntry(BaseModel):
+    """One vector of length 1."""
+
+    object: Literal["embedding"] = "embedding"
+    index: int = Field(ge=0)
+    embedding: list[float] | str = Field(description="Numbers, or float32 in little-endian order as base64.")
+
+
+class EmbeddingUsage(BaseModel):
+    """The number of tokens in all texts."""
+
+    prompt_tokens: int = Field(ge=0)
+    total_tokens: int = Field(ge=0)
+
+
+class EmbeddingList(BaseModel):
+    """Vectors in the order of the texts."""
+
+    object: Literal["list"] = "list"
+    data: tuple[EmbeddingEntry, ...]
+    model: str = Field(examples=["minilm"])
+    usage: EmbeddingUsage
+
+
+@router.post("/embeddings")
+async def create_embeddings(body: EmbeddingRequest, call: Call) -> EmbeddingList:
+    """Embed texts with the model of the settings."""
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    work = EmbeddingActions(call.services).embed(body.model, texts, body.input_type, body.dimensions)
+    vectors, tokens = await cancel_on_disconnect(call.request, work)
+    as_base64 = body.encoding_format == "base64"
+    encoded = (
+        base64.b64encode(vector.astype("<f4").tobytes()).decode("ascii") if as_base64 else vector.tolist()
+        for vector in vectors
+    )
+    return EmbeddingList(
+        data=tuple(EmbeddingEntry(index=index, embedding=vector) for index, vector in enumerate(encoded)),
+        model=call.services.embedding.fingerprint.model,
+        usage=EmbeddingUsage(prompt_tokens=tokens, total_tokens=tokens),
+    )
