@@ -1,4 +1,4 @@
-"""Servers write where they serve: each file of tests has a copy of the samples of its own."""
+"""Each test file gets its own copy of the samples, because servers write into their data directory."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def sample_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working directory whose data hold the samples; the servers of one file of tests may write there."""
+    """Return a working directory with an ingested copy of the samples, which the servers of a file may change."""
     copy = tmp_path_factory.mktemp("served") / "samples"
     shutil.copytree(sample_folder, copy)
     return copy

@@ -1,4 +1,4 @@
-"""A stream that swallows its own cancellation when the server ends, as those of agents do."""
+"""Shutdown cancels a stream that ignores its cancellation, as the streams of the MCP library do."""
 
 import asyncio
 import threading

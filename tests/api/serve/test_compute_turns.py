@@ -1,4 +1,4 @@
-"""Work that only computes takes turns; work that waits for a model does not block the others."""
+"""Work that only computes takes turns. Work that waits for a model does not block other work."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ BACKEND = ScriptedBackend((ANSWER,), context_length=16384)
 
 @pytest.fixture(scope="module")
 def services(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """Over the samples, with a model that answers at once."""
+    """Open services over the samples, with a model that responds at once."""
     folder = copied_project(sample_folder, tmp_path_factory.mktemp("turns") / "project")
     with running_model_server(BACKEND) as model:
         environment = {
@@ -35,7 +35,7 @@ def services(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 async def is_kept_waiting(services: Services, strategy: StrategyName | None) -> bool:
-    """Whether a search waits for a turn; it is answered in the end."""
+    """Return whether a search waits for a turn. The search finishes afterwards."""
     searching = asyncio.ensure_future(
         QuestionActions(services).search(LOCAL, SearchRequest(question=QUESTION, strategy=strategy))
     )
@@ -49,7 +49,9 @@ async def is_kept_waiting(services: Services, strategy: StrategyName | None) -> 
 def test_a_search_without_a_model_waits_for_its_turn_to_compute(
     services: Services, strategy: StrategyName | None
 ) -> None:
-    asyncio.run(QuestionActions(services).search(LOCAL, SearchRequest(question="Who keeps the keys?")))  # all is open
+    asyncio.run(
+        QuestionActions(services).search(LOCAL, SearchRequest(question="Who keeps the keys?"))
+    )  # this opens the engine
     assert asyncio.run(is_kept_waiting(services, strategy))
 
 

@@ -103,7 +103,7 @@ def test_concurrent_requests_open_an_engine_once() -> None:
         assert all(one is library.opened[0] for one in found)
 
 
-def test_a_lent_engine_is_never_closed_while_others_publish() -> None:
+def test_a_lent_engine_is_never_closed_while_new_generations_are_published() -> None:
     library = Library()
     engines = library.engines(max_open=2)
     stop = threading.Event()

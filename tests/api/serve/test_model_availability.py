@@ -1,4 +1,4 @@
-"""A model that is started later than the server writes its answers, and one that ends leaves them quoted."""
+"""A model that starts after the server writes answers; after it has stopped, answers are quotes."""
 
 import asyncio
 from pathlib import Path

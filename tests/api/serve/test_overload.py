@@ -1,4 +1,4 @@
-"""An overloaded server rejects questions at once, and clients that disconnect free their threads."""
+"""An overloaded server rejects questions at once, and clients that disconnect release their threads."""
 
 import asyncio
 import time
@@ -18,21 +18,21 @@ STREAM = {"accept": "text/event-stream"}
 
 
 def asked(number: int) -> dict[str, Any]:
-    """A question that no cache knows."""
+    """Return a question that no cache contains."""
     return {"question": QUESTION + " " * number, "collections": ["samples"]}
 
 
 def is_full(one: AnsweringServer) -> bool:
-    """Whether the server reports that it is full."""
+    """Return whether the server reports that it is full."""
     return "as many questions as it can take" in one.server.client.get("/ready").text
 
 
 @pytest.fixture(scope="module")
 def narrow_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringServer]:
-    """One question at a time, and one may wait."""
+    """Start a server that answers one question at a time, while one other question may wait."""
     folder = tmp_path_factory.mktemp("overload") / "project"
     with answering(sample_folder, folder, workers="1", queue="1") as one:
-        one.server.client.post("/v1/ask", json=asked(0))  # what a first question opens is open
+        one.server.client.post("/v1/ask", json=asked(0))  # the first question opens the engine
         yield one
 
 
@@ -91,7 +91,7 @@ def test_an_abandoned_question_in_the_queue_never_starts(narrow: AnsweringServer
 
 @pytest.fixture(scope="module")
 def wide(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringServer]:
-    """Eight at a time, and all others may wait."""
+    """Start a server that answers eight questions at a time, while any number may wait."""
     folder = tmp_path_factory.mktemp("leaving") / "project"
     with answering(sample_folder, folder, workers="8", queue=str(LEAVING), requests_per_minute="100000") as one:
         yield one
@@ -112,7 +112,7 @@ def test_sixty_four_disconnecting_clients_release_every_thread_and_call(
 
 
 async def _all_leave(wide: AnsweringServer, accept: dict[str, str], start_time: int) -> None:
-    """All ask at once; as soon as the model writes for as many as can be served, all hang up."""
+    """Ask with all clients, then disconnect all of them when the model writes as many answers as it can."""
     limits = httpx.Limits(max_connections=LEAVING)
     async with httpx.AsyncClient(base_url=wide.server.address, headers=accept, limits=limits, timeout=30) as client:
         asking = [asyncio.create_task(_asked(client, number)) for number in range(LEAVING)]

@@ -1,4 +1,4 @@
-"""A newly published generation is used without a restart; running answers finish on their own."""
+"""A newly published generation is used without a restart; running answers finish on their generation."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ _NEWS = {"news.md": "# News\n\nThe Zebrafinch Trophy was founded in 2031 and is 
 
 @pytest.fixture
 def one(sample_folder: Path, tmp_path: Path) -> Iterator[AnsweringServer]:
-    """A separate server with slow answers."""
+    """Start a separate server with slow answers."""
     with answering(sample_folder, tmp_path / "project", " ".join([ANSWER] * 20)) as server:
         yield server
 
@@ -30,13 +30,13 @@ def _search(one: AnsweringServer) -> list[str]:
 
 
 def _generation(one: AnsweringServer) -> int:
-    """The generation that questions are answered from now, found without waiting for the model."""
+    """Return the generation that searches use now, without waiting for the model."""
     asked = {"question": QUESTION, "collections": ["samples"]}
     result = one.server.client.post("/v1/ask", json=asked).json()
     return int(result["metadata"]["generations"]["samples"])
 
 
-def test_the_next_search_sees_what_another_process_published(one: AnsweringServer) -> None:
+def test_the_next_search_uses_a_generation_that_another_process_published(one: AnsweringServer) -> None:
     write_files(one.server.folder / "more", _NEWS)
     assert "news.md" not in _search(one)
     before = _generation(one)

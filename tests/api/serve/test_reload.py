@@ -28,7 +28,7 @@ def loaded_from(project: Path, **environment: str) -> LoadedSettings:
 
 @pytest.fixture
 def reloader(project: Path) -> Iterator[SettingsReloader]:
-    """A reloader that checks only when the test asks it to."""
+    """Return a reloader that checks the files only when the test asks for it."""
     with SettingsReloader(loaded_from(project, ELT_LLM_LLM__TOP_P="0.5"), seconds=3600) as reloader:
         yield reloader
 
@@ -116,7 +116,7 @@ def test_a_server_does_not_start_with_an_invalid_profile(project: Path) -> None:
         SettingsReloader(loaded_from(project))
 
 
-def test_backup_files_of_editors_are_no_profiles(reloader: SettingsReloader, project: Path) -> None:
+def test_backup_files_of_editors_are_not_loaded_as_profiles(reloader: SettingsReloader, project: Path) -> None:
     (project / "config" / "profiles" / ".#default.yaml").symlink_to("somebody@elsewhere.1234")
     write(project / "config" / "profiles" / "my own.yaml", "query:\n  top: 1\n")
     write(project / "config" / "rag_config.yaml", "query:\n  reranker_top_k: 3\n")
@@ -136,7 +136,7 @@ def notes_of(server: RunningServer) -> list[str]:
 
 
 def soon(condition: Callable[[], bool]) -> bool:
-    """Whether the condition comes true in time; asking all the time would be asking too often."""
+    """Return whether the condition becomes true in time. It is checked at intervals."""
     deadline = time.monotonic() + 60
     while not condition():
         if time.monotonic() > deadline:

@@ -19,7 +19,7 @@ def services(sample_folder: Path, tmp_path: Path) -> Services:
     return open_services(load_settings(None, EXTRACTIVE, copied_project(sample_folder, tmp_path / "project")))
 
 
-def test_closing_the_services_leaves_no_thread_and_no_open_file(services: Services) -> None:
+def test_closing_the_services_ends_every_thread_and_closes_every_file(services: Services) -> None:
     before = set(threading.enumerate())
     request = SearchRequest(question="How many points does a ground need for Grade A?")
 

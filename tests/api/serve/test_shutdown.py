@@ -20,7 +20,7 @@ pytestmark = pytest.mark.network
 
 @contextmanager
 def amid_an_answer(folder: Path, logs: Path) -> Iterator[tuple[RunningCommand, Future[httpx.Response]]]:
-    """A server whose model does not reply, and the pending request."""
+    """Start a server whose model does not respond; yield the server and the pending request."""
     with running_model_server(ScriptedBackend((ANSWER,), context_length=16384)) as model:
         model.faults.plan(CHAT, Fault.HANG)
         with serving(folder, logs, environment=written_by(model)) as running, ThreadPoolExecutor(1) as asking:
@@ -28,7 +28,7 @@ def amid_an_answer(folder: Path, logs: Path) -> Iterator[tuple[RunningCommand, F
             answer = asking.submit(httpx.post, f"{running.address}/v1/ask", json=asked, timeout=60)
             assert becomes_true(lambda: bool(model.bodies(CHAT)), 60)
             yield running, answer
-            running.process.kill()  # else who asks would wait for a model that hangs
+            running.process.kill()  # otherwise the request would wait for a model that hangs
 
 
 def written_by(model: ModelHttpServer) -> dict[str, str]:
@@ -44,13 +44,13 @@ def test_a_second_signal_stops_the_server_at_once(own_samples: CommandLine, tmp_
     with amid_an_answer(own_samples.folder, tmp_path) as (running, answer):
         running.process.send_signal(signal.SIGINT)
         assert becomes_true(lambda: refuses(running))
-        assert running.end(signal.SIGTERM) == 143  # by itself it would end with the code of the first, 130
+        assert running.end(signal.SIGTERM) == 143  # the first signal alone would give exit code 130
         with pytest.raises(httpx.TransportError):
             answer.result()
 
 
 def refuses(running: RunningCommand) -> bool:
-    """Whether it takes nothing more: it is about to end."""
+    """Return whether the server refuses connections, because it is about to end."""
     try:
         return running.get("/health").status_code == 503
     except httpx.TransportError:

@@ -1,4 +1,4 @@
-"""Blocking work: a bounded number runs, a bounded number waits, and the rest is rejected at once."""
+"""A bounded amount of blocking work runs, a bounded amount waits, and further work is rejected at once."""
 
 import asyncio
 import gc
@@ -15,11 +15,11 @@ from served.answering_server import every_turn_taken
 
 
 async def wait_until_set(event: Event) -> None:
-    """Wait for something in a thread, at most ten seconds."""
+    """Wait in a thread for an event, at most ten seconds."""
     assert await asyncio.to_thread(event.wait, 10)
 
 
-def test_excess_work_is_rejected_at_once_until_there_is_room() -> None:
+def test_excess_work_is_rejected_at_once_until_a_place_is_free() -> None:
     async def main() -> None:
         go_on = Event()
         with Workers(2, 3) as workers:
@@ -38,7 +38,7 @@ def test_excess_work_is_rejected_at_once_until_there_is_room() -> None:
     asyncio.run(main())
 
 
-def test_running_work_learns_that_it_was_abandoned_and_keeps_its_thread_until_it_ends() -> None:
+def test_running_work_is_notified_when_its_caller_is_cancelled_and_keeps_its_thread() -> None:
     async def main() -> None:
         started, reported, end = Event(), Event(), Event()
 
@@ -145,7 +145,7 @@ def test_close_waits_for_running_work() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(1, 3), st.integers(0, 3), st.lists(st.booleans(), max_size=12))
-def test_never_more_work_runs_than_there_are_threads_and_every_thread_is_released(
+def test_work_never_exceeds_the_number_of_threads_and_releases_every_thread(
     places: int, queue: int, leaving: list[bool]
 ) -> None:
     running, most, lock = 0, 0, threading.Lock()
@@ -178,7 +178,7 @@ def test_never_more_work_runs_than_there_are_threads_and_every_thread_is_release
     assert most <= places
 
 
-def test_few_workers_compute_at_once() -> None:
+def test_at_most_two_workers_compute_at_once() -> None:
     async def main() -> int:
         lock, computing, most = threading.Lock(), 0, 0
 
@@ -206,7 +206,7 @@ def test_abandoned_work_does_not_wait_for_a_turn() -> None:
         with every_turn_taken(workers), workers.computing(gone):
             pass
         with every_turn_taken(workers):
-            pass  # work that had no turn gave none back
+            pass  # work without a turn has released no turn
 
 
 def test_retry_after_differs_between_rejected_requests() -> None:

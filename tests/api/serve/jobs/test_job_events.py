@@ -1,4 +1,4 @@
-"""Followers of a job get keep-alive comments while nothing changes: proxies close silent connections."""
+"""Followers of a job get keep-alive comments while nothing changes, because proxies close idle connections."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Jobs are queued, followed, cancelled and run once, whatever other servers use the data directory."""
+"""Jobs are queued, followed, cancelled and run exactly once, even if several servers share the data directory."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def client(server: RunningServer) -> httpx.Client:
 
 
 def measured(client: httpx.Client, questions: int = 20) -> str:
-    """The id of a job that measures the samples: it takes the longer the more questions there are."""
+    """Queue an evaluation of the samples and return its job id. More questions make the job slower."""
     asked = {"collection": "samples", "questions": questions, "profiles": ["default"]}
     answer = client.post("/v1/evaluate", json=asked)
     assert answer.status_code == 202, answer.text
@@ -44,7 +44,7 @@ def measured(client: httpx.Client, questions: int = 20) -> str:
 
 
 def events(client: httpx.Client, identity: str, last: str = "") -> list[tuple[str, str, dict[str, Any]]]:
-    """Id, name and data of the events of a job until its end."""
+    """Return id, name and data of the events of a job until it ends."""
     headers = {"last-event-id": last} if last else {}
     text = client.get(f"/v1/jobs/{identity}/events", headers=headers).text
     frames = [dict(line.split(": ", 1) for line in frame.split("\n")) for frame in text.strip().split("\n\n")]
@@ -60,7 +60,7 @@ def is_alive(pid: int) -> bool:
 
 
 def running_pid(server: RunningServer, identity: str) -> int:
-    """The process that is at work on a job."""
+    """Return the id of the process that runs a job."""
     until(server.client, identity, "running")
     with closing(open_state(server.data_dir)) as state:
         pid = JobQueue(state).get(identity).pid
@@ -68,7 +68,7 @@ def running_pid(server: RunningServer, identity: str) -> int:
     return pid
 
 
-def test_a_job_is_followed_to_its_end_and_leaves_a_result(client: httpx.Client) -> None:
+def test_a_followed_job_reports_its_end_and_has_a_result(client: httpx.Client) -> None:
     identity = measured(client)
     reported = events(client, identity)
     assert {name for _, name, _ in reported[:-1]} <= {"progress"}
@@ -92,7 +92,7 @@ def test_a_result_is_refused_before_the_job_has_ended(server: RunningServer, cli
         client.post(f"/v1/jobs/{identity}/cancel")
 
 
-def test_a_job_waits_while_another_process_holds_the_lock_and_names_it(
+def test_a_job_waits_while_another_process_holds_the_lock_and_names_the_process(
     server: RunningServer, client: httpx.Client
 ) -> None:
     with writer_lock(server.data_dir, "a long ingest"):

@@ -1,4 +1,4 @@
-"""A job whose process cannot start fails with a reason and is not retried for ever."""
+"""A job whose process cannot start fails with a reason, and is not retried without end."""
 
 from contextlib import closing
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A server that is killed in the middle of an ingest loses nothing: the next one goes on, and comes to the same."""
+"""A server killed during an ingest loses nothing: the next server finishes the ingest with the same result."""
 
 import os
 import random
@@ -25,7 +25,7 @@ FILES = 60
 
 @contextmanager
 def serving(project: Path, **environment: str) -> Iterator[tuple["subprocess.Popen[bytes]", httpx.Client]]:
-    """`elt-llm serve` over a project, which may read its folder `docs`; it is killed at the end of the block."""
+    """Run `elt-llm serve` over a project with `docs` in ingest.roots. The server is killed at the end of the block."""
     given = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_SERVE__REQUESTS_PER_MINUTE": "100000", **environment}
     with (
         started(project, project, environment=given) as running,
@@ -36,7 +36,7 @@ def serving(project: Path, **environment: str) -> Iterator[tuple["subprocess.Pop
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The hash that an ingest of the notes comes to when nothing disturbs it."""
+    """Return the collection hash of an undisturbed ingest of the notes."""
     folder = tmp_path_factory.mktemp("undisturbed")
     write_files(folder / "docs", generated_files(FILES))
     report = run_process("ingest", "docs", "-c", "notes", "--json", folder=folder, **FAKE)
@@ -45,7 +45,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project of its own over the same notes."""
+    """Return a separate project with the same notes."""
     write_files(tmp_path / "docs", generated_files(FILES))
     return tmp_path
 
@@ -70,7 +70,7 @@ def submitted(client: httpx.Client) -> str:
     return str(client.post("/v1/ingest", json={"collection": "notes", "paths": ["docs"]}).json()["id"])
 
 
-def test_a_killed_servers_ingest_ends_with_it_and_is_finished_by_the_next_one(project: Path, expected: str) -> None:
+def test_an_ingest_stops_with_its_killed_server_and_the_next_server_finishes_it(project: Path, expected: str) -> None:
     with serving(project, **{FAILPOINT_VARIABLE: "embed-before:1:hang"}) as (server, client):
         identity = submitted(client)
         until(client, identity, "running")
@@ -95,7 +95,7 @@ def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, exp
         identity = submitted(client)
         until(client, identity, "running")
         pid = kept(project, identity).pid
-        server.send_signal(signal.SIGSTOP)  # it does not see what becomes of the job
+        server.send_signal(signal.SIGSTOP)  # this server does not see how the job ends
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         deadline = time.monotonic() + 120
@@ -112,7 +112,7 @@ def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, exp
 
 
 @pytest.mark.faults
-def test_killing_servers_at_any_moment_again_and_again_changes_nothing(project: Path, expected: str) -> None:
+def test_repeatedly_killed_servers_reach_the_same_collection_hash(project: Path, expected: str) -> None:
     seed = int(os.environ.get("SEED", "7"))
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     identity = ""

@@ -1,4 +1,4 @@
-"""S-MCP: the tools over HTTP stand behind every guard, speak both protocols, tell how far they are, can be stopped."""
+"""S-MCP: tools over HTTP pass every security check, support both protocol versions, and can be stopped."""
 
 import time
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def server(sample_folder: Path) -> Iterator[RunningServer]:
 
 @pytest.fixture(scope="module")
 def written(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnsweringServer]:
-    """A server whose answers a model writes."""
+    """Start a server whose answers are written by a model."""
     with answering(sample_folder, tmp_path_factory.mktemp("mcp") / "project") as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""Without the library of the protocol the server runs, and what needs it says what to install."""
+"""Without the MCP library the server runs, and commands and routes that need the library name the missing extra."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""S-ISO: no tool tells a key of what it may not read, however it is asked, and no key finds another's session."""
+"""S-ISO: no tool reveals data that a key may not read, and no key can use the session of another key."""
 
 import json
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def test_every_tool_is_tested_for_unreadable_collections(jobs: ServedJobs) -> No
 
 
 @pytest.mark.parametrize("holder", [READER, WRITER, STRANGER])
-def test_s_iso_no_tool_returns_what_a_key_may_not_read(jobs: ServedJobs, holder: str) -> None:
+def test_s_iso_no_tool_returns_data_that_the_key_may_not_read(jobs: ServedJobs, holder: str) -> None:
     for tool, arguments, result in agent(jobs, holder).with_client(_all_of_it):
         told = json.dumps([one.model_dump() for one in result.content]) + json.dumps(result.structured_content)
         asked = json.dumps(arguments)

@@ -1,4 +1,4 @@
-"""Every tool says what the documents say, where, and how it came about; what it cannot do, it refuses in words."""
+"""Tools return document texts with their locations and traces, and refuse invalid calls with a readable message."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_all_tools_that_search_have_the_same_arguments(tools: dict[str, Tool]) -
     assert search == {**answer, "top_k": search["top_k"]}
 
 
-def test_only_tools_that_change_data_are_marked_so(tools: dict[str, Tool]) -> None:
+def test_only_tools_that_change_data_are_marked_as_changing_data(tools: dict[str, Tool]) -> None:
     hints = {name: tool.annotations for name, tool in tools.items()}
     changing = {name for name, hint in hints.items() if hint is None or not hint.read_only_hint}
     assert changing == {"ingest_path", "reindex", "run_job"}
@@ -230,7 +230,7 @@ def test_failures_have_readable_messages(agent: HttpAgent, tool: str, arguments:
     assert said in refused(agent.call(tool, **arguments))
 
 
-def test_a_document_is_a_resource_whole_or_in_part(agent: HttpAgent) -> None:
+def test_a_document_is_readable_as_a_resource_completely_or_by_span(agent: HttpAgent) -> None:
     async def read(client: Client) -> list[str]:
         identity = (await client.call_tool("search", {"question": QUESTION, "top_k": 1})).structured_content
         assert identity is not None

@@ -1,4 +1,4 @@
-"""Questions as spans: what a collector gets, that it gets no words, and that nothing goes where it may not."""
+"""Questions are exported as spans without their text, and only to permitted addresses."""
 
 import threading
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SECRET = "zuckerrohrdschungel"
 
 @contextmanager
 def collector() -> Iterator[tuple[str, list[bytes]]]:
-    """A server that takes whatever is sent; its address, and what it was sent."""
+    """Run a server that accepts all requests; yield its address and the received bodies."""
     bodies: list[bytes] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -48,7 +48,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
         server.server_close()
 
 
-def test_a_question_is_a_span_and_its_stages_are_children_as_long_as_they_took() -> None:
+def test_a_question_is_a_span_whose_child_spans_have_the_durations_of_the_stages() -> None:
     kept = InMemorySpanExporter()
     stages = (TraceStage(name="understand", took_ms=2.0), TraceStage(name="retrieve", took_ms=30.0, kept=8))
     told = QuestionObservation(

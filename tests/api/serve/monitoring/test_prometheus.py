@@ -1,4 +1,4 @@
-"""`/metrics` as Prometheus reads it, and who may see it."""
+"""`/metrics` in the format of Prometheus, for administrators only."""
 
 from collections.abc import Iterator
 from contextlib import closing

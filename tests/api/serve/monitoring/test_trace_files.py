@@ -1,4 +1,4 @@
-"""A line a question: what it tells, who may read its file, how many there are, and what is erased from them."""
+"""Trace files have one line for each question. Files are private, rotated, and erased with forgotten documents."""
 
 import json
 import stat
@@ -38,7 +38,7 @@ def lines(data_dir: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.network
-def test_each_question_is_traced_without_its_words(sample_folder: Path, tmp_path: Path) -> None:
+def test_each_question_is_traced_without_its_text(sample_folder: Path, tmp_path: Path) -> None:
     with served(copied_project(sample_folder, tmp_path / "project"), environment=EXTRACTIVE) as server:
         asked = {"question": "How many points does a ground need for Grade A?"}
         answer = server.client.post("/v1/query", json=asked)
@@ -65,7 +65,7 @@ def test_each_question_is_traced_without_its_words(sample_folder: Path, tmp_path
 
 
 @pytest.mark.network
-def test_settings_control_traced_words_and_trace_files(sample_folder: Path, tmp_path: Path) -> None:
+def test_settings_control_the_traced_text_and_the_number_of_trace_files(sample_folder: Path, tmp_path: Path) -> None:
     asked = {"question": "How many points does a ground need for Grade A?"}
     with served(
         copied_project(sample_folder, tmp_path / "told"), environment=EXTRACTIVE, trace_questions="true"
@@ -112,7 +112,7 @@ def test_lines_about_a_document_and_truncated_lines_are_removed(tmp_path: Path) 
 
 @pytest.fixture
 def asked_about(tmp_path: Path) -> Iterator[Store]:
-    """A collection, and a line about each of its documents with its words."""
+    """Ingest a collection, and write a trace line with words for each of its documents."""
     canary = {f"part-0/{CANARY}.md": f"# Cane\n\nThe text tells of {CANARY}.\n"}
     run_ingest(tmp_path / "data", write_files(tmp_path / "docs", {**generated_files(4), **canary}))
     write = TraceFileSink(TraceFiles(tmp_path / "data", most=3), words=True)

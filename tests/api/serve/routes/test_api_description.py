@@ -1,6 +1,7 @@
-"""Requests made from the description of the routes, odd ones too: every answer is as described, and none is a crash.
+"""Generated requests, including malformed ones, get responses that match the OpenAPI description, and cause no crash.
 
-A sample by default; FUZZED, examples for each route and phase, for a long run: `make fuzz-http`.
+By default a small sample is sent. The variable FUZZED sets the number of examples for each route and phase, as in `make
+fuzz-http`.
 """
 
 import os
@@ -27,7 +28,7 @@ def described(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("token", [None, TOKEN], ids=["without keys", "with a key"])
-def test_every_answer_is_as_described_and_none_is_a_crash(
+def test_every_response_matches_the_description_and_no_request_crashes_the_server(
     sample_folder: Path, tmp_path: Path, token: str | None
 ) -> None:
     long = "FUZZED" in os.environ

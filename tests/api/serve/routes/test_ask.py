@@ -23,14 +23,14 @@ def asked_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def one(asked_server: AnsweringServer) -> Iterator[AnsweringServer]:
-    """The server, whose model is reset after each test."""
+    """Yield the server, and reset its model after each test."""
     assert becomes_true(lambda: threads_named("model") == 0)
     yield asked_server
     asked_server.model.faults.clear()
 
 
 def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
-    """Name and content of each event of a stream; comments as an event without a name."""
+    """Return name and content of each event of a stream. A comment is an event without a name."""
     for frame in response.iter_text():
         for one in frame.split("\n\n"):
             if one.startswith("event: "):
@@ -41,7 +41,7 @@ def events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
 
 
 def unlike(number: int) -> dict[str, Any]:
-    """A question that no cache knows."""
+    """Return a question that no cache contains."""
     return {**ASKED, "question": QUESTION + " " * number}
 
 
@@ -80,7 +80,7 @@ def test_a_stream_sends_sources_then_words_then_the_whole_result(one: AnsweringS
     assert reported[-1][1]["answered"]
 
 
-def test_an_error_before_the_first_event_has_its_status(one: AnsweringServer) -> None:
+def test_an_error_before_the_first_event_has_its_http_status(one: AnsweringServer) -> None:
     for headers in ({}, STREAM):
         response = one.server.client.post("/v1/ask", json={**ASKED, "collections": ["nowhere"]}, headers=headers)
         assert response.status_code == 403
@@ -114,7 +114,7 @@ def test_disconnecting_from_a_whole_answer_stops_the_model(one: AnsweringServer,
     assert becomes_true(lambda: threads_named("model") == 0, 2.0)
 
 
-def test_a_question_may_include_its_own_history(one: AnsweringServer) -> None:
+def test_a_question_may_include_earlier_turns_as_history(one: AnsweringServer) -> None:
     turns = [{"question": "How many points does a ground need for Grade A?", "answer": "It needs 80 points [1]."}]
     with one.server.client.stream(
         "POST", "/v1/ask", json={**ASKED, "question": "and for Grade B?", "history": turns}, headers=STREAM
@@ -153,7 +153,7 @@ def test_an_unknown_profile_is_refused_without_paths_of_the_server(one: Answerin
     assert str(one.server.folder) not in response.text
 
 
-def test_disconnecting_from_a_search_stops_its_model(one: AnsweringServer) -> None:
+def test_disconnecting_from_a_search_stops_the_model_it_uses(one: AnsweringServer) -> None:
     one.model.faults.plan(CHAT, Fault.ENDLESS)
     before = one.asked_of_model()
     with pytest.raises(httpx.ReadTimeout):

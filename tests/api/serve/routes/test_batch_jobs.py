@@ -1,4 +1,4 @@
-"""The operator's jobs over HTTP: listed for readers of their collections, run by writers."""
+"""The operator's jobs over HTTP: readers of their collections list them, and writers run them."""
 
 import json
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def test_a_finished_job_has_a_report_and_rows_to_download(jobs: ServedJobs) -> N
     assert jobs.get("/v1/rows/birds/glossary/files/html", WRITER).content.startswith(b"<!")
 
 
-def test_a_dry_run_reports_the_plan_and_makes_nothing(jobs: ServedJobs) -> None:
+def test_a_dry_run_reports_the_plan_and_makes_no_rows(jobs: ServedJobs) -> None:
     answer = jobs.post(RUN, {"job": "closed", "dry_run": True, "limit": 3})
     job = ended(jobs, answer.json()["id"])
     plan = jobs.get(f"/v1/jobs/{job['id']}/result").json()["plan"]
@@ -70,7 +70,7 @@ def test_a_dry_run_reports_the_plan_and_makes_nothing(jobs: ServedJobs) -> None:
     assert jobs.get("/v1/rows/closed/glossary").json()["total"] == 0
 
 
-def test_a_read_only_key_runs_no_job(jobs: ServedJobs) -> None:
+def test_a_read_only_key_cannot_run_a_job_file(jobs: ServedJobs) -> None:
     assert jobs.post(RUN, {"job": "rules"}, READER).status_code == 403
 
 
@@ -80,7 +80,7 @@ def test_a_key_cannot_run_a_job_that_reads_other_collections(jobs: ServedJobs) -
     assert refused.json()["error"]["message"].replace("closed", "nothing") == unknown.json()["error"]["message"]
 
 
-def test_a_kind_that_the_sources_do_not_allow_is_refused_before_it_waits(jobs: ServedJobs) -> None:
+def test_a_kind_that_the_sources_do_not_allow_is_refused_before_the_job_is_queued(jobs: ServedJobs) -> None:
     answer = jobs.post("/v1/batch-jobs/catalog", {"job": "rules"})
     assert answer.status_code == 400
     assert "glossary" in answer.json()["error"]["hint"]

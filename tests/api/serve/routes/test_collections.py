@@ -1,4 +1,4 @@
-"""Collections over HTTP: what a key may see of them, and how it may change them."""
+"""Collections over HTTP: what a key may see of a collection, and how the key may change it."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -24,13 +24,13 @@ def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def reader(server: RunningServer) -> Iterator[httpx.Client]:
-    """A key that reads the samples and changes nothing."""
+    """Return the headers of a key that reads the samples and may change nothing."""
     yield from _keyed(server, "reader", ["samples"])
 
 
 @pytest.fixture
 def stranger(server: RunningServer) -> Iterator[httpx.Client]:
-    """A key that reads nothing that is there."""
+    """Return the headers of a key that may read no existing collection."""
     yield from _keyed(server, "stranger", ["elsewhere"])
 
 
@@ -72,7 +72,7 @@ def test_an_unreadable_collection_looks_like_an_unknown_one(stranger: httpx.Clie
     assert hidden.json()["error"]["message"].replace("samples", "nowhere") == missing.json()["error"]["message"]
 
 
-def test_a_read_only_key_changes_no_collection(reader: httpx.Client) -> None:
+def test_a_read_only_key_cannot_change_a_collection(reader: httpx.Client) -> None:
     for way in ("verify", "rollback"):
         assert reader.post(f"/v1/collections/samples/{way}", json={}).status_code == 403
 

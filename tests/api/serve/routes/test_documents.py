@@ -1,4 +1,4 @@
-"""Documents are listed, read by span and by page, drawn as they were read, and forgotten."""
+"""Documents are listed, read by span and by page, rendered as images, and forgotten."""
 
 import shutil
 import struct
@@ -20,7 +20,7 @@ HANDBOOK = "handbook.pdf"
 
 @pytest.fixture(scope="module")
 def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """The samples, ingested from their folder, and some of them as uploads."""
+    """Serve the samples, ingested from their folder, and some of them again as uploads."""
     folder = tmp_path_factory.mktemp("documents") / "project"
     shutil.copytree(sample_folder, folder)
     with served(folder, token=TOKEN, requests_per_minute="100000") as server:
@@ -40,7 +40,7 @@ def handbook(client: httpx.Client) -> dict[str, Any]:
 
 
 def dots(png: bytes) -> tuple[int, int, int]:
-    """Width, height and the number of different bytes of a picture; its checksums are checked."""
+    """Return width, height and the number of different bytes of a PNG image, and check its checksums."""
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     place, content, header = 8, b"", b""
     while place < len(png):

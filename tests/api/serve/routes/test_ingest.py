@@ -1,4 +1,4 @@
-"""Files of the server are ingested only from the folders that the operator allowed."""
+"""Files of the server are ingested only from folders that the operator allows."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.network
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server that may read `shelf` and `data`, and no other folder."""
+    """Start a server that may read `shelf` and `data`, and no other folder."""
     folder = tmp_path_factory.mktemp("ingest")
     for name in ("shelf", "secrets", "data/deep"):
         (folder / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""OpenAI's own client asks the running server: models, chats whole and streamed, embeddings, failures."""
+"""OpenAI's own client uses the running server: models, whole and streamed chats, embeddings, errors."""
 
 import asyncio
 import base64

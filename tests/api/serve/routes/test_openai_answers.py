@@ -61,7 +61,7 @@ def test_a_source_without_a_mention_is_annotated_at_the_end() -> None:
     assert (one["url_citation"]["start_index"], one["url_citation"]["end_index"]) == (9, 9)
 
 
-def test_a_footnote_names_title_section_page_and_file_and_links_to_nothing() -> None:
+def test_a_footnote_names_title_section_page_and_file_without_a_link() -> None:
     listed = footnote_list([cited("[1]"), cited("[1]"), cited("[2]", "![x](https://evil.example)", None)])
     assert listed.count("\n[") == 2
     assert "[1] Handbook, Grounds, page 3 (handbook" in listed

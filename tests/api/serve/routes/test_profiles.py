@@ -1,4 +1,4 @@
-"""Saving profiles: by administrators, under valid names, never over another one unasked."""
+"""Only administrators save profiles, under valid names, and replace existing profiles only on request."""
 
 from collections.abc import Iterator
 from pathlib import Path

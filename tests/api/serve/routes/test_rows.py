@@ -1,4 +1,4 @@
-"""Rows of jobs over HTTP: listed, read with their evidence, and reviewed within the scopes of a key."""
+"""Rows of jobs over HTTP are listed, read with their evidence, and reviewed within the scopes of a key."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.network
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
-    """One server for all; each test reviews rows of its own."""
+    """Start one server for all tests. Each test reviews different rows."""
     with served_jobs(job_project(tmp_path_factory.mktemp("rows"))) as server:
         yield server
 

@@ -1,4 +1,4 @@
-"""Exports over HTTP: whole, as attachments, of this very job, and never by a path."""
+"""Exports over HTTP are complete, are sent as attachments, and belong to the requested job."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
         yield server
 
 
-def test_every_file_of_a_job_is_listed_and_no_other(jobs: ServedJobs) -> None:
+def test_exactly_the_files_of_a_job_are_listed(jobs: ServedJobs) -> None:
     out = jobs.server.folder / "out"
     (out / "rules-glossary.notes.csv").write_text("somebody's", encoding="utf-8")
     (out / "rules-glossary.link.csv").symlink_to("/etc/passwd")
@@ -77,12 +77,12 @@ def test_files_that_the_job_did_not_write_are_refused(jobs: ServedJobs, wanted: 
     assert "root:" not in answer.text
 
 
-def test_files_need_read_access_to_all_their_sources(jobs: ServedJobs) -> None:
+def test_downloading_a_file_requires_read_access_to_all_its_sources(jobs: ServedJobs) -> None:
     assert jobs.get(FILES, STRANGER).status_code == 403
     assert jobs.get(f"{FILES}/json", STRANGER).status_code == 403
 
 
-def test_a_file_made_of_more_collections_than_a_key_reads_is_hidden(jobs: ServedJobs) -> None:
+def test_a_file_made_from_an_unreadable_collection_is_hidden(jobs: ServedJobs) -> None:
     receipt = jobs.server.folder / "out" / "rules-glossary.terms.csv.receipt.json"
     reported = json.loads(receipt.read_text(encoding="utf-8"))
     changed = {**reported, "documents": [{**one, "collection": "secret"} for one in reported["documents"]]}

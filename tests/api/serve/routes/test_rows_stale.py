@@ -1,4 +1,4 @@
-"""Rows whose documents changed, and keys whose scope no longer covers what a row quotes."""
+"""Rows become stale when their documents change, and stay hidden from keys that may not read a quoted collection."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.network
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[ServedJobs]:
-    """A server of its own, whose project is changed."""
+    """Start a separate server, because the tests change its project."""
     with served_jobs(job_project(tmp_path)) as server:
         yield server
 
@@ -32,7 +32,7 @@ def test_a_changed_document_makes_its_rows_stale_and_shows_that_the_quote_is_gon
     assert quote["evidence"]["quote"] == "Term 01 means a thing of the number 1."
 
 
-def test_a_row_with_an_unreadable_quote_is_hidden_even_if_the_job_file_is_narrower_now(
+def test_a_row_with_an_unreadable_quote_is_hidden_even_if_the_job_file_no_longer_names_its_collection(
     jobs: ServedJobs,
 ) -> None:
     with closing(open_state(jobs.server.data_dir)) as state:

@@ -1,4 +1,4 @@
-"""Conversations over HTTP belong to their creators; feedback is deleted with its answer."""
+"""A conversation belongs to the caller who created it, and feedback is deleted with its answer."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -30,7 +30,7 @@ def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def keys(server: RunningServer) -> Mapping[str, httpx.Headers]:
-    """Headers of callers: ann and bob read everything, eve another collection alone, ada administers."""
+    """Return headers of four callers: ann and bob read everything, eve reads one other collection, ada administers."""
     with closing(open_state(server.data_dir)) as state:
         made = KeyTable(state)
         secrets = {
@@ -138,7 +138,7 @@ def test_only_administrators_list_feedback(ann: httpx.Client) -> None:
         {"verdict": "up", "request_id": NOBODY, "comment": "x" * 2001},
     ],
 )
-def test_feedback_names_one_answer_and_is_short(ann: httpx.Client, wrong: dict[str, Any]) -> None:
+def test_feedback_must_name_one_answer_and_have_a_short_comment(ann: httpx.Client, wrong: dict[str, Any]) -> None:
     assert ann.post("/v1/feedback", json=wrong).status_code == 422
 
 

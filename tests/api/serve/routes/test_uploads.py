@@ -1,4 +1,4 @@
-"""Uploads are stored completely or not at all, within their limits, and cited under their names."""
+"""Uploads are stored completely or not at all, within their limits, and are cited under their names."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ BOUNDARY = "a-boundary-of-a-form"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server over nothing: the first document makes the first collection."""
+    """Start a server without data. The first document creates the first collection."""
     folder = tmp_path_factory.mktemp("uploads")
     with served(folder, token=TOKEN, upload_quota_mb="1", max_upload_mb="2", requests_per_minute="100000") as server:
         yield server
@@ -30,13 +30,13 @@ def client(server: RunningServer) -> httpx.Client:
 
 
 def kept(server: RunningServer) -> set[str]:
-    """Every file below the folder of uploads, by its path there."""
+    """Return every file below the folder of uploads, as a path relative to the folder."""
     folder = server.data_dir / UPLOADS_FOLDER
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def form(*parts: str, end: str = "--") -> bytes:
-    """A body made by hand: each part has its headers, an empty line and its content."""
+    """Return a multipart body. Each part has headers, an empty line and its content."""
     return "".join(f"--{BOUNDARY}\r\n{part}\r\n" for part in (*parts,)).encode() + f"--{BOUNDARY}{end}\r\n".encode()
 
 
@@ -56,7 +56,7 @@ def test_an_upload_is_cited_under_its_name(client: httpx.Client) -> None:
     assert "1931" in answer["answer"]
 
 
-def test_a_file_of_the_same_name_replaces_the_earlier_one(client: httpx.Client) -> None:
+def test_an_upload_replaces_an_earlier_file_of_the_same_name(client: httpx.Client) -> None:
     first = uploaded(client, "again", {"plan.md": "# Plan\n\nThe tower has nine floors.\n"})
     second = uploaded(client, "again", {"plan.md": "# Plan\n\nThe tower has twelve floors.\n"})
     assert (first["status"], second["status"]) == ("done", "done")
@@ -202,7 +202,7 @@ def test_no_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
 
 def test_concurrent_uploads_cannot_exceed_the_quota_together(client: httpx.Client, server: RunningServer) -> None:
     def brought(number: int) -> int:
-        words = f"# Note {number}\n\n{'Herons nest in March. ' * 19_000}"  # 0.4 MB, of one that may be kept
+        words = f"# Note {number}\n\n{'Herons nest in March. ' * 19_000}"  # 0.4 MB of a quota of 1 MB
         files = {"files": (f"note-{number}.md", words.encode(), "text/markdown")}
         return client.post("/v1/documents", data={"collection": "crowded"}, files=files).status_code
 

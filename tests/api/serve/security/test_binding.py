@@ -1,4 +1,4 @@
-"""S-BIND: the server listens on this machine only, unless all safeguards for others are given."""
+"""S-BIND: the server listens on this machine only, unless all safeguards for other addresses are configured."""
 
 import shutil
 import signal
@@ -21,7 +21,7 @@ EVERY = "0.0.0.0"  # noqa: S104 - refused, or behind a key
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for this machine, and its key."""
+    """Return a certificate for this machine and its key."""
     program = shutil.which("openssl")
     if program is None:
         pytest.skip("needs openssl: apt-get install openssl")
@@ -60,7 +60,7 @@ def test_s_bind_another_address_is_refused(case: str, host: str, own_samples: Co
     refused = calling("serve", "--host", host, "--port", "0", *options)
     assert refused.code == 2
     assert reason in refused.err
-    assert "\n" in refused.err.strip()  # a cure stands below
+    assert "\n" in refused.err.strip()  # the hint is on the next line
 
 
 def test_s_bind_a_proxy_in_front_of_loopback_also_needs_a_token(own_samples: CommandLine) -> None:
@@ -68,7 +68,7 @@ def test_s_bind_a_proxy_in_front_of_loopback_also_needs_a_token(own_samples: Com
     assert (refused.code, "a token is needed" in refused.err) == (2, True)
 
 
-def test_s_bind_with_token_flag_and_tls_it_listens_and_only_encrypted(
+def test_s_bind_with_token_flag_and_tls_the_server_listens_encrypted_only(
     own_samples: CommandLine, tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
     chain, key = certificate
@@ -81,7 +81,7 @@ def test_s_bind_with_token_flag_and_tls_it_listens_and_only_encrypted(
             plain.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert not plain.recv(100).startswith(b"HTTP/1.1 200")
         arguments = Path(f"/proc/{running.process.pid}/cmdline").read_bytes()
-    assert asked == [421, 421]  # nobody named the addresses it may be asked by, and 0.0.0.0 is none
+    assert asked == [421, 421]  # no allowed host is configured, and 0.0.0.0 is no host name
     assert TOKEN.encode() not in arguments
 
 
@@ -145,7 +145,7 @@ def test_exposed_and_remote_model_servers_cause_warnings() -> None:
 
 
 def _listening(pid: int) -> set[tuple[str, int]]:
-    """The IPv4 addresses that a process listens on, as the system reports them, and its number of IPv6 sockets."""
+    """Return the IPv4 addresses that a process listens on, and its number of IPv6 sockets."""
     mine = {Path(f"/proc/{pid}/fd/{one.name}").readlink().name for one in Path(f"/proc/{pid}/fd").iterdir()}
     found = set()
     for table in ("tcp", "tcp6"):

@@ -1,4 +1,4 @@
-"""Connections of silent or slow clients are closed, and shutdown ends the others."""
+"""Connections of silent or slow clients are closed, and shutdown ends running requests."""
 
 import asyncio
 import logging
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.network
 
 
 class Impatient(BoundedProtocol):
-    """As the server's, in less time."""
+    """The server's protocol with shorter time limits."""
 
     header_seconds, write_seconds = 0.3, 0.3
 
 
 class Heard:
-    """An app that answers with megabytes, or never, and knows how its requests ended."""
+    """An app that responds with megabytes or never, and records how its requests ended."""
 
     def __init__(self) -> None:
         self.cancelled, self.started = threading.Event(), threading.Event()
@@ -51,7 +51,7 @@ class Heard:
 
 @contextmanager
 def running(app: ASGIApp) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The address of a server for the app, and a function that stops it."""
+    """Run a server for the app; yield its address and a function that stops the server."""
     bound = bind("127.0.0.1", 0)
     listen(bound)
     server = GracefulServer(uvicorn_config(app, protocol=Impatient))
@@ -85,7 +85,7 @@ def test_s_dos_connections_that_never_read_the_response_are_closed() -> None:
     with running(Heard()) as (address, _), _connected(address) as connection:
         connection.sendall(b"GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n")
         time.sleep(1.5)
-        assert _read_to_the_end(connection) < 64 << 20  # of a thousand
+        assert _read_to_the_end(connection) < 64 << 20  # of a thousand connections
 
 
 def test_shutdown_cancels_running_requests_and_answers_503() -> None:
@@ -120,7 +120,7 @@ def _connected(address: str) -> socket.socket:
 
 
 def _read_to_the_end(connection: socket.socket) -> int:
-    """Bytes read until the other side hangs up, by a goodbye or without."""
+    """Return the bytes received until the server closes the connection, properly or not."""
     read = 0
     try:
         while piece := connection.recv(1 << 20):

@@ -1,6 +1,6 @@
-"""Forty documents ask for their secret to be sent away, and the model obeys: no stream and no page made of one does so.
+"""Forty documents ask to send their secret away, and the model obeys. No stream and no page sends the secret.
 
-The user interface is held to the same in test_serve_ui_exfiltration.py.
+The user interface has the same test in ../ui/test_exfiltration.py.
 """
 
 import json
@@ -27,10 +27,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileServer]
 
 
 def streamed(hostile: HostileServer, place: int) -> list[tuple[str, str]]:
-    """The events of one answer: names and data."""
+    """Return names and data of the events of one answer."""
     asked = {"question": question_about(place)}
     with hostile.server.client.stream("POST", "/v1/ask", json=asked, headers={"accept": "text/event-stream"}) as it:
-        # Byte by byte, as the worst network would bring it.
+        # The stream arrives byte by byte, as over a very slow network.
         text = b"".join(bytes([byte]) for part in it.iter_bytes() for byte in part).decode("utf-8")
     frames = [frame.split("\n", 1) for frame in text.split("\n\n") if frame.startswith("event: ")]
     return [(name.removeprefix("event: "), data.removeprefix("data: ")) for name, data in frames]
@@ -38,7 +38,7 @@ def streamed(hostile: HostileServer, place: int) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def answers(hostile: HostileServer) -> list[list[tuple[str, str]]]:
-    """The streamed text of each of the forty questions."""
+    """Return the streamed text of the answer to each of the forty questions."""
     return [streamed(hostile, place) for place in PLACES]
 
 
@@ -73,7 +73,7 @@ def test_no_step_of_any_stream_shows_an_active_address(
         characters = "".join(pieces_of(events))
         for number, character in enumerate(characters):
             shown += safe.feed(character)
-            if number < 160:  # the document's own way out stands first
+            if number < 160:  # the address of the document comes first
                 assert is_harmless(shown), shown
         shown += safe.end()
         assert shown == escape_markdown(characters)

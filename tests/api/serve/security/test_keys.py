@@ -1,4 +1,4 @@
-"""S-AUTH: without a key every route but /health is closed, and guessing keys is slow."""
+"""S-AUTH: without a key every route except /health is closed, and guessing keys is slow."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,14 +19,14 @@ WRONG = ("Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:
 
 @pytest.fixture(scope="module")
 def server(sample_folder: Path) -> Iterator[RunningServer]:
-    """A server that demands a key and does not tire of wrong ones."""
+    """Start a server that demands a key and does not lock out callers with wrong keys."""
     with served(sample_folder, token=TOKEN, tries="1000", requests_per_minute="100000") as running:
         yield running
 
 
 @pytest.fixture
 def stranger(server: RunningServer) -> Iterator[httpx.Client]:
-    """Somebody without a key."""
+    """Return a client without a key."""
     with httpx.Client(base_url=server.address, timeout=30) as client:
         yield client
 
@@ -77,7 +77,7 @@ def test_s_auth_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path", ["//health", "/health/", "/health/../ready", "/login/../ready", "/health;/ready", "/HEALTH"]
 )
-def test_s_auth_nothing_that_only_looks_like_an_open_path_is_open(path: str, stranger: httpx.Client) -> None:
+def test_s_auth_paths_similar_to_an_open_path_require_a_key(path: str, stranger: httpx.Client) -> None:
     asked = httpx.Request("GET", stranger.base_url.copy_with(raw_path=path.encode()))
     assert stranger.send(asked).status_code in {401, 403}
 
@@ -130,7 +130,7 @@ def test_s_auth_a_revoked_key_is_refused_at_once(sample_folder: Path, tmp_path: 
         finally:
             state.close()
         after = _status(running, secret)
-    assert (before, after) == (503, 401)  # nothing was ingested there
+    assert (before, after) == (503, 401)  # this project has no ingested documents
 
 
 def test_s_auth_the_first_key_made_at_runtime_closes_an_open_server(tmp_path: Path) -> None:

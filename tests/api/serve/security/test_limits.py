@@ -18,13 +18,13 @@ from starlette.types import Message, Receive, Scope, Send
 pytestmark = pytest.mark.network
 
 MEGABYTE = 1 << 20
-SOON = 5.0  # seconds; a bound against hangs on a busy machine, not a measure
+SOON = 5.0  # seconds; a limit against hangs on a busy machine, no measurement
 JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
 def server(sample_folder: Path) -> Iterator[RunningServer]:
-    """A server that accepts bodies of one megabyte, and uploads of two."""
+    """Start a server that accepts bodies of one megabyte and uploads of two."""
     with served(sample_folder, max_body_mb="1", max_upload_mb="2", requests_per_minute="100000") as running:
         yield running
 
@@ -42,12 +42,14 @@ def test_s_up_too_large_bodies_are_refused_with_and_without_a_length(path: str, 
     reported = _answer(server, path, b"0" * (20 * MEGABYTE))
     unannounced = _answer(server, path, _zeros(20))
     assert reported == 413
-    assert unannounced in {413, 415}  # some look at the type first, and read nothing at all
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 120 * 1024  # the client's 20 are in here too
+    assert unannounced in {413, 415}  # some routes check the type first and read no body
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 120 * 1024
+    )  # this includes the 20 headers of the client
 
 
 def test_s_up_reading_stops_soon_after_the_limit(server: RunningServer) -> None:
-    """The server reads no more than the limit of a gigabyte sent in pieces, and closes the connection."""
+    """The client sends a gigabyte in pieces; the server reads up to the limit and closes the connection."""
     sent = 0
     with _connected(server) as connection:
         connection.sendall(_head("POST /v1/search", "Transfer-Encoding: chunked", "Content-Type: application/json"))
@@ -58,7 +60,7 @@ def test_s_up_reading_stops_soon_after_the_limit(server: RunningServer) -> None:
                 sent += 65536
         except OSError:
             pass
-    assert sent < 16 * MEGABYTE  # one is read; the others are in the buffers of the system
+    assert sent < 16 * MEGABYTE  # the server reads 1 MB; the rest is in socket buffers
 
 
 @pytest.mark.parametrize("length", ["-1", "1e9", "99999999999999999999999999", "0x10", "1, 2", ""])
@@ -76,7 +78,7 @@ def test_s_up_a_body_of_two_lengths_is_refused(server: RunningServer) -> None:
 
 
 def test_s_up_many_parts_and_huge_names_are_refused_quickly(server: RunningServer) -> None:
-    """Whatever route takes uploads: none of these is a success, a failure of the server, or slow."""
+    """No route that takes uploads accepts these forms, fails with 500, or is slow."""
     started = time.monotonic()
     parts = [("file", (f"{number}.txt", b"x")) for number in range(10_000)]
     long_name = [("file", ("x" * MEGABYTE + ".txt", b"x"))]
@@ -135,7 +137,7 @@ def test_s_dos_slow_clients_do_not_delay_others(server: RunningServer) -> None:
     try:
         for number, connection in enumerate(idle):
             head = _head("POST /v1/search", "Content-Length: 1000", "Content-Type: application/json")
-            connection.sendall(head if number % 2 else head[:30])  # half of them do not even end the head
+            connection.sendall(head if number % 2 else head[:30])  # half of the clients do not complete their headers
         started = time.monotonic()
         for connection in idle:
             connection.sendall(b"x")
@@ -170,11 +172,11 @@ def test_s_dos_a_slow_body_is_refused(pause: float, status: int) -> None:
 
 
 def _answer(server: RunningServer, path: str, content: bytes | Iterator[bytes]) -> int:
-    """The status that a server answers with before it hangs up on a client that still sends."""
+    """Return the status of a response that arrives while the client is still sending."""
     try:
         return server.client.post(path, content=content, headers=JSON).status_code
     except httpx.WriteError:
-        return 413  # it hung up while we were sending, as it may
+        return 413  # the server may close the connection while the client sends
 
 
 def _connected(server: RunningServer) -> socket.socket:

@@ -1,4 +1,4 @@
-"""Signing in with a browser: a cookie that no script reads and no other site sends, and nothing without it."""
+"""Signing in with a browser sets a cookie that no script reads and no other site sends."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +16,14 @@ PAGE = {"accept": "text/html,application/xhtml+xml"}
 
 @pytest.fixture(scope="module")
 def server(sample_folder: Path) -> Iterator[RunningServer]:
-    """A server that demands a key."""
+    """Start a server that demands a key."""
     with served(sample_folder, token=TOKEN, tries="1000") as running:
         yield running
 
 
 @pytest.fixture
 def visitor(server: RunningServer) -> Iterator[httpx.Client]:
-    """Somebody with a browser, and no key yet."""
+    """Return a browser-like client without a key."""
     with httpx.Client(base_url=server.address, headers=PAGE, timeout=30) as client:
         yield client
 
@@ -45,7 +45,7 @@ def test_the_form_runs_no_script_and_a_right_key_signs_in_and_out(visitor: httpx
     assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/")
     cookie = signed_in.headers["set-cookie"]
     assert all(part in cookie for part in ("; HttpOnly", "; SameSite=Strict", "; Path=/"))
-    assert "Max-Age" not in cookie  # it goes when the browser is closed
+    assert "Max-Age" not in cookie  # a session cookie: the browser deletes it when it is closed
     assert visitor.get("/v1/collections").status_code == 200
     out = visitor.post("/logout")
     assert (out.status_code, out.headers["location"]) == (303, "/login")
@@ -61,7 +61,7 @@ def test_a_wrong_key_sets_no_cookie(visitor: httpx.Client) -> None:
         assert "set-cookie" not in refused.headers
 
 
-def test_requests_that_no_form_sends_are_refused(visitor: httpx.Client) -> None:
+def test_login_requests_that_no_form_sends_are_refused(visitor: httpx.Client) -> None:
     assert visitor.post("/login", json={"key": TOKEN}).status_code == 415
     assert visitor.post("/login", data={"key": "x" * 20_000}).status_code == 413
     assert visitor.put("/login", data={"key": TOKEN}).status_code == 405
@@ -92,7 +92,9 @@ def test_a_real_browser_signs_in(server: RunningServer) -> None:
         page.get_by_label("Key").fill("wrong")
         page.get_by_role("button", name="Sign in").click()
         assert page.get_by_role("alert").inner_text() == "The key is wrong."
-        page.route(f"{server.address}/", lambda route: route.fulfill(body="within"))  # what is there is not asked here
+        page.route(
+            f"{server.address}/", lambda route: route.fulfill(body="within")
+        )  # the content of the page is not tested here
         page.get_by_label("Key").fill(TOKEN)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{server.address}/")

@@ -1,4 +1,4 @@
-"""S-LOG: neither keys nor questions nor documents get into the log, whatever goes wrong."""
+"""S-LOG: neither keys nor questions nor text of documents appear in the log, whatever fails."""
 
 import asyncio
 import io
@@ -36,12 +36,12 @@ def test_s_log_no_secret_is_logged_at_the_highest_verbosity(own_samples: Command
         running.process.wait(60)
         output = running.output
     assert statuses == [200, 200, 401, 422, 404, 401, 303, 200]
-    assert "POST /v1/ask 200" in output  # what happened is told
+    assert "POST /v1/ask 200" in output  # the log has the event
     assert CANARY not in output
 
 
 def _asked(running: RunningCommand) -> list[int]:
-    """Right, wrong and missing keys, two ways to sign in, and a secret in a URL."""
+    """Send right, wrong and missing keys, sign in in two ways, and send a secret in a URL."""
     with httpx.Client(base_url=running.address, timeout=60) as client:
         key = {"authorization": f"Bearer {TOKEN}"}
         question = {"question": f"How many points has the {CANARY} ground?"}

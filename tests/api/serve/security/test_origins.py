@@ -32,7 +32,7 @@ ORIGINS = ("null", "https://evil.com", "http://localhost:1", "http://127.0.0.1",
 
 @pytest.fixture(scope="module")
 def server(sample_folder: Path) -> Iterator[RunningServer]:
-    """A server without keys that allows the pages of one other origin."""
+    """Start a server without keys that allows the pages of one other origin."""
     with served(sample_folder, cors_origins=f"[{LISTED}]", requests_per_minute="100000") as running:
         yield running
 
@@ -52,7 +52,7 @@ def test_s_host_s_mcp_requests_of_other_origins_are_refused(origin: str, server:
             assert "access-control-allow-origin" not in refused.headers
 
 
-def test_s_host_two_hosts_or_none_are_refused(server: RunningServer) -> None:
+def test_s_host_requests_with_two_host_headers_or_none_are_refused(server: RunningServer) -> None:
     host, port = server.address.removeprefix("http://").split(":")
     assert _raw(host, int(port), b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 421")
     twice = b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nConnection: close\r\n\r\n"
@@ -62,11 +62,11 @@ def test_s_host_two_hosts_or_none_are_refused(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1"])
-def test_s_host_its_own_names_are_answered(host: str, server: RunningServer) -> None:
+def test_s_host_requests_for_the_names_of_this_machine_are_answered(host: str, server: RunningServer) -> None:
     assert server.client.get("/health", headers={"host": host}).status_code == 200
 
 
-def test_s_host_its_own_pages_may_call(server: RunningServer) -> None:
+def test_s_host_pages_of_the_server_itself_may_call(server: RunningServer) -> None:
     assert server.client.get("/v1/collections", headers={"origin": server.address}).status_code == 200
 
 
@@ -93,7 +93,7 @@ def test_s_host_no_response_allows_every_origin(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "TEXT/PLAIN;charset=utf-8", None])
-def test_s_csrf_json_in_the_type_of_a_form_is_refused(kind: str | None, server: RunningServer) -> None:
+def test_s_csrf_json_with_the_content_type_of_a_form_is_refused(kind: str | None, server: RunningServer) -> None:
     typed = {"content-type": kind} if kind else {}
     refused = server.client.post("/v1/search", content=b'{"question": "Grade A"}', headers=typed)
     assert refused.status_code == 415
@@ -116,7 +116,7 @@ def test_s_csrf_a_form_of_another_site_is_refused(server: RunningServer) -> None
         assert server.client.post(path, data={"question": "x"}, headers=form).status_code in {403, 415}, path
 
 
-def test_hosts_in_the_settings_are_answered(sample_folder: Path) -> None:
+def test_requests_for_hosts_in_the_settings_are_answered(sample_folder: Path) -> None:
     with served(sample_folder, allowed_hosts="[rag.example]") as running:
         assert running.client.get("/health", headers={"host": "rag.example:7860"}).status_code == 200
         assert running.client.get("/health", headers={"host": "rag.example.evil"}).status_code == 421

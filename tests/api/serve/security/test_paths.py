@@ -1,4 +1,4 @@
-"""S-PATH and S-SSRF over every route there is: no name leads out of where it belongs, and no address is fetched."""
+"""S-PATH and S-SSRF over every route: no name leads out of its folder, and no address is fetched."""
 
 import hashlib
 import shutil
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.network
 
 @pytest.fixture(scope="module")
 def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server over a separate project, with a caller who may do everything."""
+    """Start a server over a separate project, with a caller who has every permission."""
     folder = tmp_path_factory.mktemp("paths") / "project"
     shutil.copytree(sample_folder, folder)
     with served(folder, token="path-token-" + "z" * 32, requests_per_minute="100000") as running:
@@ -68,7 +68,7 @@ def test_s_path_there_are_at_least_sixty_unique_names() -> None:
 
 
 def test_s_path_no_name_escapes_its_folder_on_any_route(server: RunningServer) -> None:
-    """Every name in every place of every route: nothing outside is read, nothing anywhere is written."""
+    """Every name is sent in every parameter of every route; nothing outside is read or written."""
     needs("mcp")
     canary = server.folder.parent / "canary.txt"
     canary.write_text("outsidecanary", encoding="ascii")
@@ -76,11 +76,11 @@ def test_s_path_no_name_escapes_its_folder_on_any_route(server: RunningServer) -
     for operation in operations(server):
         for number, name in enumerate(NAMES):
             if not operation.named("path") and not operation.named("query") and number % 6:
-                continue  # a body is no path: each sixth will do
+                continue  # a body is no path, so every sixth name is enough
             try:
                 answer = _answered(server.client, fill(operation, name, {"question": "points"}))
             except httpx.InvalidURL:
-                continue  # no client sends it, so no server sees it
+                continue  # HTTP clients cannot send this path
             assert answer.status_code < 500, (operation, name, answer.text)
             assert "outsidecanary" not in answer.text, (operation, name)
             assert "root:" not in answer.text, (operation, name)
@@ -94,7 +94,7 @@ def test_s_path_no_name_escapes_its_folder_on_any_route(server: RunningServer) -
 
 @pytest.fixture
 def watched() -> Iterator[tuple[int, list[str]]]:
-    """A port of this machine that must get no request, and the requests that it got."""
+    """Listen on a port of this machine; yield the address and the received requests, of which there must be none."""
     asked: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.2)
@@ -121,7 +121,7 @@ def watched() -> Iterator[tuple[int, list[str]]]:
 def test_s_ssrf_no_route_fetches_an_address_in_any_parameter(
     server: RunningServer, watched: tuple[int, list[str]]
 ) -> None:
-    """Requests to other machines fail by the network guard of all tests."""
+    """The network guard of all tests also fails on requests to other machines."""
     port, asked = watched
     here = (
         f"http://127.0.0.1:{port}/",
@@ -142,7 +142,7 @@ def test_s_ssrf_no_route_fetches_an_address_in_any_parameter(
 
 
 def _answered(client: httpx.Client, request: FilledRequest) -> httpx.Response:
-    """The response; of an endless stream its first part."""
+    """Return the response, or the first part of an endless stream."""
     with client.stream(
         request.method, request.path, params=request.query, content=request.content, headers=_typed(request)
     ) as answer:
@@ -155,7 +155,7 @@ def _typed(request: FilledRequest) -> dict[str, str]:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """All files below a folder, except those that a server always writes."""
+    """Return all files below a folder, except those that every server writes."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")

@@ -1,4 +1,4 @@
-"""Behind a proxy, address and scheme come from its own headers; without one, such headers are ignored."""
+"""Behind a proxy, address and scheme come from the headers of the nearest proxy. Without a proxy they are ignored."""
 
 import asyncio
 from pathlib import Path
@@ -14,11 +14,11 @@ TOKEN = "proxied-token-" + "p" * 32
 
 
 async def _nothing(*_: object) -> None:
-    """Neither sends nor receives."""
+    """Neither receive nor send."""
 
 
 def _seen(*headers: tuple[str, str]) -> Scope:
-    """A request as the app behind the proxy sees it."""
+    """Return the request as the app behind the middleware receives it."""
     seen: list[Scope] = []
 
     async def app(scope: Scope, _receive: Receive, _send: Send) -> None:

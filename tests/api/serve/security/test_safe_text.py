@@ -1,4 +1,4 @@
-"""Texts of documents and models, as they are shown: nothing in them runs, loads or leads away."""
+"""Shown texts of documents and models run no script, load nothing, and contain no links."""
 
 import time
 from itertools import pairwise
@@ -44,7 +44,7 @@ def in_pieces(text: str, size: int) -> str:
     return "".join(safe.feed(text[place : place + size]) for place in range(0, len(text), size)) + safe.end()
 
 
-def test_there_are_eighty_payloads() -> None:
+def test_the_payload_list_has_eighty_entries() -> None:
     assert len(PAYLOADS) == len(set(PAYLOADS)) == 80
 
 
@@ -104,7 +104,7 @@ def test_no_address_becomes_an_image_or_a_link(text: str) -> None:
 
 
 @given(TEXTS)
-def test_no_text_at_all_becomes_a_link_an_image_or_html(text: str) -> None:
+def test_no_generated_text_becomes_a_link_an_image_or_html(text: str) -> None:
     shown_as = shown(escape_markdown(text))
     assert shown_as.tags <= FORMATTING
     assert shown_as.active == []

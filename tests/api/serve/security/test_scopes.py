@@ -1,4 +1,4 @@
-"""S-ISO over every route there is: nothing of a collection reaches a key that may not read it."""
+"""S-ISO over every route: a key gets no data of a collection that it may not read."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ OTHER = "b_private"
 
 @dataclass(frozen=True)
 class Scoped:
-    """A server with two collections, and a client whose key reads and writes the first alone."""
+    """A server with two collections, and a client whose key may read and write the first collection only."""
 
     server: RunningServer
     reader: httpx.Client
@@ -40,7 +40,10 @@ class Scoped:
 
 @pytest.fixture(scope="module")
 def scoped(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scoped]:
-    """Two collections, one of them with the canary in everything; the canary's conversation belongs to another key."""
+    """Serve two collections.
+
+    Every text of the second contains the canary, and its conversation belongs to another key.
+    """
     folder = tmp_path_factory.mktemp("scopes") / "project"
     shutil.copytree(sample_folder, folder)
     private = folder / "private"
@@ -71,7 +74,7 @@ def _filled_with(server: RunningServer, file: Path) -> tuple[str, dict[str, str]
         )
         assert made.status_code in {200, 201}, made.text
         [session] = [one.session_id for one in SessionTable(state).all()]
-        # Whether it is run meanwhile makes no difference: what it was asked to do names the canary.
+        # The job may run or wait: in both cases its arguments name the canary.
         identity = JobQueue(state).submit("glossary", {"collections": [OTHER], "only": CANARY}, "owner_of_b").id
     finally:
         state.close()
@@ -89,7 +92,7 @@ def _filled_with(server: RunningServer, file: Path) -> tuple[str, dict[str, str]
 
 
 def _reaching(operation: Operation, hidden: dict[str, str]) -> Iterator[FilledRequest]:
-    """Requests of a route for hidden data: by names, prefixes, patterns and conditions."""
+    """Return requests of a route for hidden data, by names, prefixes, patterns and conditions."""
     yield fill(operation, OTHER, hidden)
     known: dict[str, object] = {
         **hidden,
@@ -113,14 +116,14 @@ def test_s_iso_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None
         for request in _reaching(operation, scoped.hidden):
             asked = str(request.content or b"") + str(dict(request.query)) + request.path
             answer = _answered(scoped.reader, request)
-            text = answer.text.replace(f"{CANARY} points", "")  # the question itself, told back
+            text = answer.text.replace(f"{CANARY} points", "")  # the response repeats the question
             if CANARY in text or (OTHER in text and OTHER not in asked):
                 reported.append((str(operation), request.content, text[:300]))
     assert reported == []
 
 
 def test_s_iso_the_same_requests_succeed_with_a_key_that_may_read(scoped: Scoped) -> None:
-    """Else the tests here would hold for requests that reach nothing."""
+    """This shows that the requests of the other tests reach data at all."""
     asked = [one for one in operations(scoped.server) if one.method != "delete" and "cancel" not in one.path]
     answers = {str(one): [_answered(scoped.server.client, it) for it in _reaching(one, scoped.hidden)] for one in asked}
     telling = {name for name, several in answers.items() if any(CANARY in it.text for it in several)}
@@ -150,7 +153,7 @@ def test_s_iso_unreadable_and_unknown_collections_are_refused_alike(scoped: Scop
         assert reported[0] == reported[1], operation
 
 
-def test_s_iso_the_same_key_reads_its_own_collections(scoped: Scoped) -> None:
+def test_s_iso_a_key_reads_the_collections_in_its_scope(scoped: Scoped) -> None:
     found = scoped.reader.post("/v1/search", json={"question": "Grade A", "prefixes": [""]})
     assert {chunk["collection"] for chunk in found.json()["chunks"]} == {"samples"}
     refused = scoped.reader.post("/v1/search", json={"question": "Grade A", "collections": [OTHER]})
@@ -171,7 +174,7 @@ def test_s_iso_agents_have_the_same_access_as_programs(scoped: Scoped) -> None:
 
 
 def _answered(client: httpx.Client, request: FilledRequest) -> httpx.Response:
-    """The response; of an endless stream its first part."""
+    """Return the response, or the first part of an endless stream."""
     with client.stream(
         request.method, request.path, params=request.query, content=request.content, headers=_typed(request)
     ) as answer:
@@ -180,7 +183,7 @@ def _answered(client: httpx.Client, request: FilledRequest) -> httpx.Response:
 
 
 def _names_the_other(request: FilledRequest) -> bool:
-    """Whether a request is for the other collection by its path or its body; conditions may name it in vain."""
+    """Return whether path or body of a request name the other collection. Conditions may name it without effect."""
     body = json.loads(request.content or b"{}")
     return OTHER in request.path or OTHER in [body.get("collection"), *(body.get("collections") or ())]
 

@@ -1,4 +1,4 @@
-"""The HTML of answers and sources: doubtful sentences are marked, and documents are never more than text."""
+"""The HTML of answers and sources marks doubtful sentences, and shows text of documents as plain text."""
 
 from attacks.script_payloads import PAYLOADS
 from browsing.html_effects import ShownHtml
@@ -29,7 +29,7 @@ def test_a_doubtful_sentence_is_marked_with_a_sign_and_its_reason() -> None:
     assert "⚠ It is blue.</mark>" in shown
 
 
-def test_a_partly_supported_sentence_has_another_sign_and_a_supported_one_none() -> None:
+def test_a_partly_supported_sentence_has_another_sign_and_a_supported_sentence_has_none() -> None:
     shown = mark_doubtful(result("A. B.", sentence("A.", "supported"), sentence("B.", "partly")))
     assert shown.startswith("A. <mark")
     assert "◐ B.</mark>" in shown
@@ -53,7 +53,7 @@ def test_offsets_of_doubtful_sentences_are_ordered_and_within_the_answer(answer:
     assert ends == sorted(ends)
 
 
-def test_an_unanswered_question_has_a_badge() -> None:
+def test_an_answer_that_the_documents_do_not_contain_has_a_badge() -> None:
     assert "∅ Not found in these documents" in answer_markdown(result("Not found.", answered=False))
 
 

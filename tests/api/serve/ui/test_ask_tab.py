@@ -44,14 +44,14 @@ def asked(
 
 @pytest.fixture
 def model(asked: AnsweringServer) -> Iterator[AnsweringServer]:
-    """The server; afterwards its model works normally again."""
+    """Yield the server. Afterwards its model works normally again."""
     yield asked
     asked.model.faults.clear()
 
 
 @pytest.fixture
 def visit(a_browser: Browser, model: AnsweringServer) -> Iterator[tuple[Page, PageTraffic]]:
-    """The tab; after the test no request went elsewhere and the console has no errors."""
+    """Yield the opened tab. Afterwards check that no request left the server and the console has no errors."""
     with Interface(model.server, a_browser).visited() as (page, seen):
         yield page, seen
         assert seen.elsewhere == []

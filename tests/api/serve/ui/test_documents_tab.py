@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
 
 @pytest.fixture
 def visit(a_browser: Browser, server: RunningServer) -> Iterator[Page]:
-    """The tab; after the test no request went elsewhere and the console has no errors."""
+    """Yield the opened tab. Afterwards check that no request left the server and the console has no errors."""
     seen: PageTraffic
     with Interface(server, a_browser).visited("Documents") as (page, seen):
         page.on("dialog", lambda dialog: pytest.fail(f"a script of a document ran: {dialog.message}"))
@@ -39,7 +39,7 @@ def visit(a_browser: Browser, server: RunningServer) -> Iterator[Page]:
 
 
 def choose(page: Page, collection: str) -> None:
-    """Name a collection, known or new."""
+    """Enter the name of an existing or a new collection."""
     box = page.get_by_label("Collection", exact=True)
     box.fill(collection)
     box.press("Enter")

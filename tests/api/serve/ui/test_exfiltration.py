@@ -1,6 +1,6 @@
-"""Forty hostile documents in the user interface, one by one and all at once, cannot send a secret anywhere.
+"""Forty hostile documents in the user interface, separately and in one answer, cannot send a secret away.
 
-What is streamed to pages of others, and such a page, are held to the same in test_serve_exfiltration.py.
+Streams and pages of other origins have the same test in ../security/test_exfiltration.py.
 """
 
 import re
@@ -42,7 +42,7 @@ FETCHING = "#tab-ask img, #tab-ask iframe, #tab-ask form, #tab-ask script, #tab-
 
 @contextmanager
 def visited(folder: Path, tried: Sequence[str] = WAYS_OUT, **settings: str) -> Iterator[Page]:
-    """Open the Ask tab over the forty documents; no request leaves, and the policy has nothing to refuse."""
+    """Open the tab Ask over the forty documents. Afterwards no request has left, and the policy has blocked nothing."""
     with (
         hostile_server(folder, SERVE__REQUESTS_PER_MINUTE="100000", **settings) as hostile,
         open_browser() as browser,
@@ -62,7 +62,7 @@ def ask(page: Page, question: str) -> None:
 
 
 def ways_out(page: Page) -> list[str]:
-    """Everything by which the page would load or link another address, or run text."""
+    """Return every element by which the page would load or link another address, or run a script."""
     return [
         *page.evaluate(LOADING_OR_RUNNING, LOADING),
         *page.locator("#tab-ask a[href]").evaluate_all(LEADING_AWAY),
@@ -71,7 +71,7 @@ def ways_out(page: Page) -> list[str]:
 
 
 @pytest.mark.faults
-def test_none_of_forty_answers_leads_elsewhere(tmp_path: Path) -> None:
+def test_none_of_forty_hostile_answers_contacts_another_address(tmp_path: Path) -> None:
     places = sampled(range(len(WAYS_OUT)), 6)
     with visited(tmp_path, [WAYS_OUT[place] for place in places]) as page:
         for place in places:
@@ -82,7 +82,7 @@ def test_none_of_forty_answers_leads_elsewhere(tmp_path: Path) -> None:
             expect(page.locator("#status")).to_be_empty()
 
 
-def test_forty_ways_out_in_one_answer_lead_nowhere_at_any_time(tmp_path: Path) -> None:
+def test_one_answer_with_forty_hostile_addresses_never_contacts_one(tmp_path: Path) -> None:
     with visited(tmp_path, **ALL_READ) as page:
         ask(page, ALL_AT_ONCE)
         expect(page.locator("#conversation")).to_contain_text(SECRET)

@@ -23,7 +23,7 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interface]:
         yield one
 
 
-def test_text_of_a_document_runs_loads_and_links_nothing(ui: Interface) -> None:
+def test_document_text_in_rows_runs_no_script_and_contains_no_links(ui: Interface) -> None:
     with ui.visited("Jobs") as (page, seen):
         dialogs: list[str] = []
 

@@ -26,7 +26,7 @@ def ui(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="module")
 def has_run(ui: Interface) -> Interface:
-    """The interface after the job was run from its tab."""
+    """Return the interface after the job was run from its tab."""
     with ui.visited("Jobs") as (page, seen):
         _choose_job(page)
         page.get_by_role("button", name="Run", exact=True).click()
@@ -38,7 +38,7 @@ def has_run(ui: Interface) -> Interface:
 
 
 def _choose(page: Page, identity: str, text: str) -> None:
-    """Choose in a dropdown with the keyboard alone: type, and press Enter."""
+    """Choose from a dropdown with the keyboard alone: type the name and press Enter."""
     box = page.locator(f"#{identity} input")
     box.focus()
     box.fill(text)
@@ -53,7 +53,7 @@ def _choose_job(page: Page) -> None:
 
 
 def _opened_row(page: Page, words: str) -> Locator:
-    """The opened row whose name has these words, found as a person without a mouse finds it."""
+    """Open the row whose name contains these words, with the keyboard alone."""
     box = page.locator("#rows-text textarea, #rows-text input")
     box.fill(words)
     box.press("Enter")
@@ -95,7 +95,7 @@ def test_a_cell_of_the_table_opens_its_row(has_run: Interface) -> None:
         expect(page.locator("#rows-row input")).to_have_value(re.compile(r"^\d+\. Amateur Player"))
 
 
-def test_files_are_downloaded_by_their_links(has_run: Interface) -> None:
+def test_export_links_download_the_files(has_run: Interface) -> None:
     with has_run.visited("Jobs") as (page, _):
         _choose_job(page)
         link = page.get_by_role("link", name="terms-glossary.json", exact=True)

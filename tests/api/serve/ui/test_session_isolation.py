@@ -1,4 +1,4 @@
-"""Events sent by a script instead of a page: files of the machine, addresses, sessions of other callers."""
+"""Events sent by a script instead of a page, with files of the machine, addresses, or sessions of other callers."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ JOIN = "/gradio_api/queue/join"
 
 @dataclass(frozen=True)
 class Two:
-    """A server and two callers with the same read permission and different write permissions."""
+    """A server and two callers with equal read permissions and different write permissions."""
 
     server: RunningServer
     reader: httpx.Client
@@ -61,7 +61,7 @@ def kept(server: RunningServer) -> set[Path]:
 
 
 def outside(server: RunningServer) -> list[str]:
-    """Paths that are not uploads, in many forms."""
+    """Return paths in many forms that are no uploads."""
     link = server.data_dir / "ui" / "link"
     link.unlink(missing_ok=True)
     link.symlink_to("/etc/passwd")
@@ -84,7 +84,7 @@ def test_no_event_copies_or_names_a_file_of_the_machine(two: Two) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/x", "https://example.org/x", "file:///etc/passwd", "//x/y"])
-def test_no_event_has_an_address_fetched(two: Two, address: str) -> None:
+def test_no_event_makes_the_server_fetch_an_address(two: Two, address: str) -> None:
     assert Events(two.writer, "attacker").join("upload", ["brought", [file_of(address)]]).status_code == 403
     assert Events(two.writer, "attacker").join("ask", ["x", [], "default", None], file_of(address)).status_code == 403
 
@@ -127,7 +127,7 @@ def test_no_header_changes_the_address_in_the_page(two: Two, name: str) -> None:
         assert "evil.example" not in two.reader.get("/config", headers={name: value}).text
 
 
-def test_a_session_belongs_to_its_caller_even_if_another_knows_its_name(two: Two) -> None:
+def test_a_session_is_closed_to_other_callers_who_know_its_name(two: Two) -> None:
     first, second = Events(two.writer, "shared"), Events(two.reader, "shared")
     first.outcome("choices", [])
     second.outcome("choices", [])
@@ -166,7 +166,7 @@ def test_a_failing_event_does_not_print_its_text_to_the_terminal(
     assert "A page's event failed." in caplog.messages
 
 
-def test_old_uploads_are_deleted_and_the_rest_is_counted(tmp_path: Path) -> None:
+def test_old_uploads_are_deleted_and_the_bytes_of_the_remaining_uploads_are_counted(tmp_path: Path) -> None:
     for name, age in (("old", 7200), ("new", 60)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_bytes(b"x" * 1000)

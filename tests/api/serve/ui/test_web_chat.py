@@ -1,4 +1,4 @@
-"""The example page in a real browser: from an origin of its own, or one that was not listed."""
+"""The example page in a real browser, from a listed and from an unlisted origin."""
 
 import shutil
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def chat(browser: Browser, origin: str, server: RunningServer) -> Iterator[WebCh
         yield opened
 
 
-def test_an_answer_streams_with_sources_and_numbers_that_lead_to_them(chat: WebChat) -> None:
+def test_an_answer_streams_with_citation_numbers_that_lead_to_its_sources(chat: WebChat) -> None:
     told = chat.ask(QUESTION)
     assert told.startswith("A ground needs 85 points for Grade A")
     turn = chat.page.locator(".turn").last
@@ -81,7 +81,7 @@ def test_an_answer_streams_with_sources_and_numbers_that_lead_to_them(chat: WebC
     card = turn.locator(".card.cited").first
     assert "85 points" in card.locator("blockquote mark").first.inner_text()
     assert "ground-grading-guide.txt" in card.locator(".where").inner_text()
-    assert [it for it in chat.seen.complaints if "401" not in it] == []  # before there was a key
+    assert [it for it in chat.seen.complaints if "401" not in it] == []  # before the key was entered
 
 
 def test_unsupported_sentences_are_marked(chat: WebChat) -> None:
@@ -127,7 +127,7 @@ def test_the_key_stays_in_the_page_and_is_required(
         assert stranger.ask(QUESTION) == ""
 
 
-def test_a_page_of_an_origin_that_is_not_listed_learns_nothing(browser: Browser, server: RunningServer) -> None:
+def test_a_page_of_an_unlisted_origin_cannot_read_responses(browser: Browser, server: RunningServer) -> None:
     with served_page() as elsewhere, web_chat(browser, elsewhere, server.address) as page:
         page.page.fill("#key", TOKEN)
         page.page.click("#settings button")
@@ -162,7 +162,7 @@ def test_the_page_fits_a_phone(browser: Browser, origin: str, server: RunningSer
     assert (PROJECT / "docs" / "images" / "web-chat.png").stat().st_size < 200_000
 
 
-def test_the_page_builds_no_html_and_keeps_nothing() -> None:
+def test_the_page_builds_no_html_from_text_and_stores_nothing_in_the_browser() -> None:
     scripts = "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js"))
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage", "import("):
         assert word not in scripts
