@@ -169,7 +169,7 @@ class Engine(Closeable):
             SearchPipeline(self.generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
-        terms, weights = TermWeights(self._weight, self._is_known), calibration.weights
+        terms, weights = TermWeights(self._weight, lambda stem: self._frequency(stem) > 0), calibration.weights
         answerer = partial(ExtractiveAnswerer, models[0], tokeniser, terms=terms, weights=weights)
         self._answerer = answerer(abstain=settings.answer.abstain, cite=settings.answer.enable_citation)
         self._writer = self._create_writer(llm, answerer(), prompts) if llm else None
@@ -315,9 +315,6 @@ class Engine(Closeable):
         """Return the inverse document frequency of a stem over all collections, as in BM25; 0 or more."""
         total, frequency = sum(generation.size for generation in self.generations), self._frequency(stem)
         return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
-
-    def _is_known(self, stem: str) -> bool:
-        return self._frequency(stem) > 0
 
 
 def open_engine(  # noqa: PLR0913 - all but the first three have defaults

@@ -368,7 +368,6 @@ class SearchPass:
         return pools
 
     def _rerank(self, question: str, pools: list[Pool]) -> RerankResult:
-        """Return one ranking of all candidates, cut to its budget if the reranker calls a model."""
         reranker = self._pipeline.reranker
         with self.log.stage(RerankDetails.stage) as stage:
             read = cut_to_budget(pools, self._pipeline.query) if reranker.calls_model else pools
@@ -402,7 +401,6 @@ class SearchPass:
 
 
 def _budget(pools: Sequence[Pool], read: Sequence[Pool]) -> dict[str, Any]:
-    """Return the details on how many candidates of each pool the model of the reranker read."""
     pairs = list(zip(pools, read, strict=True))
     return {
         "budget": {

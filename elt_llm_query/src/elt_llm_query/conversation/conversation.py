@@ -217,7 +217,6 @@ def rewrite_by_model(
 
 
 def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence[ConversationTurn]) -> str:
-    """Return the flaw of the model's rewriting, or an empty text."""
     if written.finish != "stop" or not text:
         return "is not complete"
     if len(text.splitlines()) > 1 or len(text) > _LONGEST:

@@ -18,37 +18,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import numbers_of, parse_question, question_language
 
 _FILE: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
-_CONNECTIVE: Final = _FILE.pattern("connective")
-_ABOUT: Final = _FILE.pattern("about")
-_POLITE: Final = _FILE.pattern("polite")
-_PRONOUN: Final = _FILE.pattern("pronoun")
-_POSSESSIVE: Final = _FILE.pattern("possessive")
-_DEMONSTRATIVE: Final = _FILE.pattern("demonstrative")
-_BESIDES: Final = _FILE.pattern("besides")
-_CLAUSE: Final = _FILE.pattern("clause")
-_PREPOSITION: Final = _FILE.pattern("preposition")
-_ASKING: Final = _FILE.pattern("asking")
-_ASKING_WHICH: Final = _FILE.pattern("asking_which")
-_ASKING_THINGS: Final = _FILE.pattern("asking_things")
-_REASONS: Final = _FILE.pattern("reasons")
-_DEFINED: Final = _FILE.pattern("defined")
-_CODE: Final = _FILE.pattern("code")
-_TIME: Final = _FILE.pattern("time")
-_HEAD: Final = _FILE.pattern("head")
-_ENGLISH: Final = _FILE.pattern("english")
-_WHO: Final = _FILE.pattern("who")
-_WHAT_IS: Final = _FILE.pattern("what_is")
-_GERMAN_AUXILIARY: Final = _FILE.pattern("german_auxiliary")
-_GERMAN: Final = _FILE.pattern("german")
-_ASKS: Final = _FILE.pattern("asks")
-_PLURAL_VERB: Final = _FILE.pattern("plural_verb")
-_LEADING_ARTICLE: Final = _FILE.pattern("leading_article")
-_ONE: Final = _FILE.pattern("one")
-_AGAIN: Final = _FILE.pattern("again")
-_AN: Final = _FILE.pattern("an")
-_SOUNDED: Final = _FILE.pattern("sounded")
-_MEASURED: Final = _FILE.pattern("measured")
-_MEASURE: Final = _FILE.pattern("measure")
+_PATTERNS: Final = _FILE.patterns()
 _ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_FILE.part, ("article", "boundaries", "phrase", "verb"))
 _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
 _FEWEST_ALIKE = 2  # words of a phrase that is swapped by its last word
@@ -83,7 +53,7 @@ def swap_label(fragment: str, last: str) -> str:
 
     def codes(text: str) -> tuple[str, ...]:
         """Return the codes in a text, without the word for their kind, which the last question keeps."""
-        return tuple(dict.fromkeys(code[1] for code in _CODE.finditer(text)))
+        return tuple(dict.fromkeys(code[1] for code in _PATTERNS["code"].finditer(text)))
 
     for labels in (codes, numbers_of):
         now, then = labels(fragment), labels(last)
@@ -100,7 +70,7 @@ def swap_phrase(fragment: str, last: str) -> str:
 
     Question words before the phrase ("how many for juniors?") must repeat the question words of the last question.
     """
-    asking = _AGAIN.match(fragment)
+    asking = _PATTERNS["again"].match(fragment)
     if asking and words(last)[: len(asking[1].split())] == words(asking[1]):
         fragment = fragment[asking.end() :]
     fragment = _substitute_noun(fragment, last)
@@ -113,9 +83,9 @@ def swap_phrase(fragment: str, last: str) -> str:
 
 def swap_time(fragment: str, last: str) -> str:
     """Replace the time of the last question, as in "last year" and "and now?"."""
-    if not _TIME.fullmatch(fragment):
+    if not _PATTERNS["time"].fullmatch(fragment):
         return ""
-    times = list(_TIME.finditer(last))
+    times = list(_PATTERNS["time"].finditer(last))
     if not times:
         return f"{last.rstrip('?!. ')} {fragment}?"
     return f"{last[: times[-1].start()]}{fragment}{last[times[-1].end() :]}"
@@ -123,15 +93,19 @@ def swap_time(fragment: str, last: str) -> str:
 
 def is_kind_phrase(text: str) -> bool:
     """Return whether a text is a phrase with "one" for the noun of the last question, such as "a youth one"."""
-    return bool(_ONE.search(text.rstrip("?!. "))) and not _ASKS.match(text) and len(text.split()) <= _MOST_WORDS
+    return (
+        bool(_PATTERNS["one"].search(text.rstrip("?!. ")))
+        and not _PATTERNS["asks"].match(text)
+        and len(text.split()) <= _MOST_WORDS
+    )
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
     """Return the new phrase and a regular expression for the phrase with the same ending; empty if none applies."""
-    opening = _PREPOSITION.match(fragment)
+    opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
-    if len(bare) < _FEWEST_ALIKE or _ASKS.match(part):
+    if len(bare) < _FEWEST_ALIKE or _PATTERNS["asks"].match(part):
         return part, ""
     return part, rf"(?:\b{_ARTICLE}\s+)?(?:\b(?!{_BOUNDARIES}\b)[\w-]+\s+)?\b{re.escape(bare[-1])}\b"
 
@@ -142,7 +116,7 @@ def _match_start(fragment: str) -> tuple[str, str]:
     A phrase with an article is replaced only at the end of the question. Elsewhere such a phrase may be the topic.
     """
     bare = _without_article(fragment)
-    opening = _PREPOSITION.match(bare)
+    opening = _PATTERNS["preposition"].match(bare)
     if not opening:
         return fragment, ""
     word = re.escape(opening[1])
@@ -151,47 +125,49 @@ def _match_start(fragment: str) -> tuple[str, str]:
 
 def swap_subject(fragment: str, last: str) -> str:
     """Replace the subject of the last question, as in "What does a loan cost?" and "and a transfer?"."""
-    if _PREPOSITION.match(fragment) or _ASKS.match(fragment):
+    if _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
         return ""
-    for pattern in (_ENGLISH, _WHO, _GERMAN_AUXILIARY, _GERMAN):
-        if match := pattern.match(last):
+    for name in ("english", "who", "german_auxiliary", "german"):
+        if match := _PATTERNS[name].match(last):
             start, end = match.span("subject")
             replaced = _replace_span(last, start, end, fragment)
             if re.match(r"an?\s", fragment, re.IGNORECASE):  # "are" becomes "is" before a singular
-                return _PLURAL_VERB.sub(lambda verb: _SINGULAR[verb[1]], last[:start]) + replaced[start:]
+                return _PATTERNS["plural_verb"].sub(lambda verb: _SINGULAR[verb[1]], last[:start]) + replaced[start:]
             return replaced
-    if re.match(r"the\b", fragment, re.IGNORECASE) and (match := _WHAT_IS.match(last)):
+    if re.match(r"the\b", fragment, re.IGNORECASE) and (match := _PATTERNS["what_is"].match(last)):
         return _replace_span(last, *match.span("subject"), fragment)
     return ""
 
 
 def swap_question_word(asking: str, last: str) -> str:
     """Replace the question words of the last question, as in "When is the draw made?" and "where?"."""
-    head = _HEAD.match(last)
+    head = _PATTERNS["head"].match(last)
     return f"{asking[:1].upper()}{asking[1:]} {last[head.end() :].rstrip('?!. ')}?" if head else ""
 
 
 def _without_article(fragment: str) -> str:
-    return _LEADING_ARTICLE.sub("", fragment)
+    return _PATTERNS["leading_article"].sub("", fragment)
 
 
 def _substitute_noun(fragment: str, last: str) -> str:
     """Replace "one" by the last word of the last question, or of its subject if the question ends with a verb."""
-    if not _ONE.search(fragment):
+    if not _PATTERNS["one"].search(fragment):
         return fragment
-    match = _ENGLISH.match(last)
+    match = _PATTERNS["english"].match(last)
     nouns = re.findall(r"[\w-]+", match["subject"] if match and re.search(rf"\b{_VERB}\W*$", last) else last)
-    return _ONE.sub(nouns[-1], fragment)
+    return _PATTERNS["one"].sub(nouns[-1], fragment)
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
     """Replace a span by the fragment, keep its article if the fragment has none, and correct "a" or "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
-    article, has_article = _LEADING_ARTICLE.match(old), bool(_LEADING_ARTICLE.match(fragment))
-    if article and not has_article and not _PREPOSITION.match(fragment):
+    article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
+    if article and not has_article and not _PATTERNS["preposition"].match(fragment):
         fragment = f"{article[0]}{fragment}"
-    fragment = _AN.sub(lambda match: f"{match[1]}{'n' if _SOUNDED.match(match[3]) else ''}{match[2]}", fragment)
+    fragment = _PATTERNS["an"].sub(
+        lambda match: f"{match[1]}{'n' if _PATTERNS['sounded'].match(match[3]) else ''}{match[2]}", fragment
+    )
     return f"{last[:start]}{fragment}{last[end:]}"
 
 
@@ -206,7 +182,7 @@ def rewrite_by_rules(
     tokeniser = tokeniser or KeywordTokeniser(question_language(before[-1].question))
     last = before[-1]
     asking = fold(rest).strip(" ?!.")
-    if _ASKING.fullmatch(asking) or _ASKING_WHICH.fullmatch(asking):  # why, how long, since when ...
+    if any(_PATTERNS[name].fullmatch(asking) for name in ("asking", "asking_which")):  # such as "since when"
         swapped = swap_question_word(rest.rstrip("?!. "), last.question)
         rule = "other asking words in the same question"
         return RewrittenQuestion(swapped, rule) if swapped else _add_topic(rest, last, tokeniser)
@@ -215,7 +191,9 @@ def rewrite_by_rules(
     if _has_open_pronoun(rest, tokeniser):
         return _add_topic(rest, last, tokeniser)
     # A few words without question mark and "for ..." may be a complete search.
-    may_be_search = not rest.endswith("?") and not _PREPOSITION.match(rest) and len(_content(rest, tokeniser)) > 1
+    may_be_search = (
+        not rest.endswith("?") and not _PATTERNS["preposition"].match(rest) and len(_content(rest, tokeniser)) > 1
+    )
     is_search = not connected and may_be_search
     swapped_part = _swap_part(rest, last, tokeniser, may_be_subject=not is_search)
     return swapped_part or (RewrittenQuestion(text) if is_search else _append_fragment(rest, last, tokeniser))
@@ -241,7 +219,6 @@ def _swap_part(
 
 
 def _keeps_content(fragment: str, swapped: str, tokeniser: KeywordTokeniser) -> bool:
-    """Return whether the swapped question has every content word and every name of the fragment."""
     named = {word for name in parse_question(fragment, tokeniser).names for word in words(name)}
     stems = set(tokeniser.stems(fragment)) - set(tokeniser.stems("one ones"))
     return named <= set(words(swapped)) and stems <= set(tokeniser.stems(swapped))
@@ -250,54 +227,56 @@ def _keeps_content(fragment: str, swapped: str, tokeniser: KeywordTokeniser) -> 
 def _without_connective(text: str) -> tuple[str, bool]:
     """Remove "and", "what about" and "please"; also return whether the text started with one of the first two."""
     rest, connected = text, False
-    for pattern in (_CONNECTIVE, _ABOUT, _CONNECTIVE):
-        shorter = pattern.sub("", rest, count=1)
+    for name in ("connective", "about", "connective"):
+        shorter = _PATTERNS[name].sub("", rest, count=1)
         connected |= shorter != rest
         rest = shorter
-    return _POLITE.sub("", rest).strip(" ,.;"), connected
+    return _PATTERNS["polite"].sub("", rest).strip(" ,.;"), connected
 
 
 def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser) -> bool:
     if _has_open_pronoun(rest, tokeniser):
         return len(_content(rest, tokeniser)) <= _FEW_TERMS
-    if len(rest.split()) > (_SHORT_CONNECTED if connected else _SHORT) or (not connected and _DEFINED.match(rest)):
+    if len(rest.split()) > (_SHORT_CONNECTED if connected else _SHORT) or (
+        not connected and _PATTERNS["defined"].match(rest)
+    ):
         return False
     # A question with its own subject is complete.
-    asks = _has_verb(rest) or (not connected and bool(_ASKING_THINGS.match(rest)))
+    asks = _has_verb(rest) or (not connected and bool(_PATTERNS["asking_things"].match(rest)))
     named = not connected and bool(parse_question(rest, tokeniser).names)
     return not (asks and (named or len(_content(rest, tokeniser)) > 1))
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
     """Return the words with a stem, except question words; "tall" of "how tall" is included."""
-    content = text if _MEASURED.match(text) else _ASKS.sub("", text)
+    content = text if _PATTERNS["measured"].match(text) else _PATTERNS["asks"].sub("", text)
     return [word for word in content.split() if tokeniser.stems(word)]
 
 
 def _has_verb(rest: str) -> bool:
-    return parse_question(rest).kind != "other" or bool(_REASONS.match(fold(rest)))
+    return parse_question(rest).kind != "other" or bool(_PATTERNS["reasons"].match(fold(rest)))
 
 
 def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
     """Return whether a pronoun refers to an earlier turn and not to the question itself."""
-    if _DEMONSTRATIVE.search(fold(rest)) or (_has_verb(rest) and _BESIDES.search(rest)):
+    if _PATTERNS["demonstrative"].search(fold(rest)) or (_has_verb(rest) and _PATTERNS["besides"].search(rest)):
         return len(_content(rest, tokeniser)) < _FEW_TERMS
-    if possessive := _POSSESSIVE.search(rest):
+    if possessive := _PATTERNS["possessive"].search(rest):
         return not (_content(rest[: possessive.start()], tokeniser) and len(_content(rest, tokeniser)) > 2)
-    pronoun = _PRONOUN.search(rest)
+    pronoun = _PATTERNS["pronoun"].search(rest)
     if pronoun is None or is_kind_phrase(rest):
         return False
     # A pronoun may refer to a name before it, or to the subject of an earlier clause.
     before = rest[: pronoun.start()]
-    clauses = list(_CLAUSE.finditer(before, 1))
+    clauses = list(_PATTERNS["clause"].finditer(before, 1))
     has_subject = bool(clauses) and len(_content(before[: clauses[-1].start()], tokeniser)) > 1
     return not (has_subject or parse_question(before, tokeniser).names)
 
 
 def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> RewrittenQuestion:
     """Append the content words of the last question or, if the last question has none, the topic of its answer."""
-    surfaces = parse_question(_MEASURE.sub("", last.question), tokeniser).surfaces
-    content = dict.fromkeys(word for word in surfaces if not _ASKING.fullmatch(fold(word)))
+    surfaces = parse_question(_PATTERNS["measure"].sub("", last.question), tokeniser).surfaces
+    content = dict.fromkeys(word for word in surfaces if not _PATTERNS["asking"].fullmatch(fold(word)))
     topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")
     if not topic:
         return RewrittenQuestion(rest)

@@ -109,7 +109,7 @@ class FusedOrderReranker:
     notes = ("The chunks are in the order of the search: no reranker is in use.",)
 
     def rerank(self, _question: str, pools: Sequence[Pool], _cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates, best first, ties by node id."""
+        """Rank all candidates, best first; equal scores are ordered by node id."""
         bm25 = [np.array([one.keyword_score or 0.0 for one in pool.candidates], dtype=np.float64) for pool in pools]
         candidates: list[SearchCandidate] = []
         for pool, keywords in zip(pools, scale_keywords(pools, bm25), strict=True):
@@ -154,8 +154,8 @@ class ModelReranker:
         if all(score is None for score in judged.scores):
             note = f"The {self.name} reranker returned no scores: the chunks are ranked by cosine and keywords."
             return RerankResult(self._fallback.rerank(question, pools).candidates, (*judged.notes, note), by_node)
-        completed = {(one.collection, one.node_id): one for one in self._keywords.rerank(question, pools).candidates}
-        ordered = [completed[one.collection, one.node_id] for one in candidates]
+        completed = {one.key: one for one in self._keywords.rerank(question, pools).candidates}
+        ordered = [completed[one.key] for one in candidates]
         weights = np.repeat(
             [self.weight if pool.uses_keywords else 1.0 for pool in pools], [len(pool.candidates) for pool in pools]
         )

@@ -155,7 +155,6 @@ def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
 
 
 def _end_of(date: str) -> str:
-    """Return the last second of a year, month, day, hour or minute."""
     if len(date) == 7:
         date += f"-{monthrange(int(date[:4]), int(date[5:]))[1]}"
     return date + "0000-12-31T23:59:59"[len(date) :]
@@ -261,7 +260,6 @@ def condition_masks(conditions: Sequence[Condition], generations: Sequence[Gener
 
 
 def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[FilterField | None]:
-    """Return the field of the condition in each generation, or None for a generation without this field."""
     if condition.field == COLLECTION:
         return [single_valued(COLLECTION, "text", [one.collection] * len(one.ids)) for one in generations]
     per_generation = []
@@ -282,7 +280,6 @@ def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[
 
 
 def _unmatched_notes(condition: Condition, fields: Sequence[FilterField]) -> Iterator[str]:
-    """Yield notes on operands that no chunk has, with the nearest values of text fields."""
     alone = [replace(condition, operands=(operand,)) for operand in condition.operands]
     without = [one for one in alone if not any(matching_values(field, one).any() for field in fields)]
     if not without:

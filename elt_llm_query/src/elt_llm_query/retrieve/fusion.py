@@ -19,6 +19,8 @@ from elt_llm_query.retrieve.trace import ScoreParts
 
 Ranking = list[tuple[str, float]]
 """Node ids with their scores, best first."""
+NodeKey = tuple[str, str]
+"""A collection and a node id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class SearchCandidate:
     score: float = 0.0
     coverage: float | None = None
     order: float | None = None
+
+    @property
+    def key(self) -> NodeKey:
+        """The collection and the node id."""
+        return self.collection, self.node_id
 
     def parts(self) -> ScoreParts:
         """Return the collection and the metrics from which a reranker computes the score."""
@@ -262,7 +269,6 @@ def _collect(dense: Callable[[], Ranking] | None, keyword: Callable[[], Ranking]
 
 
 def _ranker(retriever: BaseRetriever | None) -> Callable[[QueryBundle], Ranking] | None:
-    """Return a function that calls the retriever and returns ids and scores."""
     if retriever is None:
         return None
     if isinstance(retriever, RankingRetriever):

@@ -181,7 +181,6 @@ def retrieve_from_collections(
 def _collection_results(
     collection: OpenCollection, chosen: RetrieverChoice, hits: RetrieverResults, embedded: bool
 ) -> CollectionResults:
-    """Add a note for each failed retriever, which names the retriever that was used instead."""
     broken = {name: str(failure) for name, failure in hits.failures}
     if chosen.dense and not embedded:
         broken["dense"] = "the question could not be embedded"

@@ -11,6 +11,7 @@ from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.normalise import split_words
 
 from elt_llm_query.rerank.embedding import QuestionMatcher
+from elt_llm_query.retrieve.fusion import NodeKey
 from elt_llm_query.retrieve.query_variant import AlternativeNames, replace_alternatives, term_weights
 from elt_llm_query.retrieve.trace import (
     ExplainDetails,
@@ -21,9 +22,6 @@ from elt_llm_query.retrieve.trace import (
     last_ranking,
     left_out_by_reason,
 )
-
-Key = tuple[str, str]
-"""A collection and a node id."""
 
 READ = "read"
 UNKNOWN_REASON = "not recorded"
@@ -46,7 +44,7 @@ class CandidateOutcome:
     place: int | None = None
 
 
-def traced_candidates(stages: Sequence[TraceStage]) -> list[Key]:
+def traced_candidates(stages: Sequence[TraceStage]) -> list[NodeKey]:
     """Return every candidate once: ranked candidates in their order, then unranked candidates."""
     ranked = [(parts["collection"], node_id) for stage in stages for node_id, parts in stage.details.get("parts", ())]
     retrieved = [
@@ -58,7 +56,7 @@ def traced_candidates(stages: Sequence[TraceStage]) -> list[Key]:
     return list(dict.fromkeys([*ranked, *retrieved]))
 
 
-def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[Key, CandidateOutcome]:
+def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[NodeKey, CandidateOutcome]:
     """Return the outcome of every candidate: read, or left out for a recorded reason."""
     read = {
         (chunk.collection, chunk.node_id): CandidateOutcome(READ, place=place)
@@ -79,7 +77,7 @@ def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk
     }
 
 
-def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[Key, CandidateOutcome]) -> list[dict[str, Any]]:
+def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[NodeKey, CandidateOutcome]) -> list[dict[str, Any]]:
     """Return the best candidates that are not read, best first, each with its reason and the missing score.
 
     `lacked` is the difference between the score of the candidate and the score that it needed: the lowest score that
@@ -101,7 +99,7 @@ def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[Key, CandidateOu
     return missed[:NEAR]
 
 
-def _ranked(stages: Sequence[TraceStage]) -> list[tuple[Key, float]]:
+def _ranked(stages: Sequence[TraceStage]) -> list[tuple[NodeKey, float]]:
     details = last_ranking(stages)
     return [
         ((parts["collection"], node_id), score)

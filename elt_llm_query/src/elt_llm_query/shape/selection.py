@@ -169,7 +169,6 @@ class ChunkSelector:
         return [chunks[index] for index in order]
 
     def _similarities(self, chunks: Sequence[CandidateChunk]) -> Similarities:
-        """Return the cosine of each pair of chunks from their stored vectors, shape (n, n)."""
         vectors, spaces = [], []
         for chunk in chunks:
             collection = self._by_name[chunk.candidate.collection]

@@ -163,10 +163,7 @@ def _all_chunks(generation: Generation, ranked: Iterable[SearchCandidate]) -> li
 def _beyond_top_k(
     candidates: Iterable[SearchCandidate], kept: Iterable[CandidateChunk], left_out: dict[str, LeftOut]
 ) -> dict[str, LeftOut]:
-    """Return the candidates without a recorded reason that were not selected."""
     read = {(chunk.candidate.collection, chunk.node.node_id) for chunk in kept}
     explained = set[str]().union(*left_out.values())
-    beyond = [
-        one.node_id for one in candidates if one.node_id not in explained and (one.collection, one.node_id) not in read
-    ]
+    beyond = [one.node_id for one in candidates if one.node_id not in explained and one.key not in read]
     return {"beyond top_k": beyond} if beyond else {}

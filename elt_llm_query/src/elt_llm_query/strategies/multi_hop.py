@@ -16,13 +16,11 @@ from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.rerank.embedding import RerankResult
-from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
+from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
 from elt_llm_query.strategies.strategy import (
-    Key,
     PassRunner,
     ask_helper_model,
-    candidate_key,
     combined_result,
     deduplicate,
     reply_lines,
@@ -91,7 +89,6 @@ def link_strength(source: StoredNode, other: StoredNode, question: str) -> float
 
 
 def _trimmed(name: str, tokeniser: KeywordTokeniser) -> str:
-    """Return a name without leading and trailing stopwords."""
     words = name.split()
     while words and not (words[0][0].isupper() and tokeniser.stems(words[0])):
         words = words[1:]
@@ -119,8 +116,8 @@ class _Hops:
 
     first: list[SearchCandidate]
     later: list[Sequence[SearchCandidate]]
-    gained: dict[Key, float]
-    followed: dict[Key, str]
+    gained: dict[NodeKey, float]
+    followed: dict[NodeKey, str]
 
     def combined(self) -> list[SearchCandidate]:
         """Return the best chunk of the question, then all other chunks by score plus the gain from follow-ups.
@@ -129,8 +126,8 @@ class _Hops:
         """
         if not self.first:
             return []
-        head, own = self.first[0], {candidate_key(one): one.score for one in self.first}
-        others = {key: one for key, one in deduplicate([self.first, *self.later]).items() if key != candidate_key(head)}
+        head, own = self.first[0], {one.key: one.score for one in self.first}
+        others = {key: one for key, one in deduplicate([self.first, *self.later]).items() if key != head.key}
         sums = {key: own.get(key, 0.0) + self.gained.get(key, 0.0) for key in others}
         most, limit = max(sums.values(), default=0.0), head.score * BELOW_FIRST
         factor = limit / most if most > limit else 1.0
@@ -170,7 +167,7 @@ class MultiHopStrategy:
     def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Generation], passes: PassRunner) -> bool:
         """Search a follow-up of the best unused chunk; return False without such a chunk or a new follow-up."""
         combined = hops.combined()
-        source = next((one for one in combined if candidate_key(one) not in hops.followed), None)
+        source = next((one for one in combined if one.key not in hops.followed), None)
         if source is None:
             return False
         generation = generations[source.collection]
@@ -178,25 +175,23 @@ class MultiHopStrategy:
         text = self._follow_up(question.text, node, generation, passes)
         if not text or text in hops.followed.values():
             return False
-        hops.followed[candidate_key(source)] = text
+        hops.followed[source.key] = text
         ranked = passes.run(QueryVariant(text), self.retrievers).candidates
         hops.later.append(ranked)
         weight = source.score / combined[0].score if combined[0].score else 1.0
         links = _links(node, ranked[:READ], generations, question.text)
         gains = [
-            (weight * (FOLLOW_UP_SHARE * one.score + LINK_SHARE * links.get(candidate_key(one), 0.0)), one)
+            (weight * (FOLLOW_UP_SHARE * one.score + LINK_SHARE * links.get(one.key, 0.0)), one)
             for one in ranked
-            if candidate_key(one) != candidate_key(source) and (links.get(candidate_key(one)) or not self.needs_link)
+            if one.key != source.key and (links.get(one.key) or not self.needs_link)
         ]
         if self.needs_link:
             gains = sorted(gains, key=lambda gain: (-gain[0], gain[1].node_id))[:1]
         for amount, one in gains:
-            key = candidate_key(one)
-            hops.gained[key] = max(hops.gained.get(key, 0.0), amount)
+            hops.gained[one.key] = max(hops.gained.get(one.key, 0.0), amount)
         return True
 
     def _follow_up(self, question: str, node: StoredNode, generation: Generation, passes: PassRunner) -> str:
-        """Return the follow-up question of a chunk, or an empty text if the chunk has no new name."""
         if self.llm is not None and not passes.failures:
             prompt = _PROMPT.format(question=question, passage=node.text[:1200])
             written = reply_lines(ask_helper_model(self.llm, prompt, passes, "follow-up questions were made by rules"))
@@ -209,7 +204,7 @@ class MultiHopStrategy:
 
 def _links(
     source: StoredNode, ranked: Sequence[SearchCandidate], generations: dict[str, Generation], question: str
-) -> dict[Key, float]:
+) -> dict[NodeKey, float]:
     by_collection: dict[str, list[str]] = defaultdict(list)
     for one in ranked:
         by_collection[one.collection].append(one.node_id)

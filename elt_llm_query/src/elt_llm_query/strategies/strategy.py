@@ -9,7 +9,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.models.completion import complete_prompt
 
 from elt_llm_query.rerank.embedding import RerankResult
-from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
+from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import OpenCollection
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
 from elt_llm_query.retrieve.trace import ChooseDetails, CombineDetails, StageLog
@@ -123,21 +123,12 @@ def choose_route(question: ParsedQuestion) -> ChooseDetails:
     return ChooseDetails(strategy="hybrid", reason="it asks for one thing")
 
 
-Key = tuple[str, str]
-"""A collection and a node id."""
-
-
-def candidate_key(candidate: SearchCandidate) -> Key:
-    """Return the collection and the node id of a candidate."""
-    return candidate.collection, candidate.node_id
-
-
-def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[Key, SearchCandidate]:
+def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[NodeKey, SearchCandidate]:
     """Return the candidates of all rankings by key; the first ranking with a candidate counts."""
-    kept: dict[Key, SearchCandidate] = {}
+    kept: dict[NodeKey, SearchCandidate] = {}
     for ranking in rankings:
         for candidate in ranking:
-            kept.setdefault(candidate_key(candidate), candidate)
+            kept.setdefault(candidate.key, candidate)
     return kept
 
 
@@ -148,11 +139,11 @@ def add_best_scores(
 
     A candidate that a ranking lacks scores 0 there. The sum is divided by 1 + `weight`, so scores are within 0..1.
     """
-    best: dict[Key, float] = {}
+    best: dict[NodeKey, float] = {}
     for ranking in others:
         for candidate in ranking:
-            best[candidate_key(candidate)] = max(best.get(candidate_key(candidate), 0.0), candidate.score)
-    own = {candidate_key(candidate): candidate.score for candidate in first}
+            best[candidate.key] = max(best.get(candidate.key, 0.0), candidate.score)
+    own = {candidate.key: candidate.score for candidate in first}
     return best_first(
         [
             replace(candidate, score=(own.get(key, 0.0) + weight * best.get(key, 0.0)) / (1.0 + weight))

@@ -87,7 +87,6 @@ class AliasIndex:
 
 
 def _collection_has_name(name: str, generation: Generation) -> bool:
-    """Return whether the collection has every word of a name except stopwords."""
     stems = generation.keyword.tokeniser.stems(name)
     return bool(stems) and all(generation.keyword.document_frequency(stem) for stem in stems)
 

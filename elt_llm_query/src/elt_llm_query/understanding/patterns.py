@@ -23,6 +23,10 @@ class PatternFile:
             return re.compile(self._expanded(self._content["any_case"][name]), re.IGNORECASE)
         return re.compile(self._expanded(self._content["exact_case"][name]))
 
+    def patterns(self) -> dict[str, re.Pattern[str]]:
+        """Compile all expressions of the file, by name."""
+        return {name: self.pattern(name) for case in ("any_case", "exact_case") for name in self._content.get(case, {})}
+
     def part(self, name: str) -> str:
         """Return the expression with this name in `parts`. Raises KeyError if the file has none."""
         return self._expanded(self._content["parts"][name])

@@ -36,12 +36,8 @@ _INTENTS: Final = {
     code: TypeAdapter(tuple[tuple[Intent, re.Pattern[str]], ...]).validate_python(_FILE.rows(name))
     for code, name in (("fr", "french_intents"), ("lt", "lithuanian_intents"))
 }
+_PATTERNS: Final = _FILE.patterns()
 MONTH_ROWS: Final = _FILE.rows("months")
-_OPENING_CLAUSE: Final = _FILE.pattern("opening_clause")
-_SECOND_QUESTION: Final = _FILE.pattern("second_question")
-_COUNTED: Final = _FILE.pattern("counted")
-_NAMED_QUANTITY: Final = _FILE.pattern("named_quantity")
-_COMPARISON: Final = _FILE.pattern("comparison")
 
 _ENGLISH, _GERMAN = load_language("en"), load_language("de")
 # Weight 2 is for words that only German has, weight 1 for words that are sometimes English.
@@ -109,7 +105,7 @@ def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> 
     tokeniser = tokeniser or _tokeniser_of(language)
     kind, expects = _kind(folded)
     terms, surfaces = _content_words(text, tokeniser)
-    counted = _COUNTED.search(folded) or _NAMED_QUANTITY.search(folded)
+    counted = _PATTERNS["counted"].search(folded) or _PATTERNS["named_quantity"].search(folded)
     measured: Measure = next((measure for measure, pattern in _MEASURES if pattern.search(folded)), "")
     return ParsedQuestion(
         text=text,
@@ -147,7 +143,7 @@ def _last_question(text: str) -> str:
 
 def _parts(text: str) -> tuple[str, ...]:
     last = _last_question(text)
-    second = _SECOND_QUESTION.search(last)
+    second = _PATTERNS["second_question"].search(last)
     if second and len(last[: second.start()].split()) >= _FEWEST_PART_WORDS:
         return last[: second.start()].rstrip(" ,") + "?", last[second.start(1) :]
     return (last,) if last != text and len(last.split()) >= _FEWEST_PART_WORDS else ()
@@ -155,7 +151,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 def _kind(folded: str) -> tuple[QuestionKind, Expected]:
     last = _last_question(folded)
-    last = _OPENING_CLAUSE.sub("", re.sub(r"\b(what|who|when|where|how|which)'s\b", r"\1 is", last))
+    last = _PATTERNS["opening_clause"].sub("", re.sub(r"\b(what|who|when|where|how|which)'s\b", r"\1 is", last))
     matches = ((pattern.search(last), kind, expects) for kind, expects, pattern in _KINDS)
     starts = [(match.start(), kind, expects) for match, kind, expects in matches if match]
     _, kind, expects = min(starts, key=lambda one: one[0], default=(0, "other", "any"))
@@ -184,7 +180,6 @@ def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[
 
 
 def _is_name(name: str, tokeniser: KeywordTokeniser) -> bool:
-    """Return whether a text is a name, and not a stopword, a month or a short word."""
     return (
         bool(tokeniser.stems(name))
         and not (name.isalpha() and len(name) < 5)
@@ -215,7 +210,7 @@ def intent_of(question: ParsedQuestion, language: str) -> Intent:
     rows = _INTENTS.get(language)
     if rows is not None:
         return next((intent for intent, pattern in rows if pattern.search(folded)), "other")
-    return "compare" if _COMPARISON.search(folded) else _INTENT_BY_KIND[question.kind]
+    return "compare" if _PATTERNS["comparison"].search(folded) else _INTENT_BY_KIND[question.kind]
 
 
 _SHORT = {0: 1.0, 1: 1.0, 2: 0.8, 3: 0.4}  # by number of content words
@@ -236,7 +231,6 @@ def keyword_likeness(question: ParsedQuestion) -> float:
 
 
 def _is_code(word: str) -> bool:
-    """Return whether a word has a digit or a symbol, or only capitals."""
     if any(character.isdigit() or character in _SYMBOLS for character in word):
         return True
     return len(word) > 1 and word.isupper()

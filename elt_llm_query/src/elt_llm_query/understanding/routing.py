@@ -84,7 +84,6 @@ class CollectionRouter:
         return CollectionRoute(tuple(sorted(reasons)), details, common)
 
     def _scores(self, variant: QueryVariant, masks: Sequence[Mask] | None) -> list[float]:
-        """Return the score of the best chunk of each collection, 0 or more."""
         words = " ".join((variant.keywords, *(other for one in variant.names for other in one.others)))
         stems = [dict.fromkeys(one.generation.keyword.tokeniser.stems(words)) for one in self._collections]
         weights = {stem: self._weight(stem) for stem in {stem for own in stems for stem in own}}
