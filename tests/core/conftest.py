@@ -1,4 +1,4 @@
-"""Fixtures: a collection with two generations, built once, and a copy for each test that damages files."""
+"""Fixtures of the tests of core."""
 
 import shutil
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def _template(tmp_path_factory: pytest.TempPathFactory) -> StoredLibrary:
 
 @pytest.fixture
 def made(_template: StoredLibrary, tmp_path: Path) -> StoredLibrary:
-    """Build a collection whose generation 1 has 40 nodes and whose generation 2, a copy with additions, has 44."""
+    """Return a fresh copy of a collection with two generations. Generation 1 has 40 nodes, and generation 2 adds 4."""
     shutil.copytree(_template.data_dir, tmp_path / "data")
     return StoredLibrary(tmp_path / "data", _template.hashes)
 

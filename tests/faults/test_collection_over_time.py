@@ -1,6 +1,6 @@
-"""After any sequence of changes to a collection, readers see exactly what a simple model predicts.
+"""After any sequence of changes to a collection, readers see exactly the documents that a simple model predicts.
 
-10 lives of 20 steps by default; LIVES and STEPS for a long run.
+By default, 10 sequences of 20 changes are tested. The environment variables LIVES and STEPS change these numbers.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import open_generation, roll_back
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import EltError, FingerprintMismatch, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -51,7 +51,7 @@ PLACES = st.sampled_from([f"{stage}-{side}" for stage in STAGES for side in ("be
 
 
 class LifeOfACollection(RuleBasedStateMachine):
-    """A folder, its collection, and the expected content."""
+    """Random changes to a folder and its collection, compared with a model of the expected content."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @rule(name=NAMES, other=NAMES)
     def rename(self, name: str, other: str) -> None:
-        """Rename a file, perhaps over another."""
+        """Rename a file. An existing file of the new name is replaced."""
         if name in self.model.files and name != other:
             (self.folder / other).parent.mkdir(exist_ok=True)
             (self.folder / name).replace(self.folder / other)
@@ -105,7 +105,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @rule()
     def ingest(self) -> None:
-        """Ingest the files twice; the second time changes nothing."""
+        """Ingest the files twice, and check that the second ingest changes nothing."""
         self._settle(run_ingest(self.data_dir, self.folder, embedding=self._embedding(), **self._flags()).generation)
         again = run_ingest(self.data_dir, self.folder, embedding=self._embedding(), **self._flags())
         assert not again.published
@@ -113,7 +113,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @rule(place=PLACES, count=st.integers(1, 3), deep=st.booleans())
     def killed(self, place: str, count: int, deep: bool) -> None:
-        """Kill an ingest, perhaps its repetition too; readers see the old or the new collection."""
+        """Kill an ingest and perhaps the next one, and check that readers see the old or the new collection."""
         for _ in range(2 if deep else 1):
             ingest_killed_at(f"{place}:{count}", self.data_dir, self.folder, self._flags(), self.version)
             record = self._record()
@@ -123,7 +123,7 @@ class LifeOfACollection(RuleBasedStateMachine):
     @precondition(lambda self: self.model.seen)
     @rule(data=st.data())
     def forget(self, data: st.DataObject) -> None:
-        """Forget a document and every document with its bytes."""
+        """Forget a document and every document with the same bytes."""
         path = data.draw(st.sampled_from(sorted(self.model.seen)))
         with writing(self.data_dir) as store:
             report = forget(store, COLLECTION, path, SilentListener())
@@ -152,7 +152,7 @@ class LifeOfACollection(RuleBasedStateMachine):
     @precondition(lambda self: self.model.published is not None)
     @rule()
     def another_model(self) -> None:
-        """Switch to another embedding model, refused until everything is rebuilt with it."""
+        """Switch to another embedding model, which is refused until the collection is rebuilt with this model."""
         other = "2" if self.model.built_with == "1" else "1"
         flags = {name: flag for name, flag in self._flags().items() if name != "rebuild"}
         with pytest.raises(FingerprintMismatch):
@@ -161,13 +161,13 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @invariant()
     def readers_see_the_expected_collection(self) -> None:
-        """Check texts, the ids in every index, and the spans of chunks."""
+        """Check the texts, the node ids in every index, and the spans of the chunks."""
         record = self._record()
         assert (record.published if record else None) == self.model.published
         if record is None or record.published is None:
             return
         with open_store(self.data_dir) as store:
-            assert find_damage(store, COLLECTION) == []
+            assert verify_collection(store, COLLECTION).damage == ()
             with open_generation(store, COLLECTION) as generation:
                 assert generation.notes == () or generation.size < 2
                 texts = {it.source: generation.document(it.document_id).text for it in generation.documents()}
@@ -197,7 +197,7 @@ class LifeOfACollection(RuleBasedStateMachine):
         try:
             with open_store(self.data_dir) as store:
                 return store.collections.find(COLLECTION)
-        except EltError:  # killed while the store was made
+        except EltError:  # the ingest was killed while the store was created
             return None
 
 

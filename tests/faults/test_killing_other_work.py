@@ -1,11 +1,11 @@
-"""A repair, rollback or drop that is killed leaves the old or the new state, and the same command completes it."""
+"""A killed repair, rollback or drop leaves the old or the new state, and the next run completes the work."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation, remove_leftovers
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import UnknownCollection
 from elt_llm_core.store.store import open_store
 from processes.killing import Action, Moment, Scene, Work, do, killed_at
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.faults
 
 @pytest.fixture
 def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
-    """A library of two generations."""
+    """Return a data directory with a collection of two generations."""
     before = scenes[1].before
     assert before is not None
     shutil.copytree(before, tmp_path / "data")
@@ -51,7 +51,7 @@ def test_a_killed_repair_can_be_repeated(data_dir: Path, moment: Moment) -> None
     do(Work("heal", data_dir))
     with writing(data_dir) as store:
         remove_leftovers(store)
-        assert find_damage(store, COLLECTION) == []
+        assert verify_collection(store, COLLECTION).damage == ()
         assert len(list(store.folder(COLLECTION).iterdir())) <= 3
     assert _published(data_dir)[1] == digest
 
@@ -77,7 +77,7 @@ def test_a_killed_rollback_changes_nothing(data_dir: Path, moment: Moment) -> No
     ],
     ids=str,
 )
-def test_a_killed_drop_leaves_the_whole_collection_or_nothing(
+def test_a_killed_drop_leaves_the_whole_collection_or_none(
     scenes: tuple[Scene, Scene], data_dir: Path, action: Action, moment: Moment, gone: bool
 ) -> None:
     assert killed_at(Work(action, data_dir), moment)

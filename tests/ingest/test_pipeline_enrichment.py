@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.fakes import ScriptedLLM
 from elt_llm_core.store.store import open_store
@@ -16,7 +16,7 @@ TEXT = "# Harbour\n\nThe ferry leaves at noon.\n"
 
 def _contexts(data_dir: Path) -> list[str]:
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
-        assert find_damage(store, COLLECTION) == []
+        assert verify_collection(store, COLLECTION).damage == ()
         return sorted(node.context for node in generation.nodes(generation.ids))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import drop, open_generation, roll_back
-from elt_llm_core.collection.verification import find_damage, repair
+from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -153,7 +153,7 @@ def test_damaged_vectors_are_repaired_by_drop_and_ingest(data_dir: Path, docs: P
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         store.database.execute(damage)
-        found = find_damage(store, COLLECTION)
+        found = verify_collection(store, COLLECTION).damage
         with pytest.raises(StoreError) as refused:
             repair(store, found, SilentListener())
         assert f"elt-llm drop {COLLECTION}, then elt-llm ingest PATH -c {COLLECTION}" in refused.value.hint
@@ -161,7 +161,7 @@ def test_damaged_vectors_are_repaired_by_drop_and_ingest(data_dir: Path, docs: P
     again = run_ingest(data_dir, docs)
     assert again.collection_hash == first.collection_hash
     with open_store(data_dir) as store:
-        assert find_damage(store, COLLECTION) == []
+        assert verify_collection(store, COLLECTION).damage == ()
 
 
 def test_a_forgotten_document_is_skipped_until_an_ingest_with_remember(data_dir: Path, docs: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
@@ -84,7 +84,7 @@ def test_a_file_that_contains_documents_counts_as_one_file(data_dir: Path, docs:
     assert statuses(gone) == {"all.txt": "removed", "other.txt": "ok"}
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         assert [node.text for node in generation.nodes(generation.ids)] == ["A yawl."]
-        assert find_damage(store, COLLECTION) == []
+        assert verify_collection(store, COLLECTION).damage == ()
 
 
 def test_the_documents_of_one_type_within_a_file_fill_a_separate_collection(data_dir: Path, docs: Path) -> None:

@@ -1,4 +1,4 @@
-"""An exported collection is the same after its import; a forged file is refused and stores nothing."""
+"""An imported collection equals the exported one, and a forged export file is refused."""
 
 import json
 import struct
@@ -101,7 +101,7 @@ def test_an_empty_collection_can_be_exported_and_imported(store: Store, tmp_path
         assert import_collection(other, tmp_path / "empty.zip", SilentListener()).nodes == 0
 
 
-def test_an_existing_file_is_replaced_only_with_force(store: Store, exported: Path) -> None:
+def test_an_export_replaces_an_existing_file_only_with_force(store: Store, exported: Path) -> None:
     exported.write_bytes(b"mine")
     with pytest.raises(UsageError, match="exists already"):
         export_collection(store, COLLECTION, exported)
@@ -112,14 +112,14 @@ def test_an_existing_file_is_replaced_only_with_force(store: Store, exported: Pa
     assert list(exported.parent.glob(".*unfinished")) == []
 
 
-def test_an_existing_collection_is_never_replaced(store: Store, exported: Path) -> None:
+def test_an_import_never_replaces_an_existing_collection(store: Store, exported: Path) -> None:
     before = store.database.rows("SELECT id FROM document_versions")
     with pytest.raises(UsageError, match="already"):
         import_collection(store, exported, SilentListener())
     assert store.database.rows("SELECT id FROM document_versions") == before
 
 
-def test_an_export_has_no_path_of_this_machine(store: Store, tmp_path: Path) -> None:
+def test_an_export_contains_no_path_of_this_machine(store: Store, tmp_path: Path) -> None:
     put(store, some_documents(2))
     secret = tmp_path / "a-telling-folder"
     store.collections.record_root(store.collections.get(COLLECTION).id, "shelf", secret, whole=True)
@@ -132,7 +132,7 @@ def test_an_export_has_no_path_of_this_machine(store: Store, tmp_path: Path) -> 
 
 @dataclass
 class Forged:
-    """The editable members of an exported file; the manifest's sizes and hashes follow unless overridden."""
+    """The editable members of an export file. Sizes and hashes in the manifest are updated unless `lie` was called."""
 
     members: dict[str, bytes]
     honest: bool = True
@@ -150,7 +150,9 @@ class Forged:
         self.members[MANIFEST] = json.dumps({**self.manifest, **values}).encode()
 
     def edit_document(self, change: Callable[[dict[str, Any]], Any]) -> None:
-        *others, last = self.members[DOCUMENTS].splitlines(keepends=True)  # the first is indexed under another name
+        *others, last = self.members[DOCUMENTS].splitlines(
+            keepends=True
+        )  # an identical copy of the first document is indexed instead
         value = json.loads(last)
         change(value)
         self.members[DOCUMENTS] = b"".join([*others, json.dumps(value).encode() + b"\n"])
@@ -184,18 +186,18 @@ def _set(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 HOSTILE: dict[str, Callable[[Forged], Any]] = {
-    "a member with a way out": lambda it: it.extra.append(("../../evil", b"x")),
-    "an absolute member": lambda it: it.extra.append(("/etc/evil", b"x")),
-    "a member twice": lambda it: it.extra.append((KEYS, it.members[KEYS])),
-    "a member too many": lambda it: it.extra.append(("chroma/chroma.sqlite3", b"x")),
-    "a member too few": lambda it: it.members.pop(KEYS),
+    "a member outside the folder": lambda it: it.extra.append(("../../evil", b"x")),
+    "a member with an absolute path": lambda it: it.extra.append(("/etc/evil", b"x")),
+    "a duplicate member": lambda it: it.extra.append((KEYS, it.members[KEYS])),
+    "an additional member": lambda it: it.extra.append(("chroma/chroma.sqlite3", b"x")),
+    "a missing member": lambda it: it.members.pop(KEYS),
     "no manifest": lambda it: it.lie().members.pop(MANIFEST),
     "another format": lambda it: it.edit_manifest(format="other"),
     "a later version": lambda it: it.edit_manifest(version=2),
-    "a field too many": lambda it: it.edit_manifest(run="rm"),
+    "an unknown field": lambda it: it.edit_manifest(run="rm"),
     "a huge count": lambda it: it.edit_manifest(documents=10**18, nodes=10**18, vectors=10**18),
-    "more vectors than there are": lambda it: it.edit_manifest(vectors=10**12),
-    "a dimension of nothing": lambda it: it.edit_manifest(fingerprint={**it.manifest["fingerprint"], "dimension": 0}),
+    "more vectors in the manifest than in the file": lambda it: it.edit_manifest(vectors=10**12),
+    "a dimension of 0": lambda it: it.edit_manifest(fingerprint={**it.manifest["fingerprint"], "dimension": 0}),
     "another dimension": lambda it: it.edit_manifest(fingerprint={**it.manifest["fingerprint"], "dimension": 32}),
     "another hash of a member": lambda it: it.lie().members.update({VECTORS: it.members[VECTORS][:-1] + b"\xff"}),
     "another collection hash": lambda it: it.edit_manifest(collection_hash="0" * 64),
@@ -203,34 +205,36 @@ HOSTILE: dict[str, Callable[[Forged], Any]] = {
     "another collection's name": lambda it: it.edit_manifest(collection="other"),
     "an unknown language": lambda it: it.edit_manifest(language="../x"),
     "bad index settings": lambda it: it.edit_manifest(chroma={"space": "evil"}),
-    "no number in a vector": lambda it: _vectors(it, float("nan")),
+    "NaN in a vector": lambda it: _vectors(it, float("nan")),
     "an infinite vector": lambda it: _vectors(it, float("inf")),
-    "a long vector": lambda it: _vectors(it, 9.0),
+    "a vector of length 9": lambda it: _vectors(it, 9.0),
     "keys out of order": lambda it: it.members.update(
         {KEYS: it.members[KEYS][32:64] + it.members[KEYS][:32] + it.members[KEYS][64:]}
     ),
-    "a key of no passage": lambda it: it.members.update({KEYS: bytes(32) + it.members[KEYS][32:]}),
-    "a vector too few": _remove_a_vector,
+    "a key without a chunk": lambda it: it.members.update({KEYS: bytes(32) + it.members[KEYS][32:]}),
+    "a missing vector": _remove_a_vector,
     "another document's id": lambda it: it.edit_document(_set("document_id", "0" * 32)),
-    "a path that leaves": lambda it: it.edit_document(_set("path", "../../etc/passwd")),
+    "a path outside the root": lambda it: it.edit_document(_set("path", "../../etc/passwd")),
     "an absolute path": lambda it: it.edit_document(_set("path", "/etc/passwd")),
     "an unknown root": lambda it: it.edit_document(_set("root", "other")),
-    "an artefact with a way out": lambda it: it.edit_document(_set("artefacts", {"../../evil": {}})),
-    "an artefact of no number": lambda it: it.edit_document(_set("artefacts", {"model": {"a": float("nan")}})),
+    "an artefact name with a path": lambda it: it.edit_document(_set("artefacts", {"../../evil": {}})),
+    "NaN in an artefact": lambda it: it.edit_document(_set("artefacts", {"model": {"a": float("nan")}})),
     "a span beyond the text": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"end": 10**9})),
-    "a span turned round": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"start": 9, "end": 3})),
+    "a span that ends before its start": lambda it: it.edit_document(
+        lambda doc: doc["nodes"][0].update({"start": 9, "end": 3})
+    ),
     "a huge span": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"end": 10**30})),
-    "a node id that is none": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"node_id": "x" * 36})),
-    "a node twice": lambda it: it.edit_document(lambda doc: doc["nodes"].append(doc["nodes"][0])),
+    "an invalid node id": lambda it: it.edit_document(lambda doc: doc["nodes"][0].update({"node_id": "x" * 36})),
+    "a duplicate node": lambda it: it.edit_document(lambda doc: doc["nodes"].append(doc["nodes"][0])),
     "a page beyond the text": lambda it: it.edit_document(_set("pages", [10**9])),
-    "a part of nothing": lambda it: it.edit_document(_set("part_of", 70)),
-    "a moment that is none": lambda it: it.edit_document(_set("created_at", "yesterday")),
-    "text of another kind": lambda it: it.edit_document(_set("text", 7)),
+    "a part of a missing file": lambda it: it.edit_document(_set("part_of", 70)),
+    "an invalid creation time": lambda it: it.edit_document(_set("created_at", "yesterday")),
+    "a number instead of text": lambda it: it.edit_document(_set("text", 7)),
     "a changed text": lambda it: it.edit_document(lambda doc: doc.update(text="X" + doc["text"][1:])),
-    "nesting without end": lambda it: it.members.update({DOCUMENTS: b'{"artefacts":' + b"[" * 100_000 + b"\n"}),
-    "no JSON": lambda it: it.members.update({DOCUMENTS: b"\x00\xff\n"}),
+    "deep nesting": lambda it: it.members.update({DOCUMENTS: b'{"artefacts":' + b"[" * 100_000 + b"\n"}),
+    "invalid JSON": lambda it: it.members.update({DOCUMENTS: b"\x00\xff\n"}),
     "no documents": lambda it: it.members.update({DOCUMENTS: b""}),
-    "a bomb": lambda it: it.members.update({DOCUMENTS: b" " * (40 << 20)}),
+    "a compression bomb": lambda it: it.members.update({DOCUMENTS: b" " * (40 << 20)}),
 }
 
 
@@ -240,7 +244,7 @@ def test_a_hostile_file_is_refused_with_its_fault_and_stores_nothing(exported: P
         forged = Forged({name: package.read(name) for name in package.namelist()})
     HOSTILE[what](forged)
     path = tmp_path / "forged.zip"
-    with warnings.catch_warnings(action="ignore"):  # zipfile's, about the member that is there twice
+    with warnings.catch_warnings(action="ignore"):  # zipfile warns of the duplicate member
         forged.write(path)
     _is_refused(path, tmp_path / "elsewhere")
 
@@ -266,7 +270,7 @@ def test_a_truncated_or_altered_file_is_refused(exported: Path, tmp_path: Path, 
         _is_refused(path, tmp_path / f"elsewhere-{number}")
 
 
-def test_an_archive_of_a_million_members_is_refused_unread(tmp_path: Path) -> None:
+def test_an_archive_of_a_million_members_is_refused_before_its_members_are_read(tmp_path: Path) -> None:
     path = tmp_path / "many.zip"
     path.write_bytes(bytes(1 << 20) + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, 1 << 20, 0, 0))
     _is_refused(path, tmp_path / "elsewhere")

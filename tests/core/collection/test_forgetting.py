@@ -1,11 +1,11 @@
-"""A forgotten document is in no index, row, text or vector, and later ingests leave it out."""
+"""A forgotten document is removed from every index, row, text and vector, and later ingests skip the document."""
 
 from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import collect_garbage, open_generation, publish, roll_back
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -41,7 +41,7 @@ def test_a_document_is_forgotten_everywhere_by_any_of_its_names(store: Store, re
     assert len(_sources(store)) == 11
     assert (_count(store, "document_versions"), _count(store, "texts"), _count(store, "vectors")) == (11, 11, 44)
     assert [path.name for path in store.folder(COLLECTION).iterdir()] == ["3"]
-    assert find_damage(store, COLLECTION) == []
+    assert verify_collection(store, COLLECTION).damage == ()
     record = store.collections.get(COLLECTION)
     assert (record.published, record.previous) == (3, None)
     assert store.forgotten.all(record.id).document_ids == {_identity(SECRET)}
@@ -82,7 +82,7 @@ def test_a_document_that_is_only_in_an_older_generation_can_be_forgotten(store: 
     assert store.forgotten.all(store.collections.get(COLLECTION).id).content_hashes == frozenset()
 
 
-def test_documents_of_other_collections_stay(store: Store) -> None:
+def test_forgetting_keeps_documents_of_other_collections(store: Store) -> None:
     put(store, some_documents(4))
     put(store, some_documents(4), name="other")
     forget(store, COLLECTION, SECRET, SilentListener())
@@ -123,7 +123,7 @@ def test_an_open_reader_keeps_its_directory_but_loses_the_texts(store: Store) ->
     assert [path.name for path in store.folder(COLLECTION).iterdir()] == ["2"]
 
 
-def test_forgetting_keeps_a_rollback(store: Store) -> None:
+def test_a_collection_is_still_rolled_back_after_forgetting(store: Store) -> None:
     put(store, some_documents(4))
     put(store, some_documents(5))
     roll_back(store, COLLECTION)
@@ -147,7 +147,7 @@ def _with_parts(store: Store) -> None:
 
 
 @pytest.mark.parametrize("reference", ["model.xml#one", "One", "one", _identity("model.xml#one")])
-def test_a_part_of_a_file_is_refused_naming_the_file(store: Store, reference: str) -> None:
+def test_forgetting_a_part_of_a_file_is_refused_with_the_name_of_the_file(store: Store, reference: str) -> None:
     _with_parts(store)
     with pytest.raises(UsageError, match="part of a file") as caught:
         forget(store, COLLECTION, reference, SilentListener())
@@ -166,29 +166,31 @@ def test_forgetting_a_file_removes_its_parts_and_artefacts(store: Store) -> None
     assert _count(store, "vectors") == 8
 
 
-def test_an_ambiguous_name_is_refused_with_the_ids_of_its_documents(store: Store, tmp_path: Path) -> None:
+def test_forgetting_an_ambiguous_name_is_refused_with_the_ids_of_the_documents(store: Store, tmp_path: Path) -> None:
     put(store, {"a/notes.md": ["One."], "b/notes.md": ["Two."]})
     with pytest.raises(UsageError, match="names 2 documents") as caught:
         forget(store, COLLECTION, "notes.md", SilentListener())
     assert _identity("a/notes.md") in caught.value.hint
 
 
-def test_an_unknown_document_is_refused_with_similar_names(store: Store) -> None:
+def test_forgetting_an_unknown_document_is_refused_with_similar_names(store: Store) -> None:
     put(store, some_documents(2))
     with pytest.raises(UsageError, match=r"no document 'page-00\.md'") as caught:
         forget(store, COLLECTION, "page-00.md", SilentListener())
     assert "page-000.md" in caught.value.hint
 
 
-def test_a_document_can_return_after_its_block_is_lifted(store: Store) -> None:
-    texts = some_documents(1)["page-000.md"]
-    put(store, {**some_documents(4), "copy.md": texts})
+def test_a_forgotten_document_is_stored_again_after_its_file_is_lifted(store: Store) -> None:
+    texts = some_documents(4)
+    put(store, {**texts, "copy.md": texts["page-000.md"]})
     record = store.collections.get(COLLECTION)
     forget(store, COLLECTION, "copy.md", SilentListener())
     forget(store, COLLECTION, SECRET, SilentListener())
     assert store.forgotten.count(record.id) == 3
-    assert store.forgotten.lift(record.id, [_identity("copy.md")]) == 2
-    assert not store.forgotten.all(record.id).covers(_identity("page-000.md"), sha256("\n".join(texts)))
-    assert store.forgotten.lift(record.id) == 1
+    digest = sha256("\n".join(texts["page-000.md"]))
+    store.forgotten.lift_file(record.id, _identity("copy.md"), digest)
+    assert not store.forgotten.all(record.id).covers(_identity("page-000.md"), digest)
+    store.forgotten.lift_file(record.id, _identity(SECRET), sha256("\n".join(texts[SECRET])))
+    assert store.forgotten.count(record.id) == 0
     put(store, some_documents(4))
     assert SECRET in _sources(store)

@@ -1,4 +1,4 @@
-"""A generation with foreign, damaged or missing parts still answers, with a note about each."""
+"""A generation with damaged, missing or outdated indexes still answers, with a note on each index."""
 
 import subprocess
 import sys
@@ -80,7 +80,7 @@ def test_an_unreadable_vector_index_is_replaced_by_exact_search_with_a_note(
         assert np.allclose(_best(generation, "anchor basin")[1], expected[1], atol=1e-5)
 
 
-def test_a_truncated_vector_index_never_crashes_its_reader(made: StoredLibrary) -> None:
+def test_a_truncated_vector_index_never_crashes_the_reading_process(made: StoredLibrary) -> None:
     _truncate(_chroma_file(made.data_dir, "header.bin"))
     done = subprocess.run(
         [sys.executable, "-c", ASK, str(made.data_dir)], capture_output=True, text=True, timeout=120, check=False
@@ -110,7 +110,7 @@ def test_a_damaged_array_is_reported(made: StoredLibrary, name: str) -> None:
 
 
 class OtherTokeniser(KeywordTokeniser):
-    """Returns the same stems under another fingerprint."""
+    """A tokeniser that returns the same stems but has another fingerprint."""
 
     @property
     def fingerprint(self) -> str:

@@ -1,4 +1,4 @@
-"""What readers see and what stays on disk after publishing, rolling back and dropping."""
+"""Publishing, rolling back and dropping change what readers see and which files stay on disk."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from elt_llm_core.collection.lifecycle import (
     remove_leftovers,
     roll_back,
 )
-from elt_llm_core.collection.verification import find_damage
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import FingerprintMismatch, StoreError, UnknownCollection, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -157,7 +157,7 @@ def test_a_collection_dropped_under_a_reader_can_be_created_again(store: Store) 
     assert _numbers(store) == [str(published.number)]
 
 
-def test_only_leftovers_are_cleared(store: Store) -> None:
+def test_remove_leftovers_deletes_only_leftovers(store: Store) -> None:
     put(store, some_documents(2))
     folder = store.folder(COLLECTION)
     for name in ("building-7", "9"):
@@ -286,4 +286,4 @@ def test_a_small_change_does_not_retry_an_index_that_failed_its_check(store: Sto
         assert generation.passport.exact
         assert not (generation.directory / "chroma").exists()
         assert len(_answers(generation, model)[0][0]) > 0
-    assert find_damage(store, COLLECTION) == []
+    assert verify_collection(store, COLLECTION).damage == ()

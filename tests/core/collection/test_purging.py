@@ -1,4 +1,4 @@
-"""After a purge a deleted word is nowhere in the data directory, however it was deleted."""
+"""After a purge, no file of the data directory contains a word of a deleted document."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,7 @@ NAME = f"part-0/about-{CANARY}.md"
 
 
 def _occurrences(data_dir: Path) -> list[str]:
-    """Files with the canary, in any case, as text or as JSON, in their bytes or in their names."""
+    """Return the files that contain the canary in their bytes or names, in any letter case, as text or as JSON."""
     forms = {form.encode() for form in (CANARY, FOREIGN.lower(), STEM[:-2])}
     forms |= {b"bersee", FOREIGN.lower().encode("unicode_escape")}
     found = []
@@ -57,7 +57,7 @@ def data_dir(tmp_path: Path, folder: Path) -> Path:
 
 
 def _node_ids(data_dir: Path) -> list[bytes]:
-    """Ids of the chunks of the document that is deleted; copied indexes keep the ids of deleted chunks."""
+    """Return the chunk ids of the document to delete. Copied indexes keep the ids of deleted chunks."""
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         nodes = generation.nodes(generation.ids)
     found = [node.node_id.encode() for node in nodes if node.source == NAME]
@@ -95,7 +95,7 @@ def _purge(data_dir: Path) -> PurgeReceipt:
 
 
 @pytest.mark.parametrize("delete", [_delete_the_file, _forget, _drop, _change_the_file])
-def test_the_canary_is_nowhere_after_a_purge(
+def test_no_file_contains_the_canary_after_a_purge(
     data_dir: Path, folder: Path, delete: Callable[[Path, Path], None]
 ) -> None:
     ids = _node_ids(data_dir)
@@ -116,7 +116,7 @@ def test_the_canary_is_nowhere_after_a_purge(
                 assert len(generation.nodes(generation.ids)) == generation.size > 0
 
 
-def test_the_next_ingest_finds_nothing_changed(data_dir: Path, folder: Path) -> None:
+def test_an_ingest_after_a_purge_finds_no_change(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     _purge(data_dir)
     report = run_ingest(data_dir, folder)
@@ -211,7 +211,7 @@ def test_a_copied_index_is_rebuilt_by_a_purge(data_dir: Path, folder: Path) -> N
     assert _purge(data_dir).rebuilt == ()
 
 
-def test_nothing_to_purge_changes_nothing(data_dir: Path) -> None:
+def test_a_purge_with_nothing_to_erase_changes_nothing(data_dir: Path) -> None:
     first, second = _purge(data_dir), _purge(data_dir)
     assert (first.versions, second.versions, second.generations, second.files) == (0, 0, 0, ())
     assert second.rebuilt == ()

@@ -1,4 +1,4 @@
-"""Every kind of damage to a generation's files is reported, and repaired from the store without embedding."""
+"""Every kind of damage to a generation's files is reported, and can be repaired from the store without embedding."""
 
 import random
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_damage, find_store_damage, repair
+from elt_llm_core.collection.verification import find_store_damage, repair, verify_collection
 from elt_llm_core.errors import StoreError
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.store.lock import writer_lock
@@ -57,7 +57,7 @@ HARMS = (flip, truncate, empty, delete)
 
 
 def _harmed(made: StoredLibrary, generation: int, pattern: str, harm: Callable[[Path], None]) -> str:
-    """Harm one file; returns its path within the generation."""
+    """Damage one file and return its path within the generation."""
     directory = made.data_dir / "collections" / COLLECTION / str(generation)
     [path] = directory.glob(pattern)
     before = path.read_bytes()
@@ -74,7 +74,7 @@ def _hashes(store: Store) -> set[str]:
 
 def _is_whole(store: Store, made: StoredLibrary) -> None:
     record = store.collections.get(COLLECTION)
-    assert find_damage(store, COLLECTION) == []
+    assert verify_collection(store, COLLECTION).damage == ()
     assert store.generations.get(record.id, record.published or 0).collection_hash.hex() == made.hashes[1]
     assert store.generations.get(record.id, record.previous or 0).collection_hash.hex() == made.hashes[0]
     kept = {str(record.published), str(record.previous)}
@@ -86,7 +86,7 @@ def _is_whole(store: Store, made: StoredLibrary) -> None:
 
 def test_an_untouched_collection_has_no_damage(made: StoredLibrary) -> None:
     with open_store(made.data_dir) as store:
-        assert find_damage(store, COLLECTION) == []
+        assert verify_collection(store, COLLECTION).damage == ()
         assert find_store_damage(store) == []
 
 
@@ -97,7 +97,7 @@ def test_every_kind_of_damage_to_every_file_is_reported(
 ) -> None:
     name = _harmed(made, 2, pattern, harm)
     with open_store(made.data_dir) as store:
-        [damage] = find_damage(store, COLLECTION)
+        [damage] = verify_collection(store, COLLECTION).damage
     assert (damage.collection, damage.generation, damage.healable) == (COLLECTION, 2, True)
     assert damage.what.startswith(f"{name}: ")
 
@@ -109,7 +109,7 @@ def test_damage_is_repaired_without_an_embedding_model(
 ) -> None:
     name = _harmed(made, generation, pattern, delete if pattern == "pin" else harm)
     with writing(made.data_dir) as store:
-        damage = find_damage(store, COLLECTION)
+        damage = verify_collection(store, COLLECTION).damage
         assert [(it.generation, it.what.split(":")[0]) for it in damage] == [(generation, name)]
         assert repair(store, damage, SilentListener()) == [(generation, 3)]
         _is_whole(store, made)
@@ -119,7 +119,7 @@ def test_damage_is_repaired_without_an_embedding_model(
 def test_a_damaged_chroma_database_is_repaired(made: StoredLibrary, harm: Callable[[Path], None]) -> None:
     _harmed(made, 2, "chroma/chroma.sqlite3", harm)
     with writing(made.data_dir) as store:
-        damage = find_damage(store, COLLECTION)
+        damage = verify_collection(store, COLLECTION).damage
         assert ["chroma" in it.what for it in damage] == [True]
         repair(store, damage, SilentListener())
         _is_whole(store, made)
@@ -130,7 +130,7 @@ def test_a_missing_generation_is_restored_with_everything_else(made: StoredLibra
         directory = made.data_dir / "collections" / COLLECTION / str(number)
         directory.rename(made.data_dir / f"gone-{number}")
     with writing(made.data_dir) as store:
-        damage = find_damage(store, COLLECTION)
+        damage = verify_collection(store, COLLECTION).damage
         assert {it.generation for it in damage} == {1, 2}
         assert repair(store, damage, SilentListener()) == [(1, 3), (2, 4)]
         _is_whole(store, made)
@@ -139,7 +139,7 @@ def test_a_missing_generation_is_restored_with_everything_else(made: StoredLibra
 def test_an_extra_file_is_reported(made: StoredLibrary) -> None:
     (made.data_dir / "collections" / COLLECTION / "2" / "extra.txt").touch()
     with open_store(made.data_dir) as store:
-        [damage] = find_damage(store, COLLECTION)
+        [damage] = verify_collection(store, COLLECTION).damage
     assert damage.what == "extra.txt: not part of this generation"
 
 
@@ -147,8 +147,8 @@ def test_readers_keep_their_texts_while_a_damaged_generation_is_repaired(made: S
     _harmed(made, 2, "chroma/*/header.bin", truncate)
     with open_store(made.data_dir) as readers, open_generation(readers, COLLECTION) as pinned:
         with writing(made.data_dir) as store:
-            repair(store, find_damage(store, COLLECTION), SilentListener())
-            assert find_damage(store, COLLECTION) == []
+            repair(store, verify_collection(store, COLLECTION).damage, SilentListener())
+            assert verify_collection(store, COLLECTION).damage == ()
         assert len(pinned.nodes(pinned.ids)) == 44
         with open_generation(readers, COLLECTION) as healed:
             assert (healed.number, healed.notes) == (3, ())
@@ -177,7 +177,7 @@ def test_readers_keep_their_texts_while_a_damaged_generation_is_repaired(made: S
 def test_damage_to_the_store_itself_is_reported_and_never_repaired(made: StoredLibrary, statement: str) -> None:
     with writing(made.data_dir) as store:
         store.database.execute(statement)
-        damage = find_damage(store, COLLECTION)
+        damage = verify_collection(store, COLLECTION).damage
         assert damage
         assert not any(it.healable for it in damage)
         with pytest.raises(StoreError, match="store itself is damaged") as caught:

@@ -1,4 +1,4 @@
-"""Job rows and their reviews contain words of documents, so deleting documents erases those words there too."""
+"""Deleting a document also erases its words from job rows and reviews."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +21,7 @@ from elt_llm_core.state.jobs import (
     StoredReview,
     StoredRow,
 )
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import Database, apply_schema_step
 from elt_llm_core.store.store import open_store
 from stored.shelf import COLLECTION, put, some_documents, writing
 
@@ -32,7 +32,7 @@ SAMPLE = f"The text tells of {CANARY}."
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """A collection of two documents with a stored, written and reviewed row of each."""
+    """Return the data directory of two documents, each with a row that is stored, in the output, and reviewed."""
     documents = {"a.md": ["Nothing to tell."], "b.md": [SAMPLE]}
     with writing(tmp_path / "data") as store:
         put(store, documents)
@@ -73,14 +73,14 @@ def _canary_in_state(data_dir: Path) -> bool:
     return any(CANARY.encode() in path.read_bytes() for path in data_dir.glob(f"{STATE_NAME}*"))
 
 
-def test_forgetting_a_document_erases_the_rows_and_reviews_that_quote_it(data_dir: Path, state: Database) -> None:
+def test_forgetting_a_document_erases_rows_and_reviews_that_quote_the_document(data_dir: Path, state: Database) -> None:
     with writing(data_dir) as store:
         report = forget(store, COLLECTION, "b.md", SilentListener())
     assert (report.rows, report.reviews) == (1, 1)
     assert _keys(state) == (["a.md"], ["a.md"], ["a.md"])
 
 
-def test_purging_erases_what_quotes_an_earlier_version_of_a_document(data_dir: Path) -> None:
+def test_purging_erases_rows_that_quote_an_earlier_version_of_a_document(data_dir: Path) -> None:
     with writing(data_dir) as store:
         put(store, {"a.md": ["Nothing to tell."], "b.md": ["It was changed."]})
         receipt = purge(store, [], SilentListener())
@@ -91,7 +91,7 @@ def test_purging_erases_what_quotes_an_earlier_version_of_a_document(data_dir: P
         assert _keys(state) == (["a.md"], ["a.md"], ["a.md"])
 
 
-def test_dropping_a_collection_erases_its_rows_and_reviews(data_dir: Path, state: Database) -> None:
+def test_dropping_a_collection_erases_rows_and_reviews_of_the_collection(data_dir: Path, state: Database) -> None:
     _keep(data_dir, "other", ("other", "id", "hash"), "Other.")
     with writing(data_dir) as store:
         drop(store, COLLECTION)
@@ -126,7 +126,7 @@ def test_a_row_of_unknown_sources_is_erased_with_any_document(data_dir: Path, st
         assert forget(store, COLLECTION, "b.md", SilentListener()).rows == 2
 
 
-def test_rows_that_quote_an_unpurged_collection_stay(data_dir: Path, state: Database) -> None:
+def test_a_purge_keeps_rows_that_quote_another_collection(data_dir: Path, state: Database) -> None:
     with writing(data_dir) as store:
         put(store, some_documents(2), name="other")
         put(store, {"a.md": ["Nothing to tell."]})
@@ -137,9 +137,7 @@ def test_rows_that_quote_an_unpurged_collection_stay(data_dir: Path, state: Data
 
 def test_a_database_of_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
     with closing(Database(tmp_path / STATE_NAME, for_writing=True)) as state:
-        for statement in STATE_STEPS[0]:
-            state.execute(statement)
-        state.execute("PRAGMA user_version = 1")
+        apply_schema_step(state, STATE_STEPS[0], 1)
     with closing(open_state(tmp_path)) as state:
         assert JobRowTable(state).all(NAME) == {}
         assert JobReviewTable(state).all(NAME) == {}

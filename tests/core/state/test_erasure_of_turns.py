@@ -1,4 +1,4 @@
-"""Conversations contain words of documents, so forgetting and purging erase those words there too."""
+"""Forgetting and purging a document also erase its words from conversations."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -28,7 +28,10 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def data_dir(tmp_path: Path, folder: Path) -> Path:
-    """A collection, and a conversation with a turn about each document and one that follows the canary's."""
+    """Return a data directory with a collection and a conversation.
+
+    The conversation has one turn about each document, and a follow-up to the turn about the canary.
+    """
     data_dir = tmp_path / "data"
     run_ingest(data_dir, folder)
     with open_store(data_dir) as store, closing(open_state(data_dir)) as state:
@@ -92,7 +95,7 @@ def _canary_in_state(data_dir: Path) -> bool:
 
 
 @pytest.mark.parametrize("remove", [_forget, _delete_the_file, _change_the_file])
-def test_after_a_purge_no_conversation_has_words_of_deleted_documents(
+def test_no_conversation_has_words_of_deleted_documents_after_a_purge(
     data_dir: Path, folder: Path, remove: Callable[[Path, Path], None]
 ) -> None:
     assert _canary_in_state(data_dir)
@@ -115,7 +118,7 @@ def test_turns_about_a_dropped_collection_are_erased_by_any_purge(data_dir: Path
     assert not _canary_in_state(data_dir)
 
 
-def test_turns_about_a_collection_that_is_not_purged_stay(data_dir: Path, folder: Path) -> None:
+def test_a_purge_keeps_turns_about_other_collections(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     with writing(data_dir) as store:
         put(store, some_documents(3), name="other")

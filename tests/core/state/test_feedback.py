@@ -1,4 +1,4 @@
-"""One opinion is kept for each answer, and deleted together with its subject."""
+"""A caller has one feedback entry for each answer, and an entry is deleted together with its answer."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,7 +26,7 @@ def test_feedback_is_read_back_unchanged(state: Database) -> None:
     assert FeedbackTable(state).all() == [given]
 
 
-def test_new_feedback_on_an_answer_replaces_the_old(state: Database) -> None:
+def test_new_feedback_on_an_answer_replaces_former_feedback(state: Database) -> None:
     feedback = FeedbackTable(state)
     feedback.give(ANSWER, "down", "")
     feedback.give(ANSWER, "up", "On second thought.")

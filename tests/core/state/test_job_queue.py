@@ -1,4 +1,4 @@
-"""Jobs wait in order, start once, and survive the death of their worker."""
+"""Jobs wait in order, start once, and are kept if their worker process dies."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -71,7 +71,7 @@ def test_deleting_a_conversation_deletes_its_turns(sessions: SessionTable, datab
     assert database.rows("SELECT * FROM turns") == []
 
 
-def test_turns_about_a_document_are_deleted_with_it(sessions: SessionTable, tmp_path: Path) -> None:
+def test_turns_about_a_document_are_deleted_with_the_document(sessions: SessionTable, tmp_path: Path) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
     sessions.add(session_id, "and why?", result("Why is the canary?", "leans on it"))

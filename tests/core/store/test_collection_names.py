@@ -1,4 +1,4 @@
-"""Valid collection names, and hints for mistyped ones."""
+"""Collection names are checked, and errors for unknown names suggest similar names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("name", ["a", "fa-handbook", "2025_rules", "x" * 63])
-def test_plain_names_are_accepted(name: str) -> None:
+def test_valid_collection_names_are_accepted(name: str) -> None:
     assert check_collection_name(name) == name
 
 
@@ -39,7 +39,7 @@ def test_an_accepted_name_is_exactly_one_folder(name: str) -> None:
     assert name == name.lower()
 
 
-def test_a_mistyped_name_is_answered_with_the_most_similar(store: Store) -> None:
+def test_the_error_for_a_mistyped_name_suggests_the_most_similar_name(store: Store) -> None:
     for name in ("handbook", "minutes", "inventory"):
         store.collections.create(name)
     with pytest.raises(UnknownCollection, match="handbok") as caught:
@@ -47,7 +47,7 @@ def test_a_mistyped_name_is_answered_with_the_most_similar(store: Store) -> None
     assert caught.value.hint == "Nearest: handbook."
 
 
-def test_without_collections_the_hint_names_the_command_that_creates_one(store: Store) -> None:
+def test_the_hint_names_the_ingest_command_if_there_is_no_collection(store: Store) -> None:
     with pytest.raises(UnknownCollection) as caught:
         store.collections.get("library")
     assert "elt-llm ingest PATH -c library" in caught.value.hint
@@ -68,7 +68,7 @@ def test_a_new_collection_never_gets_the_identity_of_a_deleted_one(store: Store)
     assert store.collections.create("library").id != first.id
 
 
-def test_a_complete_root_stays_complete_when_its_folder_changes(store: Store, tmp_path: Path) -> None:
+def test_a_root_ingested_as_a_whole_stays_whole_when_its_path_changes(store: Store, tmp_path: Path) -> None:
     record = store.collections.create("library")
     store.collections.record_root(record.id, "books", tmp_path / "a", whole=True)
     store.collections.record_root(record.id, "books", tmp_path / "b", whole=False)

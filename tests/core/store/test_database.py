@@ -1,4 +1,4 @@
-"""Atomic transactions, on files with any name."""
+"""A database has atomic transactions, and its file can have any name."""
 
 import threading
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import MIN_SQLITE, Database, batches, placeholders, sqlite_version
+from elt_llm_core.store.database import MIN_SQLITE, Database, sqlite_version
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def _names(database: Database) -> list[str]:
     return [name for (name,) in database.rows("SELECT name FROM things ORDER BY name")]
 
 
-def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
+def test_a_failed_transaction_stores_nothing(database: Database) -> None:
     def insert_twice() -> None:
         with database.transaction():
             database.execute("INSERT INTO things VALUES ('a')")
@@ -32,7 +32,7 @@ def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
     assert _names(database) == []
 
 
-def test_an_interrupted_transaction_leaves_nothing_and_the_next_one_works(database: Database) -> None:
+def test_an_interrupted_transaction_stores_nothing_and_the_next_transaction_works(database: Database) -> None:
     def interrupted() -> None:
         with database.transaction():
             database.execute("INSERT INTO things VALUES ('a')")
@@ -56,7 +56,7 @@ def test_a_failed_commit_is_rolled_back(database: Database) -> None:
     assert _names(database) == ["after"]
 
 
-def test_readers_never_see_half_a_transaction(database: Database) -> None:
+def test_readers_never_see_an_unfinished_transaction(database: Database) -> None:
     reader = Database(database.path, for_writing=False)
     with database.transaction():
         database.execute("INSERT INTO things VALUES ('a')")
@@ -124,8 +124,8 @@ def test_sqlite_is_new_enough_to_write() -> None:
     assert sqlite_version() >= MIN_SQLITE
 
 
-def test_batches_contain_every_value_once() -> None:
-    values = list(range(1234))
-    assert [value for batch in batches(values) for value in batch] == values
-    assert max(len(batch) for batch in batches(values)) <= 500
-    assert placeholders([1, 2, 3]) == "?, ?, ?"
+def test_rows_in_finds_each_of_many_values_once(database: Database) -> None:
+    names = [f"{number:04}" for number in range(1234)]
+    database.execute_many("INSERT INTO things VALUES (?)", [(name,) for name in names])
+    found = database.rows_in("SELECT name FROM things WHERE name > ? AND name IN ({})", names, "0009")
+    assert [name for (name,) in found] == names[10:]

@@ -1,4 +1,4 @@
-"""Every file below a folder is flushed to disk, and the folder last."""
+"""sync_tree flushes every file below a folder to disk, and the folder last."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The file system that a folder is on."""
+"""The type of the file system of a folder is found from the list of mounts."""
 
 from pathlib import Path
 
@@ -28,11 +28,11 @@ a line that is no mount
         ("/mnt/key/x", "fuse.sshfs"),
     ],
 )
-def test_the_innermost_mount_wins(path: str, kind: str) -> None:
+def test_the_innermost_mount_of_a_path_is_chosen(path: str, kind: str) -> None:
     assert file_system_of(Path(path), MOUNTS) == kind
 
 
-def test_the_later_of_two_mounts_on_one_point_wins() -> None:
+def test_the_later_of_two_mounts_on_one_folder_is_chosen() -> None:
     assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
 
 

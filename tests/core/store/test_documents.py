@@ -51,7 +51,7 @@ def test_a_node_that_differs_from_its_span_is_refused_and_nothing_is_stored(
     assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
 
 
-def test_a_document_that_fails_midway_leaves_nothing(store: Store) -> None:
+def test_nothing_is_stored_of_a_document_whose_insertion_fails(store: Store) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     unstorable = replace(document.nodes[1], page="not a number")  # type: ignore[arg-type]
     with pytest.raises(StoreError):

@@ -1,4 +1,4 @@
-"""Only rows that no kept generation references are removed."""
+"""A sweep removes only rows that no kept generation references."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_rows_that_no_generation_contains_are_removed(store: Store) -> None:
     assert sweep(store.database).versions == 0
 
 
-def test_vectors_and_texts_of_every_kept_generation_stay(store: Store) -> None:
+def test_a_sweep_keeps_vectors_and_texts_of_every_kept_generation(store: Store) -> None:
     put(store, some_documents(2))
     put(store, some_documents(2, first=10))
     put(store, some_documents(1), name="other")

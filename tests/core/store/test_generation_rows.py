@@ -1,4 +1,4 @@
-"""The pointer to the published generation, and the generations it may point at."""
+"""Publishing and rolling back move the pointer to the published generation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_publishing_moves_the_pointer_and_keeps_the_previous_generation(store: S
 def test_publishing_on_an_outdated_base_changes_nothing(store: Store) -> None:
     _publish(store, 1, None)
     for built_upon in (None, 7):
-        with pytest.raises(StoreError, match="published meanwhile") as caught:
+        with pytest.raises(StoreError, match="published in the meantime") as caught:
             _publish(store, 2, built_upon)
         assert caught.value.hint == "Run the same command again."
     record = _record(store)
@@ -80,7 +80,7 @@ def test_rolling_back_twice_restores_the_pointer(store: Store) -> None:
     assert _pointers(store) == (2, 1, False)
 
 
-def test_a_second_rollback_remembers_where_the_first_started(store: Store) -> None:
+def test_a_second_rollback_keeps_the_previous_generation_of_the_first_rollback(store: Store) -> None:
     for number in (1, 2, 3):
         _publish(store, number, number - 1 or None)
     for number, expected in ((2, (2, 3, True)), (1, (1, 3, True)), (3, (3, 1, False))):

@@ -93,7 +93,7 @@ def test_a_missing_data_directory_has_no_lock_holder(tmp_path: Path) -> None:
     assert lock_holder(tmp_path / "nowhere") is None
 
 
-def test_a_half_written_lock_file_still_refuses(tmp_path: Path) -> None:
+def test_a_second_writer_is_refused_if_the_lock_file_is_incomplete(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "first"):
         (tmp_path / LOCK_NAME).write_text('{"pid": 1, "sta')
         seen = lock_holder(tmp_path)

@@ -34,7 +34,7 @@ HASHES = {"birds": 2, "boats": 2}
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """A data directory of schema 1 beside the folders it was filled from: `boats`, and `birds`, rolled back."""
+    """Return a data directory of schema 1 with the collections `boats` and `birds`, of which `birds` is rolled back."""
     unpack(OLD_STORE, tmp_path)
     return tmp_path / "data"
 
@@ -185,7 +185,7 @@ def test_a_damaged_backup_is_reported(old: Path) -> None:
         assert find_store_damage(store) == []
 
 
-def test_without_disk_space_for_a_backup_nothing_is_changed(old: Path) -> None:
+def test_a_migration_without_disk_space_for_a_backup_changes_nothing(old: Path) -> None:
     database = Database(old / STORE_NAME, for_writing=True)
     (old / "backups").write_text("a file where the folder should be")
     with pytest.raises(StoreError, match="backups"):

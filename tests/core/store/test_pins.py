@@ -1,4 +1,4 @@
-"""A pinned generation stays until its reader releases it or dies."""
+"""A pinned generation stays on disk until its reader releases the pin or ends."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def make(tmp_path: Path) -> Callable[[int], Path]:
     return directory
 
 
-def test_without_a_published_generation_nothing_is_pinned(tmp_path: Path) -> None:
+def test_nothing_is_pinned_without_a_published_generation(tmp_path: Path) -> None:
     assert pin_published(tmp_path, lambda: None) is None
 
 
@@ -63,7 +63,7 @@ def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path
     assert discard_generation(directory, tmp_path / "trash")
 
 
-def test_pinning_follows_a_pointer_that_moves_meanwhile(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_pinning_chooses_a_generation_published_in_the_meantime(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(1)
     make(2)
     answers = chain([1], repeat(2))

@@ -1,4 +1,4 @@
-"""Writers create and migrate a data directory; unreadable ones are refused."""
+"""Writers create and migrate a data directory, and unreadable data directories are refused."""
 
 from pathlib import Path
 
@@ -56,7 +56,9 @@ def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("for_writing", [True, False])
 @pytest.mark.parametrize("left", [b"", None])
-def test_a_lost_record_is_never_mistaken_for_a_new_one(tmp_path: Path, left: bytes | None, for_writing: bool) -> None:
+def test_a_missing_store_beside_collections_is_not_treated_as_a_new_store(
+    tmp_path: Path, left: bytes | None, for_writing: bool
+) -> None:
     (tmp_path / "collections" / "library" / "3").mkdir(parents=True)
     if left is not None:
         (tmp_path / STORE_NAME).write_bytes(left)

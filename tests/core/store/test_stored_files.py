@@ -1,4 +1,4 @@
-"""A stored version is read back unchanged."""
+"""A stored version of a file is read back unchanged, with its parts."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Uploads are deleted when their document is forgotten, their collection dropped, or by a purge."""
+"""Uploads are deleted with a forgotten document, with a dropped collection, and by a purge."""
 
 import os
 import time
@@ -19,7 +19,7 @@ from stored.shelf import COLLECTION, writing
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """Two uploads, ingested."""
+    """Return a data directory with two uploads that are ingested."""
     data_dir = tmp_path / "data"
     folder = uploads_folder(data_dir, COLLECTION)
     folder.mkdir(parents=True)
@@ -30,7 +30,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def uploads(data_dir: Path) -> set[str]:
-    """The uploads that are left."""
+    """Return the names of the uploads that are left."""
     return {path.name for path in (data_dir / UPLOADS_FOLDER).rglob("*") if path.is_file()}
 
 
@@ -41,7 +41,7 @@ def test_forgetting_a_document_deletes_its_upload(data_dir: Path) -> None:
     assert uploads(data_dir) == {"lilies.md"}
 
 
-def test_an_upload_after_a_request_to_forget_stays(data_dir: Path) -> None:
+def test_an_upload_newer_than_the_request_to_forget_is_kept(data_dir: Path) -> None:
     with writing(data_dir) as store:
         report = forget(store, COLLECTION, "roses.md", SilentListener(), asked_at=time.time() - 3600)
     assert report.uploads == 0

@@ -1,4 +1,4 @@
-"""Vectors are stored by the fingerprint of their model."""
+"""Vectors are stored by the fingerprint of their embedding model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_more_vectors_than_fit_into_one_statement_are_found(store: Store) -> Non
     assert np.array_equal(store.vectors.matrix(ONE, hashes[::-1], 1), vectors[::-1])
 
 
-def test_nothing_is_embedded_twice(store: Store) -> None:
+def test_a_text_is_embedded_only_once(store: Store) -> None:
     embedding = FakeEmbedding()
     put(store, some_documents(3), embedding)
     assert embedding.texts_embedded == 12

@@ -1,7 +1,7 @@
 """The required state after an interrupted ingest, and after its repetition."""
 
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_damage, find_store_damage
+from elt_llm_core.collection.verification import find_store_damage, verify_collection
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
 from elt_llm_core.store.database import STORE_NAME
 from elt_llm_core.store.lock import lock_holder
@@ -42,7 +42,7 @@ def check_what_is_left(work: Work, scene: Scene) -> str | None:
         seen = hash_seen(store)
         assert seen in scene.hashes
         if seen is not None:
-            assert find_damage(store, COLLECTION) == []
+            assert verify_collection(store, COLLECTION).damage == ()
         return seen
 
 
@@ -50,7 +50,7 @@ def check_the_end(work: Work, scene: Scene) -> None:
     """Check that the expected collection is complete, without leftovers."""
     with open_store(work.data_dir) as store:
         assert hash_seen(store) == scene.hashes[1]
-        assert find_damage(store, COLLECTION) == []
+        assert verify_collection(store, COLLECTION).damage == ()
         record = store.collections.get(COLLECTION)
         numbers = {str(row.number) for row in store.generations.of_collection(record.id)}
         assert {path.name for path in store.folder(COLLECTION).iterdir()} == numbers

@@ -24,7 +24,7 @@ from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.importing import import_collection
 from elt_llm_core.collection.lifecycle import drop, open_generation, roll_back
 from elt_llm_core.collection.purging import purge
-from elt_llm_core.collection.verification import find_damage, repair
+from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -128,7 +128,7 @@ def _create(data_dir: Path, listener: Listener | None) -> None:
 def _change(store: Store, work: Work) -> None:
     match work.action:
         case "heal":
-            repair(store, find_damage(store, COLLECTION), SilentListener())
+            repair(store, verify_collection(store, COLLECTION).damage, SilentListener())
         case "roll_back":
             roll_back(store, COLLECTION)
         case "forget":

@@ -1,1 +1,1 @@
-"""A collection over time: open, publish, verify, forget, purge, export, import."""
+"""The operations on a collection: open, publish, verify, forget, purge, export and import."""

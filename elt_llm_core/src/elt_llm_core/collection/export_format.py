@@ -4,7 +4,7 @@ import hashlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 def _check_relative_path(path: str) -> str:
-    """Raise ValueError unless the path leads down from its folder."""
+    """Raise ValueError unless the path is relative and stays below its folder."""
     steps = path.split("/")
     if "\0" in path or not steps[0] or ".." in steps:
         raise ValueError("is not a path below a folder")
@@ -35,7 +35,7 @@ def _check_relative_path(path: str) -> str:
 
 
 def _check_timestamp(text: str) -> str:
-    """Raise ValueError unless the text is a date and time with an offset."""
+    """Raise ValueError unless the text is an ISO 8601 date and time with an offset from UTC."""
     if datetime.fromisoformat(text).tzinfo is None:
         raise ValueError("has no offset from UTC")
     return text
@@ -51,7 +51,7 @@ class _StrictModel(BaseModel):
 
 
 class ArchiveMember(_StrictModel):
-    """Unpacked size in bytes and sha256 in hex of one archive member."""
+    """The uncompressed size in bytes and the SHA-256 in hex of one archive member."""
 
     size: NonNegativeCount
     sha256: Digest
@@ -71,7 +71,7 @@ class ExportedFingerprint(_StrictModel):
 
 
 class ExportedForgottenFile(_StrictModel):
-    """A forgotten file, by id and digests, never by name. An empty digest matches no content."""
+    """A forgotten file, identified by document id and digests. An empty digest matches no file."""
 
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     content_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
@@ -79,7 +79,7 @@ class ExportedForgottenFile(_StrictModel):
 
 
 class ExportManifest(_StrictModel):
-    """The manifest of the file. `collection_hash` is the hash of the collection published from it."""
+    """The manifest of an export file. `collection_hash` is the hash of the exported collection."""
 
     format: Literal["elt-llm-collection"]
     version: Literal[1]
@@ -99,7 +99,7 @@ class ExportManifest(_StrictModel):
 
 
 class ExportedNode(_StrictModel):
-    """One chunk; its text is `document.text[start:end]`."""
+    """One exported chunk. The text of the chunk is `document.text[start:end]`."""
 
     node_id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")]
     start: NonNegativeCount
@@ -112,7 +112,7 @@ class ExportedNode(_StrictModel):
 
 
 class ExportedDocument(_StrictModel):
-    """One document version. For a part of a file, `part_of` is the line number of that file, from 0."""
+    """One exported document version. For a part of a file, `part_of` is the line number of the file, from 0."""
 
     part_of: NonNegativeCount | None
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -140,10 +140,10 @@ class ExportedDocument(_StrictModel):
 
 Model = TypeVar("Model", bound=BaseModel)
 
-MAX_UNPACKED = 64 << 30  # bytes, all members
+MAX_UNPACKED = 64 << 30  # bytes of all members together
 _MAX_MANIFEST = 4 << 20
 _MAX_LINE = 256 << 20
-_MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20  # unpacked size by packed size
+_MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20  # uncompressed size divided by compressed size
 _MAX_DIRECTORY = 1 << 16  # bytes; four members need 400
 _END, _END_64, _TAIL = b"PK\x05\x06", b"PK\x06\x06", 66_000
 _FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
@@ -153,7 +153,7 @@ class ExportPackage(Closeable):
     """An opened export file with checked members and a parsed manifest."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file. Raises ImportRefused if it is not an export."""
+        """Open the file. Raises ImportRefused if the file is not an export."""
         self.path = path
         self._streams = ExitStack()
         with self._named_failures():
@@ -161,7 +161,8 @@ class ExportPackage(Closeable):
             self._zip = zipfile.ZipFile(path)
         try:
             self._check_members()
-            self.manifest = self.parse(ExportManifest, self._read_manifest(), MANIFEST)
+            with self._member(MANIFEST) as stream:
+                self.manifest = self.parse(ExportManifest, stream.read(_MAX_MANIFEST), MANIFEST)
             self._check_sizes()
         except BaseException:
             self.close()
@@ -173,13 +174,13 @@ class ExportPackage(Closeable):
         self._zip.close()
 
     def refuse(self, why: str) -> ImportRefused:
-        """Return the error for this fault."""
+        """Return the error that names the file and its fault `why`."""
         return ImportRefused(
             f"{self.path} cannot be imported: {why}.", hint="Nothing was imported. Export the collection again."
         )
 
     def parse(self, model: type[Model], text: bytes, where: str) -> Model:
-        """Parse the JSON `text` as this model. Raises ImportRefused with the first fault."""
+        """Parse the JSON `text` as a `model`. Raises ImportRefused with the first fault."""
         try:
             return model.model_validate_json(text)
         except ValidationError as error:
@@ -188,32 +189,24 @@ class ExportPackage(Closeable):
             raise self.refuse(f"{where}: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the document lines, then check their hash. Raises ImportRefused."""
-        with self._member(DOCUMENTS) as stream:
-            digest = hashlib.sha256()
-            while line := stream.readline(_MAX_LINE + 1):
-                if len(line) > _MAX_LINE:
-                    raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")
-                digest.update(line)
-                yield line
-            self._compare(DOCUMENTS, digest.hexdigest())
+        """Yield the document lines, then check their hash. Raises ImportRefused if a check fails."""
+        for line in self._hashed(DOCUMENTS, lambda stream: stream.readline(_MAX_LINE + 1)):
+            if len(line) > _MAX_LINE:
+                raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")
+            yield line
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
-        """Yield a member in pieces of at most `size` bytes, then check its hash."""
+        """Yield a member in pieces of at most `size` bytes, then check the hash of the member."""
+        return self._hashed(name, lambda stream: stream.read(size))
+
+    def _hashed(self, name: str, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
+        digest = hashlib.sha256()
         with self._member(name) as stream:
-            digest = hashlib.sha256()
-            while piece := stream.read(size):
+            while piece := read(stream):
                 digest.update(piece)
                 yield piece
-            self._compare(name, digest.hexdigest())
-
-    def _compare(self, name: str, digest: str) -> None:
-        if self.manifest.members[name].sha256 != digest:
-            raise self.refuse(f"{name} does not match its sha256 in the manifest")
-
-    def _read_manifest(self) -> bytes:
-        with self._member(MANIFEST) as stream:
-            return stream.read(_MAX_MANIFEST)
+            if self.manifest.members[name].sha256 != digest.hexdigest():
+                raise self.refuse(f"{name} does not match its sha256 in the manifest")
 
     def _check_members(self) -> None:
         members = self._zip.infolist()
@@ -223,20 +216,20 @@ class ExportPackage(Closeable):
             if member.flag_bits & 0x1:
                 raise self.refuse(f"{member.filename} is encrypted")
             if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise self.refuse(f"{member.filename} is packed in an unknown way")
+                raise self.refuse(f"{member.filename} has an unknown compression method")
             ratio = member.file_size / max(1, member.compress_size)
             if member.file_size > _ANY_RATIO_BELOW and ratio > _MOST_RATIO:
-                raise self.refuse(f"{member.filename} unpacks to {ratio:.0f} times its size")
+                raise self.refuse(f"{member.filename} expands to {ratio:.0f} times its compressed size")
         if sum(member.file_size for member in members) > MAX_UNPACKED:
-            raise self.refuse(f"it unpacks to more than {MAX_UNPACKED} bytes")
+            raise self.refuse(f"it expands to more than {MAX_UNPACKED} bytes")
         if self._zip.getinfo(MANIFEST).file_size > _MAX_MANIFEST:
             raise self.refuse(f"{MANIFEST} has more than {_MAX_MANIFEST} bytes")
 
     def _check_sizes(self) -> None:
-        said = {name: member.size for name, member in self.manifest.members.items()}
-        there = {name: self._zip.getinfo(name).file_size for name in MEMBERS if name != MANIFEST}
-        if said != there:
-            raise self.refuse("its member sizes do not match the manifest")
+        listed = {name: member.size for name, member in self.manifest.members.items()}
+        actual = {name: self._zip.getinfo(name).file_size for name in MEMBERS if name != MANIFEST}
+        if listed != actual:
+            raise self.refuse("the sizes of its members do not match the manifest")
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:
@@ -248,13 +241,13 @@ class ExportPackage(Closeable):
         try:
             yield
         except _FAILURES as error:
-            raise self.refuse(f"it is damaged, or no zip file ({error})") from error
+            raise self.refuse(f"it is damaged or not a zip file ({error})") from error
         except OSError as error:
             raise self.refuse(error.strerror or str(error)) from error
 
 
 def _refuse_large_directory(path: Path) -> None:
-    """Raise BadZipFile if the member list is long, since reading it would allocate the size it claims."""
+    """Raise BadZipFile if the list of members is long, since reading the list would allocate its claimed size."""
     with path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - _TAIL))
         tail = stream.read()

@@ -3,8 +3,8 @@
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,20 @@ from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.index.contents import GenerationContents, collection_hash, read_contents
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.store.disk import require_space, sync_file
+from elt_llm_core.store.documents import read_version
 from elt_llm_core.store.generations import pin_published
 from elt_llm_core.store.records import CollectionRecord, canonical_json
 from elt_llm_core.store.store import Store
-from elt_llm_core.store.transfer import content_size, document_values, export_order
 from elt_llm_core.utilities import Failpoint, failpoint
 
 _VECTOR_BATCH = 1000
-_ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # equal contents give equal files at any time
+_ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # a constant, so that equal contents give equal files
 _EXTRA_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class ExportReport:
-    """The result of an export. `sha256` is that of the whole file."""
+    """The result of an export. `sha256` is the hash of the whole file."""
 
     collection: str
     file: str
@@ -38,9 +38,10 @@ class ExportReport:
 
 
 def export_collection(store: Store, name: str, target: Path, *, force: bool = False) -> ExportReport:
-    """Write the published generation to `target` atomically. Needs no lock.
+    """Write the published generation to `target` atomically. The caller needs no lock.
 
-    Raises UsageError if nothing is published, or if `target` exists without `force`; StoreError if the disk is full.
+    Raises UsageError if nothing is published, or if `target` exists and `force` is not set. Raises StoreError if the
+    disk is full.
     """
     _refuse_existing(target, force=force)
     record = store.collections.get(name)
@@ -69,16 +70,16 @@ def export_collection(store: Store, name: str, target: Path, *, force: bool = Fa
 
 def _refuse_existing(target: Path, *, force: bool) -> None:
     if target.exists() and not force:
-        raise UsageError(f"{target} exists already.", hint="Name another file, or add --force")
+        raise UsageError(f"{target} exists already.", hint="Choose another file name, or add --force")
 
 
 def _write_archive(store: Store, record: CollectionRecord, number: int, path: Path) -> dict[str, Any]:
     passport = Passport.from_json(store.generations.get(record.id, number).passport)
     contents = read_contents(store, store.generations.versions(record.id, number), passport.fingerprint)
     require_space(
-        path.parent, contents.vectors.nbytes + content_size(store, contents.versions) + _EXTRA_BYTES, "the export"
+        path.parent, contents.vectors.nbytes + _content_size(store, contents.versions) + _EXTRA_BYTES, "the export"
     )
-    path.unlink(missing_ok=True)  # left by an interrupted export
+    path.unlink(missing_ok=True)  # an interrupted export may have left this file
     keys = sorted({node.embedded_hash for node in contents.nodes})
     members: dict[str, dict[str, Any]] = {}
     with path.open("xb") as stream, zipfile.ZipFile(stream, "w") as package:
@@ -91,7 +92,6 @@ def _write_archive(store: Store, record: CollectionRecord, number: int, path: Pa
 
 
 def _write_member(package: zipfile.ZipFile, name: str, pieces: Iterable[bytes], compression: int) -> dict[str, Any]:
-    """Write one member and return its manifest entry."""
     info = zipfile.ZipInfo(name, _ZIP_TIMESTAMP)
     info.compress_type, info.external_attr = compression, 0o600 << 16
     digest, size = hashlib.sha256(), 0
@@ -105,10 +105,34 @@ def _write_member(package: zipfile.ZipFile, name: str, pieces: Iterable[bytes], 
 
 def _document_lines(store: Store, contents: GenerationContents) -> Iterator[bytes]:
     lines: dict[int, int] = {}
-    for number, version in enumerate(export_order(store, contents.versions)):
-        values = document_values(store, version, lines)
+    for number, version in enumerate(_export_order(store, contents.versions)):
+        values = _document_values(store, version, lines)
         lines[version] = number
         yield json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+
+
+def _export_order(store: Store, versions: Sequence[int]) -> list[int]:
+    """Return versions in storage order, with each file before its parts, so that an import stores them alike."""
+    wanted = set(versions)
+    rows = store.database.rows("SELECT id, part_of FROM document_versions ORDER BY id")
+    chosen = [(int(version), part_of) for version, part_of in rows if version in wanted]
+    return [version for version, _ in sorted(chosen, key=lambda row: (row[1] in wanted, row[0]))]
+
+
+def _document_values(store: Store, version: int, lines: dict[int, int]) -> dict[str, Any]:
+    """Return one document version as plain values; `lines` maps each earlier version to its line number."""
+    document = read_version(store.database, version)
+    [(part_of, created_at)] = store.database.rows(
+        "SELECT part_of, created_at FROM document_versions WHERE id = ?", (version,)
+    )
+    return {
+        **vars(document),
+        "content_hash": document.content_hash.hex(),
+        "sections": [astuple(section) for section in document.sections],
+        "nodes": [{name: value for name, value in vars(node).items() if name != "text"} for node in document.nodes],
+        "part_of": lines.get(part_of),
+        "created_at": created_at,
+    }
 
 
 def _vector_bytes(store: Store, passport: Passport, keys: list[bytes]) -> Iterator[bytes]:
@@ -140,3 +164,9 @@ def _manifest(store: Store, passport: Passport, contents: GenerationContents) ->
             for it in store.forgotten.listed(store.collections.get(passport.collection).id)
         ],
     }
+
+
+def _content_size(store: Store, versions: Sequence[int]) -> int:
+    wanted = set(versions)
+    rows = store.database.rows("SELECT v.id, length(t.text) FROM document_versions v JOIN texts t ON t.id = v.text")
+    return sum(int(length) for version, length in rows if version in wanted)

@@ -1,8 +1,8 @@
-"""Forget a document: remove it from every index, text and vector, and keep it out of later ingests."""
+"""Forget documents: remove their texts, vectors and index entries, and skip the documents in later ingests."""
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from elt_llm_core.collection.lifecycle import generation_recipe, open_generation, publish, remove_leftovers
 from elt_llm_core.errors import StoreError
@@ -24,7 +24,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class ForgetReport:
-    """The result of forgetting. `pinned` generations are still open in a reader and are deleted when it closes them."""
+    """The result of forgetting. `pinned` are deleted generations whose files a reader still has open."""
 
     collection: str
     documents: tuple[str, ...]
@@ -33,29 +33,30 @@ class ForgetReport:
     deleted_generations: tuple[int, ...]
     pinned: tuple[int, ...]
     turns: int = 0
-    """Deleted conversation turns that showed the document."""
+    """The number of deleted conversation turns that showed a forgotten document."""
     rows: int = 0
-    """Deleted job rows that quoted the document."""
+    """The number of deleted job rows that quoted a forgotten document."""
     reviews: int = 0
-    """Reviews of such rows, deleted or stripped of their comments."""
+    """The number of reviews of these rows that were deleted or lost their comment."""
     uploads: int = 0
-    """Deleted uploaded files."""
+    """The number of deleted uploaded files."""
 
 
 def forget(
     store: Store, name: str, reference: str, progress: ProgressListener, *, asked_at: float | None = None
 ) -> ForgetReport:
-    """Remove the chosen documents: publish a generation without them and delete every generation that contains them.
+    """Publish a generation without the documents that `reference` names, and delete all generations with them.
 
-    Uploads of the documents are deleted too, unless they are newer than `asked_at` (seconds since 1970; default now).
-    The caller holds the writer's lock. After a crash, run it again. Raises StoreError if a trace is left.
+    Uploads of the documents are deleted too, unless an upload is newer than `asked_at` (seconds since 1970; default
+    now). The caller holds the writer's lock. After a crash, forgetting can be repeated. Raises StoreError if a trace of
+    a document is left.
     """
     remove_leftovers(store)
     record = store.collections.get(name)
     choice = select_to_forget(store, name, reference)
     with failpoint(Failpoint.FORGET):
         store.forgotten.add(record.id, [file.forgotten() for file in choice.files])
-    remembered = store.forgotten.all(record.id)  # also of an earlier interrupted run
+    remembered = store.forgotten.all(record.id)  # including documents of an interrupted run
     known = [file for file in known_files(store, record.id) if file.document_id in remembered.document_ids]
     identities = sorted({file.document_id for file in known})
     doomed = versions_to_forget(store, record.id, identities, remembered.content_hashes)
@@ -76,17 +77,15 @@ def forget(
         generation=store.collections.get(name).published,
         deleted_generations=tuple(numbers),
         pinned=tuple(pinned),
-        turns=erased.turns,
-        rows=erased.rows,
-        reviews=erased.reviews,
         uploads=uploads,
+        **asdict(erased),
     )
 
 
 def _publish_without_versions(
     store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener
 ) -> None:
-    """Publish the current contents without these versions, if it contains any of them."""
+    """Publish the published generation again without these versions, if it contains any of them."""
     if record.published is None:
         return
     present = store.generations.versions(record.id, record.published)

@@ -1,6 +1,7 @@
-"""A published generation as readers use it: pinned and read-only."""
+"""A published generation, which readers pin and open read-only."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from elt_llm_core.utilities import Closeable, nearest_names
 
 
 class Generation(Closeable):
-    """One pinned generation of one collection. Closing it, or leaving its `with` block, releases the pin."""
+    """One pinned generation of one collection. Closing the generation releases the pin."""
 
     def __init__(
         self,
@@ -46,9 +47,10 @@ class Generation(Closeable):
         indexes: VectorIndexPool | None = None,
         tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
     ) -> None:
-        """`indexes` shares a limited number of open vector indexes; without it, the index is opened now.
+        """Open the generation's files.
 
-        `tokeniser_of` returns the tokeniser of a language, so that generations can share one.
+        `indexes` lets generations share a limited number of open vector indexes. Without `indexes`, the vector index is
+        opened now. `tokeniser_of` returns the tokeniser of a language, so that generations can share a tokeniser.
         """
         self.collection = record.name
         self.number = pin.number
@@ -67,7 +69,7 @@ class Generation(Closeable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is degraded, found when the generation or its lazily opened vector index was opened."""
+        """Notes on every index that was rebuilt or replaced because it is damaged or outdated."""
         lent = self.vector_store.notes if isinstance(self.vector_store, PooledVectorStore) else ()
         return (*self._opening_notes, *lent)
 
@@ -78,25 +80,25 @@ class Generation(Closeable):
 
     @property
     def identity(self) -> str:
-        """Unique for each published state; generation numbers alone restart when a collection is dropped."""
+        """An identity that is unique for each build. Generation numbers restart when a collection is dropped."""
         return generation_identity(self.collection, self.number, self.passport)
 
     @property
     def vectors(self) -> NDArray[np.float32]:
-        """Vectors in the order of `ids`, shape (size, dimension), rows of length 1, memory-mapped."""
+        """The vectors in the order of `ids`, memory-mapped, of shape (size, dimension). Each row has length 1."""
         return self._arrays.vectors
 
     @property
     def fields(self) -> Mapping[str, NDArray[np.int64]]:
-        """Filterable fields in the order of `ids`, each of shape (size,)."""
+        """The filterable fields by name, in the order of `ids`, each of shape (size,)."""
         return self._arrays.fields
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
-        """The positions of these ids in `ids`."""
+        """Return the positions of these node ids in `ids`."""
         return self._arrays.positions(node_ids)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
-        """Return these nodes with their texts, in the given order. Raises CorruptIndex if one is not in the store."""
+        """Return these nodes with their texts, in the given order. Raises CorruptIndex if a node is missing."""
         found = self._store.nodes.in_generation(self._record.id, self.number, node_ids)
         missing = [node_id for node_id in node_ids if node_id not in found]
         if missing:
@@ -107,7 +109,10 @@ class Generation(Closeable):
         return [found[node_id] for node_id in node_ids]
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """The stems of these nodes, context first, in the given order; empty for a node missing from the store."""
+        """Return the stems of these nodes in the given order, stems of the context first.
+
+        A node that is not in the store has no stems.
+        """
         tokeniser = self.keyword.tokeniser
         found = self._store.nodes.stems_in_generation(
             self._record.id, self.number, node_ids, self._tokeniser_fingerprint
@@ -116,15 +121,18 @@ class Generation(Closeable):
         return [tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
 
     def documents(self) -> list[StoredDocument]:
-        """The documents by path, without their texts."""
+        """Return the documents sorted by path, without their texts."""
         return self._store.documents.in_generation(self._record.id, self.number)
 
     def document(self, reference: str) -> StoredDocument:
-        """Return the document of this id, path, file name or title, with text. Raises UsageError with similar names."""
+        """Return the document with this id, path, file name or title, including its text.
+
+        Raises UsageError if no document or more than one document matches.
+        """
         documents = self.documents()
         for matches in _matching_documents(documents, reference):
             if len(matches) == 1:
-                return self._with_text(matches[0])
+                return replace(matches[0], text=self._store.documents.text(matches[0].version))
             if matches:
                 raise UsageError(
                     f"'{reference}' names {len(matches)} documents of '{self.collection}'.",
@@ -136,24 +144,24 @@ class Generation(Closeable):
         )
 
     def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
-        """Texts of these documents by id; unknown ids are skipped."""
+        """Return the texts of these documents by document id. Unknown ids are skipped."""
         wanted = frozenset(document_ids)
         versions = {one.document_id: one.version for one in self.documents() if one.document_id in wanted}
         return {identity: self._store.documents.text(version) for identity, version in versions.items()}
 
     def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
-        """Pages and sections of these documents by id; unknown ids are skipped."""
+        """Return pages and sections of these documents by document id. Unknown ids are skipped."""
         return self._store.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     @property
     def artefact_names(self) -> list[str]:
-        """Names of the artefacts that readers stored besides text, such as `enterprise_model`."""
+        """The names of the artefacts that document readers stored besides text, such as `enterprise_model`."""
         return artefact_names(self.directory)
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """The artefacts of one name as JSON values, by document id.
+        """Return the artefacts of one name as JSON values, by document id.
 
-        Raises CorruptIndex if one differs from what was published.
+        Raises CorruptIndex if the file of an artefact has changed since publication.
         """
         if faults := damaged_files_in(self.directory, f"{ARTEFACTS_FOLDER}/{name}", self.passport):
             raise CorruptIndex(f"{self.directory / faults[0]}.", hint=f"Run: elt-llm verify -c {self.collection}")
@@ -169,7 +177,7 @@ class Generation(Closeable):
         self._pin.release()
 
     def _open_keyword(self, tokeniser: KeywordTokeniser) -> tuple[KeywordIndex, tuple[str, ...]]:
-        """Open the stored keyword index, or build one in memory if another tokeniser built it or it is damaged."""
+        """Open the stored keyword index, or build one in memory if the stored index is damaged or outdated."""
         if tokeniser.fingerprint != self.passport.tokeniser:
             return self._keyword_from_store(tokeniser), (
                 f"The keyword index of '{self.collection}' was built by another tokeniser; it was rebuilt in memory."
@@ -192,16 +200,16 @@ class Generation(Closeable):
     def _open_vectors(
         self, exact: ExactVectorStore, indexes: VectorIndexPool | None
     ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
-        """Return the vector search, and a note if exact search replaces a damaged Chroma index."""
+        """Return the vector store, and a note if exact search replaces a damaged Chroma index."""
         if self.passport.exact:
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:
-            # A torn file can crash Chroma and this process, so its bytes are checked first.
+            # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
             if faults := damaged_files_in(self.directory, CHROMA_FOLDER, self.passport):
                 raise CorruptIndex(f"{self.directory / faults[0]}.")
             if indexes and self.size < indexes.exact_below:
-                return exact, ()  # also checked here, so that damage is reported early
+                return exact, ()  # the files were checked nevertheless, so that damage is reported early
             if indexes:
                 return PooledVectorStore(indexes, folder, exact, self.collection), ()
             self._chroma = open_chroma(folder, exact)
@@ -209,20 +217,16 @@ class Generation(Closeable):
             return exact, (exact_search_note(error, self.collection),)
         return self._chroma.store, ()
 
-    def _with_text(self, document: StoredDocument) -> StoredDocument:
-        values: dict[str, Any] = {**vars(document), "text": self._store.documents.text(document.version)}
-        return StoredDocument(**values)
-
 
 def _matching_documents(documents: Sequence[StoredDocument], reference: str) -> Iterator[list[StoredDocument]]:
-    """Documents that `reference` names; exact matches come first."""
+    """Yield the documents that `reference` names by id, then by path, then by file name or title."""
     yield [document for document in documents if document.document_id == reference]
     yield [document for document in documents if document.source == reference]
     yield [document for document in documents if reference in (Path(document.source).name, document.title)]
 
 
 def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
-    """Raise CorruptIndex if an array is damaged: changed bytes would change answers."""
+    """Raise CorruptIndex if the ids, vectors or fields are damaged, since changed bytes would change answers."""
     for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
         if faults := damaged_files_in(directory, part, passport):
             hint = f"Run: elt-llm verify -c {passport.collection}"

@@ -1,4 +1,4 @@
-"""Import an exported collection. Everything is checked before anything is stored."""
+"""Import an exported collection. The whole file is checked before anything is stored."""
 
 import json
 from collections.abc import Iterator
@@ -33,9 +33,11 @@ _VECTOR_BATCH = 1000
 
 @dataclass
 class _CheckedContents:
-    """What the checks of the documents have collected so far."""
+    """The documents, nodes and hashes of embedded texts that the checks have seen so far."""
 
-    documents: dict[str, bool] = field(default_factory=dict)  # ids in line order: whether the document is a whole file
+    documents: dict[str, bool] = field(
+        default_factory=dict
+    )  # by id, in line order: whether the document is a whole file
     nodes: set[str] = field(default_factory=set)
     embedded: set[bytes] = field(default_factory=set)
 
@@ -43,8 +45,8 @@ class _CheckedContents:
 def import_collection(store: Store, source: Path, progress: ProgressListener) -> PublishedGeneration:
     """Store and publish the collection in `source` under its exported name.
 
-    The caller holds the writer's lock. After a crash, run it again. Raises ImportRefused, before anything is stored, if
-    the file is invalid; UsageError if the collection already exists.
+    The caller holds the writer's lock. After a crash, the import can be repeated. Raises ImportRefused, before anything
+    is stored, if the file is invalid. Raises UsageError if the collection already exists.
     """
     with ExportPackage(source) as package:
         name = check_collection_name(package.manifest.collection)
@@ -70,13 +72,13 @@ def import_collection(store: Store, source: Path, progress: ProgressListener) ->
 
 
 def _finished_import(store: Store, name: str, digest: str) -> PublishedGeneration | None:
-    """Finish an interrupted import that had already published; delete the rows of one that had not."""
+    """Finish an interrupted import if its generation was published. Otherwise delete its rows and return None."""
     record = store.collections.find(name)
     if record is None:
         return None
     last = store.collections.last_run(record.id)
     if last is None or last.finished_at or last.command != IMPORT_COMMAND:
-        raise UsageError(f"There is already a collection '{name}' already.", hint=f"To replace it: elt-llm drop {name}")
+        raise UsageError(f"There is already a collection '{name}'.", hint=f"To replace it: elt-llm drop {name}")
     row = store.generations.get(record.id, record.published) if record.published is not None else None
     if row is None or row.collection_hash.hex() != digest:
         drop(store, name)
@@ -98,14 +100,13 @@ def _package_recipe(package: ExportPackage) -> GenerationRecipe:
 
 
 def _check_package(package: ExportPackage) -> None:
-    """Check the whole package without storing anything."""
     manifest, seen = package.manifest, _CheckedContents()
     for _ in _checked_documents(package, seen):
         pass
     if len(seen.documents) != manifest.documents:
         raise package.refuse(f"it has {len(seen.documents)} documents, not {manifest.documents}")
     if len(seen.nodes) < manifest.nodes:
-        raise package.refuse(f"it has {len(seen.nodes)} passages, not {manifest.nodes}")
+        raise package.refuse(f"it has {len(seen.nodes)} chunks, not {manifest.nodes}")
     for keys, _ in _vector_batches(package):
         if not seen.embedded.issuperset(keys):
             raise package.refuse("a vector belongs to no chunk")
@@ -114,7 +115,7 @@ def _check_package(package: ExportPackage) -> None:
 def _checked_documents(
     package: ExportPackage, seen: _CheckedContents
 ) -> Iterator[tuple[ExportedDocument, NewDocument]]:
-    """Yield each checked line with the document to store."""
+    """Check each line and yield it with the document to store."""
     for number, line in enumerate(package.lines()):
         value = package.parse(ExportedDocument, line, f"document {number}")
         if fault := _document_fault(value, package, seen):
@@ -127,7 +128,7 @@ def _checked_documents(
 
 
 def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _CheckedContents) -> str:
-    """Return the fault of a well-formed document, or an empty string."""
+    """Return the first fault of a parsed document, or an empty string."""
     manifest, length = package.manifest, len(value.text)
     ids = [node.node_id for node in value.nodes]
     whole = list(seen.documents.values())
@@ -140,7 +141,7 @@ def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _Chec
         "a page or section is outside its text": max([0, *value.pages, *(it[0] for it in value.sections)]) <= length,
         "it is part of a document that is not a file": value.part_of is None
         or (value.part_of < len(whole) and whole[value.part_of]),
-        "it has only one of part name and file": (value.part_of is None) or bool(value.part),
+        "it has a part name without a file, or a file without a part name": (value.part_of is None) or bool(value.part),
         "an artefact is not plain JSON": _is_finite(value.artefacts),
     }
     return next((fault for fault, holds in checks.items() if not holds), "")
@@ -155,20 +156,7 @@ def _is_finite(value: object) -> bool:
 
 
 def _new_document(value: ExportedDocument) -> NewDocument:
-    nodes = tuple(
-        NewNode(
-            node_id=node.node_id,
-            start=node.start,
-            end=node.end,
-            text=value.text[node.start : node.end],
-            context=node.context,
-            page=node.page,
-            section=node.section,
-            metadata=node.metadata,
-            stems=node.stems,
-        )
-        for node in value.nodes
-    )
+    nodes = tuple(NewNode(**node.model_dump(), text=value.text[node.start : node.end]) for node in value.nodes)
     taken = value.model_dump(exclude={"part_of", "created_at", "content_hash", "sections", "nodes"})
     return NewDocument(
         **taken,
@@ -185,7 +173,7 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
     rows = package.pieces(VECTORS, 4 * dimension * _VECTOR_BATCH)
     sizes = (package.manifest.members[KEYS].size, package.manifest.members[VECTORS].size)
     if sizes != (package.manifest.vectors * KEY_BYTES, package.manifest.vectors * 4 * dimension):
-        raise package.refuse("number or length of its vectors does not match the manifest")
+        raise package.refuse("the number or the length of its vectors does not match the manifest")
     for piece, row in zip(keys, rows, strict=True):
         found = [piece[start : start + KEY_BYTES] for start in range(0, len(piece), KEY_BYTES)]
         matrix = np.frombuffer(row, dtype="<f4").reshape(len(found), dimension).astype(np.float32, copy=False)
@@ -200,7 +188,10 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
 
 
 def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
-    """Insert everything in one transaction, checking the file again, since it may have changed."""
+    """Insert all documents and vectors. The file is checked again, since it may have changed after the first check.
+
+    The caller opens the transaction.
+    """
     record = store.collections.create(package.manifest.collection)
     store.collections.begin_run(record.id, IMPORT_COMMAND)
     versions: list[int] = []

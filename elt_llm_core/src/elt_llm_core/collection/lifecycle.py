@@ -1,4 +1,4 @@
-"""The life cycle of a collection: open, publish, roll back, drop, collect garbage."""
+"""The life cycle of a collection: open, publish, roll back, drop and collect garbage."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -19,14 +19,17 @@ from elt_llm_core.store.erasure import SweepCounts, sweep
 from elt_llm_core.store.generations import discard_generation, pin_published
 from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord, utc_now
 from elt_llm_core.store.store import Store
-from elt_llm_core.store.uploads import drop_uploads
+from elt_llm_core.store.uploads import uploads_folder
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing. `collection_hash` is equal for equal contents."""
+    """The result of publishing.
+
+    `collection_hash` is equal for equal contents. `afresh` is true if no index was copied.
+    """
 
     collection: str
     number: int
@@ -43,10 +46,10 @@ def open_generation(
     indexes: VectorIndexPool | None = None,
     tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
 ) -> Generation:
-    """Pin and open the published generation of a collection; see `Generation` for `indexes` and `tokeniser_of`.
+    """Pin and open the published generation of a collection. `Generation` describes `indexes` and `tokeniser_of`.
 
-    Raises UnknownCollection; UsageError if nothing was ever published; FingerprintMismatch if the generation was not
-    built with `fingerprint`; CorruptIndex if it cannot be read.
+    Raises UnknownCollection if there is no such collection, and UsageError if nothing was ever published. Raises
+    FingerprintMismatch if the generation was built with another `fingerprint`, and CorruptIndex if it is damaged.
     """
     record = store.collections.get(name)
     pin = pin_published(store.folder(name), lambda: store.generations.pointer(record.id))
@@ -65,7 +68,7 @@ def open_generation(
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
-    """Raise FingerprintMismatch, with the command that rebuilds, unless the passport has this fingerprint."""
+    """Raise FingerprintMismatch, with the command to rebuild, unless the passport has this fingerprint."""
     if passport.fingerprint != fingerprint:
         raise FingerprintMismatch(
             f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
@@ -86,8 +89,8 @@ def publish(
 ) -> PublishedGeneration:
     """Build a generation of these document versions beside the published one, verify it, and publish it.
 
-    `rolled_back` keeps the mark of a rollback, so that the next ingest still asks. The caller holds the writer's lock.
-    After a crash, readers see either the former generation or this one.
+    If `rolled_back`, the collection still counts as rolled back, so that the next ingest asks before it publishes. The
+    caller holds the writer's lock. After a crash, readers see either the former generation or the new one.
     """
     record = store.collections.get(name)
     base = None if afresh else published_base(store, record)
@@ -108,7 +111,7 @@ def publish(
 
 
 def published_base(store: Store, record: CollectionRecord) -> BaseGeneration | None:
-    """The published generation as the base of a copy."""
+    """Return the published generation, whose indexes the next build may copy, or None."""
     if record.published is None:
         return None
     return BaseGeneration(
@@ -119,10 +122,10 @@ def published_base(store: Store, record: CollectionRecord) -> BaseGeneration | N
 
 
 def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = False) -> tuple[int, int]:
-    """Publish the previous generation, or number `to`; return the former and the new number.
+    """Publish the previous generation, or the generation `to`, and return the former and the new number.
 
-    A repetition changes nothing, unless `again` asks for the generation before the rollback. Raises UsageError if there
-    is no such generation.
+    A second rollback changes nothing, unless `again` is set, which publishes the generation from before the first
+    rollback. Raises UsageError if the generation does not exist.
     """
     record = store.collections.get(name)
     published = record.published
@@ -142,23 +145,23 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
 
 
 def drop(store: Store, name: str) -> None:
-    """Delete a collection: first its rows, so that nobody can open it, then its data, its folder last.
+    """Delete a collection. Its rows are deleted first, so that no reader can open it, and its folder last.
 
-    Files uploaded into it are deleted too. A folder without rows is left from an interrupted drop and is deleted as
-    well. Raises UnknownCollection.
+    Files uploaded into the collection are deleted too. A folder without rows is left from an interrupted drop and is
+    also deleted. Raises UnknownCollection if there is no such collection.
     """
     if store.is_half_dropped(name):
         shutil.rmtree(store.trash, ignore_errors=True)
     else:
         store.collections.delete(store.collections.get(name).id)
     sweep(store.database, store.collections.with_unfinished_runs())
-    drop_uploads(store.data_dir, name)
+    shutil.rmtree(uploads_folder(store.data_dir, name), ignore_errors=True)
     _trash_folder(store, store.folder(name))
     erase_dropped(store, name)
 
 
 def remove_leftovers(store: Store) -> None:
-    """Delete what interrupted runs left: unfinished directories, directories without a row, and the trash."""
+    """Delete unfinished directories, directories without a row, and the trash, as interrupted runs leave them."""
     numbers = {
         record.name: {str(generation.number) for generation in store.generations.of_collection(record.id)}
         for record in store.collections.all()
@@ -177,8 +180,8 @@ def remove_leftovers(store: Store) -> None:
 def collect_garbage(store: Store, keep: int) -> SweepCounts:
     """Delete generations beyond the `keep` latest of each collection, and the rows that only they used.
 
-    The published, the previous and every pinned generation are kept. The rows of an interrupted run are kept, since its
-    repetition continues from them.
+    The published, the previous and every pinned generation are kept. The rows of an interrupted run are kept, since the
+    next run continues from these rows.
     """
     with failpoint(Failpoint.COLLECT):
         for record in store.collections.all():
@@ -198,15 +201,18 @@ def build_next_generation(
     base: BaseGeneration | None,
     progress: ProgressListener,
 ) -> BuiltGeneration:
-    """Build a generation under an unused number and sync it to disk. No row names it yet, so a crash leaves leftovers.
+    """Build a generation under an unused number and flush its files to disk.
 
-    Raises StoreError if the disk is full.
+    The generation has no row in the store yet, so that a crash leaves only leftover files. Raises StoreError if the
+    disk is full.
     """
     folder = store.folder(record.name)
     size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
     require_space(folder, size, f"a generation of '{record.name}'")
     number = store.collections.take_number(record.id)
-    while (folder / str(number)).exists():  # left by a dropped collection of the same name with a reader
+    while (
+        folder / str(number)
+    ).exists():  # a reader still has this directory of a dropped collection of the same name open
         number = store.collections.take_number(record.id)
     place = BuildTarget(record.name, number, folder / f"building-{number}")
     try:
@@ -223,9 +229,9 @@ def build_next_generation(
 
 
 def rebuild_generation(store: Store, name: str, number: int, progress: ProgressListener) -> int:
-    """Rebuild a generation from the store, replace it by the new one, and return the new number.
+    """Rebuild a generation from the store, replace the old generation by the new one, and return the new number.
 
-    The old one is kept until garbage is collected.
+    The old generation is kept until garbage is collected.
     """
     record = store.collections.get(name)
     generation = store.generations.get(record.id, number)
@@ -236,7 +242,7 @@ def rebuild_generation(store: Store, name: str, number: int, progress: ProgressL
 
 
 def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
-    """The recipe of a generation, to build another of the same kind."""
+    """Return the recipe of a generation, by which another generation of the same kind can be built."""
     passport = Passport.from_json(generation.passport)
     return GenerationRecipe(
         fingerprint=passport.fingerprint,
@@ -247,7 +253,7 @@ def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
 
 
 def generation_row(store: Store, built: BuiltGeneration) -> GenerationRecord:
-    """The store row of a finished directory."""
+    """Return the row of a generation whose directory is complete."""
     return GenerationRecord(
         number=built.place.number,
         created_at=utc_now(),
@@ -271,5 +277,4 @@ def _trash_folder(store: Store, folder: Path) -> None:
 
 
 def _subfolders(folder: Path) -> list[Path]:
-    """The subfolders of a folder."""
     return sorted(path for path in folder.iterdir() if path.is_dir())

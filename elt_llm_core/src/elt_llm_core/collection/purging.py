@@ -1,4 +1,4 @@
-"""Purge: erase from the disk what is no longer published, and return a receipt of what was erased."""
+"""Purge: erase unpublished text from the disk, and return a receipt of the erased documents and files."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -13,6 +13,7 @@ from elt_llm_core.state.database import open_state
 from elt_llm_core.state.erasure import ErasureCounts, erase_unpublished
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.database import BACKUPS_FOLDER
+from elt_llm_core.store.disk import tree_size
 from elt_llm_core.store.erasure import (
     SampleSearch,
     erase_samples,
@@ -40,12 +41,12 @@ OUT_OF_REACH = (
 
 @dataclass(frozen=True)
 class PurgeReceipt:
-    """What a purge erased, how it was checked, and what it could not reach.
+    """The record of what a purge erased, how the erasure was checked, and what the purge could not reach.
 
-    `documents` are ids of documents that lost a version; `cut_off` names collections whose unfinished run lost its
-    stored data; `rebuilt` those whose copied index was rebuilt. `turns` counts conversation turns, `rows` and `reviews`
-    those of jobs, that showed unpublished or erased text. `pinned` are directories that readers have open; `sources`
-    are files that still exist at the paths of unpublished documents.
+    `documents` are the ids of documents that lost a version. `cut_off` names the collections whose unfinished run lost
+    its stored data, and `rebuilt` the collections whose copied index was rebuilt. `turns`, `rows` and `reviews` are the
+    numbers of conversation turns, job rows and reviews that showed unpublished or erased text. `pinned` are directories
+    that readers have open. `sources` are files that still exist at the paths of unpublished documents.
     """
 
     finished_at: str
@@ -68,7 +69,7 @@ class PurgeReceipt:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the search found nothing and no reader keeps anything."""
+        """Whether the search found no erased text and no reader has an unpublished generation open."""
         return not self.check.found_in and not self.pinned
 
     def to_json(self) -> dict[str, Any]:
@@ -77,27 +78,30 @@ class PurgeReceipt:
 
 
 def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> PurgeReceipt:
-    """Erase what these collections, or all, no longer publish, with every backup and the trash.
+    """Erase the unpublished text of these collections (default: all), every backup, and the trash.
 
-    The caller holds the writer's lock. After a crash, run it again. Raises StoreError if there is no space to rewrite
-    the database; rows and files are erased by then, their bytes in the database are not.
+    The caller holds the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is no space
+    to rewrite the database. By then rows and files are deleted, but the bytes of the rows are still in the database.
     """
     chosen = [store.collections.get(name) for name in names] or store.collections.all()
-    before, files = _data_dir_size(store.data_dir), _files_to_delete(store, chosen)
-    generations = _purge_generations(store, chosen)
+    before, files = tree_size(store.data_dir), _files_to_delete(store, chosen)
+    generations = sum(len(store.generations.of_collection(record.id)) for record in chosen)
     cut_off = [it.name for it in chosen if it.id in store.collections.with_unfinished_runs()]
     doomed = {record.id: unpublished_versions(store, record) for record in chosen}
     versions, sources = [version for found in doomed.values() for version in found], _remaining_sources(store, chosen)
-    documents, samples = tuple(_document_paths(store, versions)), _collect_samples(store, versions)
+    rows = store.database.rows_in("SELECT DISTINCT document_id FROM document_versions WHERE id IN ({})", versions)
+    documents = sorted({str(identity) for (identity,) in rows})
+    samples = list(dict.fromkeys([*take_samples(store, versions), *stored_samples(store)]))
     with failpoint(Failpoint.PURGE):
-        _delete_files(store, chosen)
+        for path in [*(store.data_dir / BACKUPS_FOLDER).glob("*"), *_uploads_to_delete(store, chosen)]:
+            path.unlink(missing_ok=True)
     with failpoint(Failpoint.PURGE):
         rebuilt = [it.name for it in chosen if _rebuild_copied_index(store, it, progress)]
     erased = _erase_rows(store, chosen, doomed, samples)
     return PurgeReceipt(
         finished_at=utc_now(),
         collections=tuple(record.name for record in chosen),
-        documents=documents,
+        documents=tuple(documents),
         versions=len(versions),
         generations=generations - sum(record.published is not None for record in chosen),
         files=tuple(files),
@@ -105,7 +109,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
         rebuilt=tuple(rebuilt),
         **asdict(erased),
         bytes_before=before,
-        bytes_after=_data_dir_size(store.data_dir),
+        bytes_after=tree_size(store.data_dir),
         check=_search_samples(store, samples),
         pinned=tuple(_pinned_directories(store)),
         sources=tuple(sources),
@@ -126,19 +130,8 @@ def _erase_rows(
     return erased
 
 
-def _delete_files(store: Store, chosen: Sequence[CollectionRecord]) -> None:
-    """Delete every backup, and the uploads that no published document comes from."""
-    _delete_backups(store.data_dir)
-    for path in _uploads_to_delete(store, chosen):
-        path.unlink(missing_ok=True)
-
-
-def _collect_samples(store: Store, versions: Sequence[int]) -> list[str]:
-    return list(dict.fromkeys([*take_samples(store, versions), *stored_samples(store)]))
-
-
 def _search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search for samples of erased text, then delete the samples, unless the next purge must search again."""
+    """Search for samples of erased text, then delete the samples unless the next purge must search again."""
     kept = stored_samples(store)
     erase_samples(store)
     found = search_samples(store, samples)
@@ -147,18 +140,8 @@ def _search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
     return found
 
 
-def _purge_generations(store: Store, chosen: Sequence[CollectionRecord]) -> int:
-    return sum(len(store.generations.of_collection(record.id)) for record in chosen)
-
-
-def _delete_backups(data_dir: Path) -> None:
-    folder = data_dir / BACKUPS_FOLDER
-    for path in folder.glob("*") if folder.is_dir() else ():
-        path.unlink()
-
-
 def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Rebuild a copied index, since it may contain deleted text or stray memory."""
+    """Rebuild a published index that was copied, since it may contain deleted text. Return whether it was rebuilt."""
     if record.published is None:
         return False
     copied = store.generations.get(record.id, record.published).fresh_base != record.published
@@ -169,20 +152,17 @@ def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: Prog
 
 
 def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
-    """Backups, trash and unpublished generations, relative to the data directory."""
+    """Return backups, trash, unpublished generations and uploads as paths relative to the data directory."""
     folders = [store.data_dir / BACKUPS_FOLDER, store.trash]
-    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()] + _uploads_to_delete(
-        store, chosen
-    )
+    found = [path for folder in folders for path in folder.glob("*")] + _uploads_to_delete(store, chosen)
     for record in chosen:
-        folder = store.folder(record.name)
-        kept = {str(record.published)}
-        found += [path for path in folder.glob("*") if path.is_dir() and path.name not in kept]
+        directories = (path for path in store.folder(record.name).glob("*") if path.is_dir())
+        found += [path for path in directories if path.name != str(record.published)]
     return sorted(path.relative_to(store.data_dir).as_posix() for path in found)
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Unpublished uploads of these collections or of none, except those that wait to be read."""
+    """Return the unpublished uploads of these or unknown collections, except uploads that wait to be read."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.data_dir)) as state:
@@ -190,14 +170,8 @@ def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list
     return unpublished_uploads(store, {record.name for record in chosen}, pending)
 
 
-def _document_paths(store: Store, versions: Sequence[int]) -> list[str]:
-    wanted = set(versions)
-    rows = store.database.rows("SELECT id, document_id FROM document_versions")
-    return sorted({str(identity) for version, identity in rows if version in wanted})
-
-
 def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
-    """Existing files of documents that are stored or forgotten but not published."""
+    """Return existing files of documents that are stored or forgotten but not published."""
     found: set[Path] = set()
     for record in chosen:
         forgotten = store.forgotten.all(record.id).document_ids
@@ -212,20 +186,15 @@ def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list
             found |= {
                 path
                 for name, (root, _) in roots.items()
-                for path in _files_of_documents(record.name, name, root, forgotten)
+                for path in root.rglob("*")
+                if document_id(record.name, name, path.relative_to(root).as_posix()) in forgotten
             }
     ours = store.data_dir / UPLOADS_FOLDER
     return sorted(str(path) for path in found if path.is_file() and not path.is_relative_to(ours.resolve()))
 
 
-def _files_of_documents(collection: str, name: str, root: Path, identities: frozenset[str]) -> list[Path]:
-    """Files below a root whose path has the id of one of these documents, whose names were not kept."""
-    files = (path for path in root.rglob("*") if path.is_file())
-    return [path for path in files if document_id(collection, name, path.relative_to(root).as_posix()) in identities]
-
-
 def _pinned_directories(store: Store) -> list[dict[str, Any]]:
-    """Directories without a row that a reader still has open; the next writing command deletes them."""
+    """Return the directories without a row that a reader still has open. The next writing command deletes them."""
     numbers = {
         record.name: {str(it.number) for it in store.generations.of_collection(record.id)}
         for record in store.collections.all()
@@ -235,7 +204,3 @@ def _pinned_directories(store: Store) -> list[dict[str, Any]]:
         for path in sorted(store.data_dir.glob(f"collections/*/*/{PIN_NAME}"))
         if path.parent.name not in numbers.get(path.parent.parent.name, set())
     ]
-
-
-def _data_dir_size(data_dir: Path) -> int:
-    return sum(path.stat().st_size for path in data_dir.rglob("*") if path.is_file())

@@ -25,7 +25,7 @@ UNIT_TOLERANCE = 1e-3
 
 
 def find_unsound_rows(store: Store, record: CollectionRecord, generation: GenerationRecord) -> list[str]:
-    """Report vectors that are not finite unit vectors, and stems that do not match their text."""
+    """Return the faults of rows: vectors whose length is not 1, and stems that do not match their text."""
     passport = Passport.from_json(generation.passport)
     versions = store.generations.versions(record.id, generation.number)
     contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
@@ -39,18 +39,18 @@ def _find_wrong_stems(store: Store, versions: Sequence[int]) -> list[str]:
     tokenisers = {tokeniser.fingerprint: tokeniser for tokeniser in map(KeywordTokeniser, languages())}
     found = []
     for node_id, (made_by, stems, text) in sorted(store.nodes.stems_of_versions(versions).items()):
-        tokeniser = tokenisers.get(made_by)  # stems of another version are recomputed whenever an index is built
+        tokeniser = tokenisers.get(made_by)  # stems of another tokeniser are recomputed whenever an index is built
         if tokeniser is not None and " ".join(tokeniser.stems(text)) != stems:
             found.append(f"the stems of node {node_id} do not match its text.")
     return found
 
 
-_BYTES_TO_OPEN = 1 << 17  # Chroma may write these bytes when it opens
+_BYTES_TO_OPEN = 1 << 17  # an upper bound of the bytes that Chroma writes when it opens an index
 
 
 @dataclass(frozen=True)
 class GenerationDamage:
-    """One fault of one generation. `healable` is false if the store itself is damaged."""
+    """One fault of one generation. `healable` is false if the store is damaged, so that nothing can be rebuilt."""
 
     collection: str
     generation: int
@@ -60,19 +60,14 @@ class GenerationDamage:
 
 @dataclass(frozen=True)
 class VerificationResult:
-    """The faults found, and sentences on what could not be checked."""
+    """The faults that were found, and one sentence for each part that could not be checked."""
 
     damage: tuple[GenerationDamage, ...]
     unchecked: tuple[str, ...] = ()
 
 
-def find_damage(store: Store, name: str) -> list[GenerationDamage]:
-    """Compare the published and the previous generation with their passports, and these with the store."""
-    return list(verify_collection(store, name).damage)
-
-
 def verify_collection(store: Store, name: str, *, deep: bool = False) -> VerificationResult:
-    """Find damage as `find_damage` does, and report what could not be checked.
+    """Compare the published and the previous generation with their passports, and the passports with the store.
 
     `deep` also checks every older generation and every vector, and recomputes all stems.
     """
@@ -93,23 +88,23 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
 
 
 def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
-    """Faults that SQLite finds in the store and, if `deep`, in its backups; empty without faults."""
+    """Return the faults that SQLite finds in the store and, if `deep`, in its backups."""
     rows = store.database.rows("PRAGMA integrity_check" if deep else "PRAGMA quick_check")
     found = [str(row[0]) for row in rows if row[0] != "ok"]
     return found + backup_faults(store.data_dir) if deep else found
 
 
 def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:
-    """Rebuild each damaged generation from the store and replace it.
+    """Rebuild each damaged generation from the store and replace the damaged generation.
 
-    The caller holds the writer's lock. Returns the damaged number and the new number of each. Raises StoreError if the
-    store itself is damaged, since nothing can be rebuilt then.
+    The caller holds the writer's lock. Returns the old and the new number of each generation. Raises StoreError if the
+    store itself is damaged, since nothing can be rebuilt from a damaged store.
     """
     lost = [fault for fault in damage if not fault.healable]
     if lost:
         raise StoreError(
             f"The store itself is damaged: {lost[0].what}",
-            hint=f"Restore the data directory from a backup, or read everything anew:"
+            hint=f"Restore the data directory from a backup, or read all documents again:"
             f" elt-llm drop {lost[0].collection}, then elt-llm ingest PATH -c {lost[0].collection}",
         )
     remove_leftovers(store)
@@ -122,13 +117,13 @@ def _rebuild(store: Store, name: str, number: int, progress: ProgressListener) -
     record = store.collections.get(name)
     if discard_generation(
         store.folder(name) / str(number), store.trash
-    ):  # otherwise a reader has it open and needs its rows
+    ):  # if not deleted, a reader has the generation open and needs its rows
         store.generations.delete(record.id, number)
     return replacement
 
 
 def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
-    """Faults that file hashes cannot show, since Chroma's database may change when it opens."""
+    """Return faults of the Chroma index that file hashes cannot show, since opening the index may change its files."""
     if Passport.from_json(generation.passport).exact:
         return []
     try:
@@ -153,24 +148,18 @@ def _record_damage(store: Store, record: CollectionRecord, generation: Generatio
         contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
         if collection_hash(store, contents) != generation.collection_hash:
             return ["its texts or vectors in the store have changed since it was published."]
-        return _misplaced_spans(store, versions) + _changed_versions(store, record, versions)
+        changed = [version for version in versions if not store.documents.is_consistent(version, record.name)]
+        return _misplaced_spans(store, versions) + [
+            f"document version {version} has changed since it was stored." for version in changed
+        ]
     except StoreError as error:
         return [str(error)]
 
 
 def _misplaced_spans(store: Store, versions: Sequence[int]) -> list[str]:
-    faults = []
-    for version in versions:
-        text = store.documents.text(version)
-        spans = store.nodes.spans(version)
-        if any(text[start:end] != chunk for start, end, chunk in spans):
-            faults.append(f"the text of document version {version} and its chunks differ.")
-    return faults
-
-
-def _changed_versions(store: Store, record: CollectionRecord, versions: Sequence[int]) -> list[str]:
+    texts = ((version, store.documents.text(version)) for version in versions)
     return [
-        f"document version {version} has changed since it was stored."
-        for version in versions
-        if not store.documents.is_consistent(version, record.name)
+        f"the text of document version {version} and its chunks differ."
+        for version, text in texts
+        if any(text[start:end] != chunk for start, end, chunk in store.nodes.spans(version))
     ]

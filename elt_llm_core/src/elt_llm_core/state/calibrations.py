@@ -1,4 +1,4 @@
-"""Numbers by collection or period: fitted calibrations of confidence, and metrics of the server."""
+"""Fitted calibrations of confidence by collection, and metrics of the server by period."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A calibration of a generation, by its identity, and a profile, by its settings key."""
+    """A stored calibration. `generation` is a generation's identity, `profile` the settings key of a profile."""
 
     generation: str
     profile: str
@@ -19,20 +19,20 @@ class StoredCalibration:
 
 
 class CalibrationTable:
-    """Fitted values as JSON text, by generation and profile."""
+    """The calibrations in a state database, each a JSON text by generation and profile."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
-        """Store a calibration, replacing the former one."""
+        """Store a calibration and replace the former one of the same generation and profile."""
         self._database.execute(
             "INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?, ?)",
             (collection, generation, profile, fitted, utc_now()),
         )
 
     def find(self, collection: str, generation: str, profile: str) -> str | None:
-        """The calibration of exactly this generation and profile, or None."""
+        """Return the calibration of exactly this generation and profile, or None."""
         row: tuple[Any, ...] | None = self._database.row(
             "SELECT fitted FROM calibrations WHERE collection = ? AND generation = ? AND profile = ?",
             (collection, generation, profile),
@@ -40,12 +40,12 @@ class CalibrationTable:
         return None if row is None else str(row[0])
 
     def has_others(self, collection: str, generation: str, profile: str) -> bool:
-        """Whether other generations of a collection have a calibration with this profile."""
+        """Return whether another generation of the collection has a calibration for this profile."""
         statement = "SELECT 1 FROM calibrations WHERE collection = ? AND generation <> ? AND profile = ? LIMIT 1"
         return self._database.row(statement, (collection, generation, profile)) is not None
 
     def of_collection(self, collection: str) -> list[StoredCalibration]:
-        """All calibrations of a collection, latest first."""
+        """Return all calibrations of a collection, latest first."""
         rows = self._database.rows(
             "SELECT generation, profile, fitted, created_at FROM calibrations WHERE collection = ?"
             " ORDER BY created_at DESC, generation, profile",
@@ -60,17 +60,17 @@ class CalibrationTable:
 
 Period = Literal["total", "hour", "day"]
 PeriodStart = tuple[Period, str]
-"""A period and its start: ISO 8601 in UTC, to the hour or the day; empty for the total."""
+"""A period and its start. The start is in ISO 8601 and UTC, to the hour or the day, and empty for the total."""
 
 
 class MetricTable:
-    """The metric rows of a state database, one per period with data."""
+    """The metrics in a state database, one row per period with data."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, further: Mapping[PeriodStart, str], merged: Callable[[str, str], str]) -> None:
-        """Add to each row in one transaction; `merged` combines the stored and the added value."""
+        """Add values to the rows of their periods in one transaction. `merged` combines a stored and an added value."""
         with self._database.transaction():
             for (period, start), content in further.items():
                 row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))
@@ -78,7 +78,7 @@ class MetricTable:
                 self._database.execute("INSERT OR REPLACE INTO measures VALUES (?, ?, ?)", (period, start, whole))
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
-        """The last `most` rows of a period from `since` on, oldest first, by their start."""
+        """Return the last `most` rows of a period from `since` on, by their start, oldest first."""
         rows = self._database.rows(
             "SELECT start, content FROM measures WHERE period = ? AND start >= ? ORDER BY start DESC LIMIT ?",
             (period, since, most),
@@ -86,5 +86,5 @@ class MetricTable:
         return {str(start): str(content) for start, content in reversed(rows)}
 
     def prune(self, period: Period, before: str) -> None:
-        """Delete the rows of a period that started before a time."""
+        """Delete the rows of a period with a start before `before`."""
         self._database.execute("DELETE FROM measures WHERE period = ? AND start < ?", (period, before))

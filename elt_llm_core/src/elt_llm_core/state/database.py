@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import Database, apply_schema_step, schema_version
 from elt_llm_core.store.disk import refuse_network_file_system
 
 STATE_NAME = "state.sqlite3"
-_FIRST_SCHEMA = (
-    """
+_FIRST_SCHEMA = """
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     title TEXT NOT NULL,
@@ -16,9 +15,7 @@ CREATE TABLE sessions (
     profile TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID
-""",
-    """
+) STRICT, WITHOUT ROWID;
 CREATE TABLE turns (
     session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
     number INTEGER NOT NULL,
@@ -28,9 +25,7 @@ CREATE TABLE turns (
     result TEXT NOT NULL,
     created_at TEXT NOT NULL,
     PRIMARY KEY (session, number)
-) STRICT
-""",
-    """
+) STRICT;
 CREATE TABLE calibrations (
     collection TEXT NOT NULL,
     generation TEXT NOT NULL,
@@ -38,11 +33,9 @@ CREATE TABLE calibrations (
     fitted TEXT NOT NULL,
     created_at TEXT NOT NULL,
     PRIMARY KEY (collection, generation, profile)
-) STRICT
-""",
-)
-_JOBS_SCHEMA = (
-    """
+) STRICT;
+"""
+_JOBS_SCHEMA = """
 CREATE TABLE job_rows (
     job TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -55,9 +48,7 @@ CREATE TABLE job_rows (
     seconds REAL NOT NULL,
     made_at TEXT NOT NULL,
     PRIMARY KEY (job, kind, part, row_key, made_from)
-) STRICT
-""",
-    """
+) STRICT;
 CREATE TABLE job_shown (
     job TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -68,9 +59,7 @@ CREATE TABLE job_shown (
     digest TEXT NOT NULL,
     documents TEXT NOT NULL,
     PRIMARY KEY (job, kind, part, row_key)
-) STRICT
-""",
-    """
+) STRICT;
 CREATE TABLE job_reviews (
     job TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -83,12 +72,10 @@ CREATE TABLE job_reviews (
     documents TEXT NOT NULL,
     reviewed_at TEXT NOT NULL,
     PRIMARY KEY (job, kind, part, row_key)
-) STRICT
-""",
-)
-_SERVING_SCHEMA = (
-    "ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local'",
-    """
+) STRICT;
+"""
+_SERVING_SCHEMA = """
+ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
 CREATE TABLE api_keys (
     name TEXT NOT NULL PRIMARY KEY,
     hash BLOB NOT NULL UNIQUE,
@@ -96,9 +83,7 @@ CREATE TABLE api_keys (
     write TEXT NOT NULL,
     administers INTEGER NOT NULL,
     created_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID
-""",
-    """
+) STRICT, WITHOUT ROWID;
 CREATE TABLE queued_jobs (
     id TEXT NOT NULL PRIMARY KEY,
     kind TEXT NOT NULL,
@@ -112,17 +97,13 @@ CREATE TABLE queued_jobs (
     error TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL
-) STRICT
-""",
-    """
+) STRICT;
 CREATE TABLE measures (
     period TEXT NOT NULL,
     start TEXT NOT NULL,
     content TEXT NOT NULL,
     PRIMARY KEY (period, start)
-) STRICT, WITHOUT ROWID
-""",
-    """
+) STRICT, WITHOUT ROWID;
 CREATE TABLE feedback (
     id TEXT NOT NULL PRIMARY KEY,
     owner TEXT NOT NULL,
@@ -136,16 +117,15 @@ CREATE TABLE feedback (
     comment TEXT NOT NULL,
     created_at TEXT NOT NULL,
     FOREIGN KEY (session, turn) REFERENCES turns (session, number) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID
-""",
-)
+) STRICT, WITHOUT ROWID;
+"""
 STATE_STEPS = (_FIRST_SCHEMA, _JOBS_SCHEMA, _SERVING_SCHEMA)
 
 
 def open_state(data_dir: Path) -> Database:
-    """Open the database, creating or migrating it if needed. The caller closes it.
+    """Open the state database. Create or migrate it if needed. The caller closes the database.
 
-    Raises StoreError if it cannot be written, or was written by a newer program.
+    Raises StoreError if the database cannot be written, or if a newer program wrote it.
     """
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(data_dir)
@@ -161,22 +141,16 @@ def open_state(data_dir: Path) -> Database:
 
 
 def _migrate(database: Database) -> None:
-    if _version(database) == len(STATE_STEPS):
+    if schema_version(database) == len(STATE_STEPS):
         return
-    with database.transaction():  # another process may migrate too: only one of them finds work to do
-        version = _version(database)
+    with database.transaction():  # if two processes migrate at once, the second one finds the current version
+        version = schema_version(database)
         if version > len(STATE_STEPS):
             raise StoreError(
-                f"{database.path} was written by a newer version (step {version}, this one knows {len(STATE_STEPS)}).",
-                hint="Run the newer version, or move the file away: conversations and reviews are lost then, documents"
-                " are not.",
+                f"{database.path} was written by a newer version of elt-llm: it has schema {version},"
+                f" and this program supports schemas up to {len(STATE_STEPS)}.",
+                hint="Use the newer version, or move the file away. Without the file, conversations and reviews are"
+                " lost, but documents are not.",
             )
-        for step in STATE_STEPS[version:]:
-            for statement in step:
-                database.execute(statement)
-        database.execute(f"PRAGMA user_version = {len(STATE_STEPS)}")
-
-
-def _version(database: Database) -> int:
-    row = database.row("PRAGMA user_version")
-    return int(row[0]) if row else 0
+        for number, step in enumerate(STATE_STEPS[version:], start=version + 1):
+            apply_schema_step(database, step, number)

@@ -1,4 +1,4 @@
-"""Erase what conversations, feedback, rows, reviews and trace files quote of documents that are gone."""
+"""Erase quotes of removed documents from conversations, feedback, rows, reviews and trace files."""
 
 import fcntl
 import json
@@ -22,22 +22,22 @@ from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
 
 TRACES_FOLDER = "traces"
-MAX_FILE_BYTES = 16 << 20  # bytes per file
+MAX_FILE_BYTES = 16 << 20
 TracedDocuments = frozenset[tuple[str, str, str]]
-"""Collection, document id and hash of each document that a line mentions."""
+"""The collection, document id and hash of each document that a trace line mentions."""
 
 
 class TraceFiles:
-    """Appends lines to the day's file, or to another when it is full; only the latest `most` files are kept.
+    """The trace files. A line is appended to the file of the day, or to a new file if the last one is full.
 
-    Several processes may append to the same files.
+    Only the latest `most` files are kept. Several processes may append to the same files.
     """
 
     def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
 
     def append(self, line: Mapping[str, Any]) -> None:
-        """Write one line. Raises OSError."""
+        """Append one line to the current trace file. Raises OSError if the file cannot be written."""
         content = json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._file(len(content))
@@ -59,16 +59,17 @@ class TraceFiles:
 
 
 def erase_trace_lines(data_dir: Path, is_doomed: Callable[[TracedDocuments, str], bool]) -> int:
-    """Remove lines from every trace file, by their documents and text; return how many. Raises StoreError.
+    """Remove the lines for which `is_doomed` holds from every trace file, and return how many were removed.
 
-    Files are rewritten, so that the bytes of removed lines are gone.
+    `is_doomed` receives the documents and the text of a line. Files are rewritten, so that the bytes of removed lines
+    are gone. Raises StoreError if a file cannot be rewritten.
     """
     try:
         return sum(_remove_lines(path, is_doomed) for path in sorted((data_dir / TRACES_FOLDER).glob("*.jsonl")))
     except OSError as error:
         raise StoreError(
-            f"{error.filename or data_dir / TRACES_FOLDER}: {error.strerror}; traces still contain text of removed"
-            " documents.",
+            f"{error.filename or data_dir / TRACES_FOLDER}: {error.strerror}. Trace files still contain text of"
+            " removed documents.",
             hint="Delete that file, then run the same command again.",
         ) from error
 
@@ -87,26 +88,22 @@ def _remove_lines(path: Path, is_doomed: Callable[[TracedDocuments, str], bool])
 
 
 def _is_line_erased(line: bytes, is_doomed: Callable[[TracedDocuments, str], bool]) -> bool:
-    """Whether to remove a line; a truncated line is always removed, since its documents are unknown."""
+    """Return whether to remove a line. A truncated line is always removed, since its documents are unknown."""
     try:
-        told = json.loads(line)
+        trace = json.loads(line)
     except ValueError:
         return True
-    documents = frozenset((str(it[0]), str(it[1]), str(it[2])) for it in told.get("documents", ()))
+    documents = frozenset((str(it[0]), str(it[1]), str(it[2])) for it in trace.get("documents", ()))
     return is_doomed(documents, line.decode("utf-8", "replace"))
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[BinaryIO]:
-    """Open and lock the file, creating it with owner-only permissions if needed."""
+    """Open and lock a trace file. A new file is created with owner-only permissions."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "r+b") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield stream
-
-
-ShownDocument = QuotedDocument
-"""Collection, document id and hash of a document that a result quotes or lists."""
 
 
 @dataclass(frozen=True)
@@ -120,18 +117,18 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """What to erase: everything that quotes a document for which `is_gone` holds, or that contains one of the words."""
+    """The rule that erases entries which quote a document for which `is_gone` holds, or contain one of `words`."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()
 
     def of_result(self, result: QueryResult) -> bool:
-        return any(map(self.is_gone, quoted_documents(result))) or self._says(
+        return any(map(self.is_gone, quoted_documents(result))) or self._has_word(
             result.model_dump_json() if self.words else ""
         )
 
     def of_row(self, documents: frozenset[QuotedDocument], text: str) -> bool:
-        return any(map(self.is_gone, documents)) or self._says(text)
+        return any(map(self.is_gone, documents)) or self._has_word(text)
 
     def erase(self, state: Database) -> ErasureCounts:
         FeedbackTable(state).erase(self.of_row)
@@ -142,14 +139,20 @@ class _ErasureRule:
             JobReviewTable(state).erase(self.of_row),
         )
 
-    def _says(self, text: str) -> bool:
-        """Whether JSON or plain text contains one of the words."""
+    def _has_word(self, text: str) -> bool:
         folded = text.casefold() if self.words else ""
-        return any(form.casefold() in folded for word in self.words for form in (word, _json_form(word)))
+        return any(
+            form.casefold() in folded
+            for word in self.words
+            for form in (word, json.dumps(word, ensure_ascii=False)[1:-1])
+        )
 
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> ErasureCounts:
-    """Delete every turn, row, review, feedback and trace that shows one of these documents. Raises StoreError."""
+    """Delete every turn, row, review, feedback and trace that shows one of these documents.
+
+    Raises StoreError if the state or a trace file cannot be rewritten.
+    """
 
     def is_gone(quoted: QuotedDocument) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)
@@ -158,10 +161,10 @@ def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]
 
 
 def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples: Sequence[str]) -> ErasureCounts:
-    """Delete what shows unpublished documents of these collections, then erase its bytes.
+    """Delete turns, rows, reviews, feedback and traces that show unpublished documents of these collections.
 
-    Every turn, row and review with one of `samples`, words of erased text, is deleted, unless published text has the
-    same words. Returns the counts. Raises StoreError, as `compact` does.
+    `samples` are words of erased text. Entries that contain a sample are deleted too, unless published text contains
+    the same sample. The bytes of deleted entries are erased. Raises StoreError if the state cannot be rewritten.
     """
     published = {
         (record.name, document.document_id, document.document_hash)
@@ -180,7 +183,7 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
         erased = _ErasureRule(is_gone, [sample for sample in samples if not is_text_published(store, sample)]).erase(
             state
         )
-        JobQueue(state).forget_ended()  # they name files, and nobody waits for these jobs
+        JobQueue(state).forget_ended()  # ended jobs name files, and no caller waits for these jobs
         vacuum(state)
         return erased
 
@@ -188,9 +191,9 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
 
 
 def erase_dropped(store: Store, collection: str) -> ErasureCounts:
-    """Delete calibrations, rows and reviews of a dropped collection. Raises StoreError.
+    """Delete calibrations, feedback, rows and reviews of a dropped collection.
 
-    The next purge deletes conversation turns about it.
+    The next purge deletes conversation turns about the collection. Raises StoreError if the state cannot be written.
     """
     doom = _ErasureRule(lambda quoted: quoted[0] == collection)
 
@@ -204,18 +207,14 @@ def erase_dropped(store: Store, collection: str) -> ErasureCounts:
     return _erase_from_state(store, erase)
 
 
-def quoted_documents(result: QueryResult) -> set[ShownDocument]:
-    """The documents that a result quotes or lists."""
+def quoted_documents(result: QueryResult) -> set[QuotedDocument]:
+    """Return the documents that a result quotes or lists."""
     places: list[Citation | RetrievedChunk] = [*result.citations, *result.chunks]
     return {(it.collection, it.source_id, it.document_hash) for it in places}
 
 
-def _json_form(word: str) -> str:
-    return json.dumps(word, ensure_ascii=False)[1:-1]
-
-
 def _erase_from_state(store: Store, work: Callable[[Database], ErasureCounts]) -> ErasureCounts:
-    """Erase from the state database, if there is one."""
+    """Run `work` on the state database, or return zero counts if there is no state database."""
     if not (store.data_dir / STATE_NAME).exists():
         return ErasureCounts()
     with closing(open_state(store.data_dir)) as state:

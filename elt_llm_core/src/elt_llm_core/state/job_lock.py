@@ -14,9 +14,9 @@ _FOLDER = "jobs"
 
 @contextmanager
 def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
-    """Hold the lock of one job, at most until the process ends.
+    """Hold the lock of one batch job. The lock ends with the block or with the process.
 
-    Raises LockHeld with the name of the other process, in about half a second.
+    Raises LockHeld, with the name of the other process, if the lock is still held after half a second.
     """
     digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
     folder = data_dir / _FOLDER / digest
@@ -28,6 +28,6 @@ def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
         except LockHeld as error:
             raise LockHeld(
                 f"The {name.kind} of job '{name.job}' is being run by {lock_holder(folder) or 'another process'}.",
-                hint="Its finished rows are kept: run this again when that process has ended.",
+                hint="Finished rows are kept. Run this command again when that process has ended.",
             ) from error
         yield

@@ -1,9 +1,9 @@
-"""Jobs: the server's queue, and the rows and reviews of batch jobs, each stored as soon as it is finished."""
+"""Jobs: the server's queue, and the rows and reviews of batch jobs. A row is stored as soon as it is finished."""
 
 import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, get_args
 
 from elt_llm_core.errors import UsageError
@@ -12,13 +12,13 @@ from elt_llm_core.store.records import utc_now
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED_STATUSES: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
-MAX_ATTEMPTS = 3  # of a job found running without a process
+MAX_ATTEMPTS = 3  # starts of a job whose process died each time
 _NO_LIMIT = -1  # SQLite's limit
 
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A queued job. `arguments` depend on its kind; `result` and `progress` are JSON, initially empty."""
+    """A queued job. `arguments` depend on its kind. `result` and `progress` are JSON objects, empty at first."""
 
     id: str
     kind: str
@@ -40,19 +40,19 @@ class QueuedJob:
 
     @property
     def collections(self) -> tuple[str, ...]:
-        """The collections named by its arguments `collections` or `collection`."""
+        """The collections that the arguments `collections` or `collection` name."""
         named = self.arguments.get("collections") or [self.arguments.get("collection")]
         return tuple(str(name) for name in named if name)
 
 
 class JobQueue:
-    """The jobs in a state database, oldest first. Every change is one short transaction."""
+    """The server's jobs in a state database. Every change is one short transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def submit(self, kind: str, arguments: Mapping[str, Any], requested_by: str) -> QueuedJob:
-        """Append a job to the queue."""
+        """Append a job to the queue and return the job."""
         identity, moment = uuid.uuid4().hex, utc_now()
         self._database.execute(
             "INSERT INTO queued_jobs VALUES (?, ?, ?, ?, 'queued', 0, NULL, '{}', '{}', '', ?, ?)",
@@ -61,14 +61,14 @@ class JobQueue:
         return self.get(identity)
 
     def get(self, identity: str) -> QueuedJob:
-        """Return the job with this id. Raises UsageError if there is none."""
+        """Return the job with this id. Raises UsageError if no job has this id."""
         row = self._database.row(f"{_SELECT_JOB} WHERE id = ?", (identity,))
         if row is None:
             raise UsageError(f"There is no job '{identity}'.", hint="List the jobs: GET /v1/jobs")
         return _job_from_row(row)
 
     def all(self, statuses: Sequence[JobStatus] = get_args(JobStatus), most: int = 1000) -> list[QueuedJob]:
-        """The jobs with one of these statuses, newest first."""
+        """Return the jobs with one of these statuses, newest first."""
         marks = ", ".join("?" * len(statuses))
         rows = self._database.rows(
             f"{_SELECT_JOB} WHERE status IN ({marks}) ORDER BY rowid DESC LIMIT ?", (*statuses, most)
@@ -76,7 +76,7 @@ class JobQueue:
         return [_job_from_row(row) for row in rows]
 
     def next(self, kinds: Collection[str] = (), besides: Collection[str] = ()) -> QueuedJob | None:
-        """Return the oldest waiting job of these kinds (default: any), except `besides`.
+        """Return the oldest queued job of these kinds (default: any kind), or None. The ids in `besides` are skipped.
 
         The job stays queued until it is marked as running.
         """
@@ -85,17 +85,17 @@ class JobQueue:
         return next((job for job in waiting if not kinds or job.kind in kinds), None)
 
     def waiting(self) -> int:
-        """The number of queued jobs."""
+        """Return the number of queued jobs."""
         row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
         return int(row[0]) if row else 0
 
     def counts(self) -> dict[str, int]:
-        """The number of jobs by status, without empty statuses."""
+        """Return the number of jobs by status. A status without jobs is left out."""
         rows = self._database.rows("SELECT status, count(*) FROM queued_jobs GROUP BY status ORDER BY status")
         return {str(status): int(count) for status, count in rows}
 
     def begin(self, identity: str, pid: int) -> bool:
-        """Mark a queued job as running in a process; False if it is no longer queued."""
+        """Mark a queued job as running in the process `pid`. Return False if the job is no longer queued."""
         with self._database.transaction():
             waiting = self._database.row("SELECT 1 FROM queued_jobs WHERE id = ? AND status = 'queued'", (identity,))
             if waiting is None:
@@ -115,7 +115,7 @@ class JobQueue:
         )
 
     def end(self, identity: str, status: JobStatus, result: Mapping[str, Any], error: str = "") -> None:
-        """Store how a job ended; a cancelled job stays cancelled."""
+        """Store the final status and result of a job. A job that has already ended is not changed."""
         self._database.execute(
             "UPDATE queued_jobs SET status = ?, result = ?, error = ?, pid = NULL, updated_at = ?"
             " WHERE id = ? AND status IN ('queued', 'running')",
@@ -123,7 +123,7 @@ class JobQueue:
         )
 
     def wait_again(self, identity: str, *, counted: bool) -> None:
-        """Requeue a running job; an attempt that could not start, as under a lock, is not counted."""
+        """Requeue a running job. With `counted=False`, the attempt does not count, as when a lock was held."""
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
             " WHERE id = ? AND status = 'running'",
@@ -131,7 +131,7 @@ class JobQueue:
         )
 
     def abandoned(self, identity: str, reason: str) -> None:
-        """Requeue a job whose process died; after `MOST_ATTEMPTS` attempts it fails for `reason`."""
+        """Requeue a job whose process died. After `MAX_ATTEMPTS` attempts, the job fails with `reason`."""
         job = self.get(identity)
         if job.attempts >= MAX_ATTEMPTS:
             self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
@@ -139,14 +139,14 @@ class JobQueue:
             self.wait_again(identity, counted=True)
 
     def cancel(self, identity: str) -> QueuedJob:
-        """Cancel a job; its runner sees the status and stops. Raises UsageError if there is none."""
+        """Cancel a job. Its process sees the status and stops. Raises UsageError if no job has this id."""
         job = self.get(identity)
         if not job.has_ended:
             self.end(identity, "cancelled", job.result)
         return self.get(identity)
 
     def pending_uploads(self) -> set[tuple[str, str]]:
-        """Collection and name of every upload still to be read."""
+        """Return collection and file name of every upload that a queued or running job will read."""
         return {
             (str(job.arguments.get("collection")), str(name))
             for job in self.all(("queued", "running"), _NO_LIMIT)
@@ -154,7 +154,7 @@ class JobQueue:
         }
 
     def forget_ended(self, before: str = "9999") -> int:
-        """Delete jobs that ended before a time (ISO 8601), or all ended jobs; return how many."""
+        """Delete jobs that ended before a time (ISO 8601), or all ended jobs. Return the number of deleted jobs."""
         ended = self._database.rows(
             "SELECT id FROM queued_jobs WHERE status IN ('done', 'failed', 'cancelled') AND updated_at < ?", (before,)
         )
@@ -174,17 +174,17 @@ def _job_from_row(row: Row) -> QueuedJob:
 
 
 QuotedDocument = tuple[str, str, str]
-"""Collection, document id and hash of a quoted document; the id * means any document of the collection."""
+"""The collection, document id and hash of a quoted document. The id `*` means any document of the collection."""
 ANY_DOCUMENT = "*"
 _EMPTY_TEXT = "''"
 _OF_ROW = "job = ? AND kind = ? AND part = ? AND row_key = ?"
 ErasePredicate = Callable[[frozenset[QuotedDocument], str], bool]
-"""Whether to erase an entry, given its quoted documents and its text."""
+"""A function that returns whether to erase an entry, given its quoted documents and its text."""
 
 
 @dataclass(frozen=True)
 class JobName:
-    """A job by name and kind; one job file may serve several kinds."""
+    """The name and kind of a batch job. One job file may define several kinds."""
 
     job: str
     kind: str
@@ -192,7 +192,7 @@ class JobName:
 
 @dataclass(frozen=True)
 class RowId:
-    """A row by its table and its key in it."""
+    """The identity of a row: its table and its key in the table."""
 
     table: str
     key: str
@@ -200,20 +200,20 @@ class RowId:
 
 @dataclass(frozen=True)
 class StoredRow:
-    """A finished row as JSON text; `made_from` is the hash of all its inputs."""
+    """A finished row as JSON text. `made_from` is the hash of all inputs of the row."""
 
     place: RowId
     made_from: str
     content: str
     documents: frozenset[QuotedDocument] = frozenset()
     calls: int = 0
-    """Number of language model calls for the row."""
+    """The number of language model calls for the row."""
     seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class OutputRow:
-    """A row as last written to the output; `digest` covers what a reviewer sees."""
+    """A row as last written to the output. `digest` is a hash of the fields that a reviewer sees."""
 
     place: RowId
     content: str
@@ -222,16 +222,16 @@ class OutputRow:
 
 
 class JobRowTable:
-    """The rows of all jobs in a state database. Safe to use from many threads and processes."""
+    """The rows of all batch jobs in a state database. Threads and processes can use the table concurrently."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, name: JobName, row: StoredRow) -> None:
-        """Store a finished row durably, replacing the former one.
+        """Store a finished row durably and replace the former row of the same key.
 
-        A row written by a language model and one written without are kept side by side, so that an unreachable server
-        does not discard earlier model output.
+        A row written by a language model does not replace a row written without one, and vice versa. An unreachable
+        model server thus does not discard earlier model output.
         """
         names = _row_parameters(name, row.place)
         with self._database.transaction():
@@ -242,7 +242,7 @@ class JobRowTable:
             )
 
     def all(self, name: JobName) -> dict[RowId, tuple[StoredRow, ...]]:
-        """All stored rows of a job, one or two per row key."""
+        """Return all stored rows of a job by row id. A row id has one or two stored rows."""
         rows = self._database.rows(
             "SELECT part, row_key, made_from, content, documents, calls, seconds FROM job_rows"
             " WHERE job = ? AND kind = ? ORDER BY part, row_key, made_from",
@@ -256,7 +256,7 @@ class JobRowTable:
         return kept
 
     def keep_only(self, name: JobName, places: Collection[RowId]) -> None:
-        """Delete all rows except these, which are the rows the job still has."""
+        """Delete all stored rows of a job except `places`."""
         gone = [place for place in self.all(name) if place not in places]
         with self._database.transaction():
             self._database.execute_many(
@@ -265,28 +265,17 @@ class JobRowTable:
             )
 
     def show(self, name: JobName, rows: Iterable[OutputRow]) -> None:
-        """Store the rows of the current output, replacing those of the former one."""
+        """Store the rows of the current output and delete the rows of the former output."""
+        values = [
+            (name.job, name.kind, number, *astuple(row.place), row.content, row.digest, quoted_to_json(row.documents))
+            for number, row in enumerate(rows)
+        ]
         with self._database.transaction():
             self._database.execute("DELETE FROM job_shown WHERE job = ? AND kind = ?", (name.job, name.kind))
-            self._database.execute_many(
-                "INSERT INTO job_shown VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        name.job,
-                        name.kind,
-                        number,
-                        it.place.table,
-                        it.place.key,
-                        it.content,
-                        it.digest,
-                        quoted_to_json(it.documents),
-                    )
-                    for number, it in enumerate(rows)
-                ],
-            )
+            self._database.execute_many("INSERT INTO job_shown VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def shown(self, name: JobName, *, contents: bool = True) -> dict[RowId, OutputRow]:
-        """The rows of the last output in order; their possibly large contents are empty unless `contents` is set."""
+        """Return the rows of the last output in order. Without `contents`, the row contents are empty."""
         rows = self._database.rows(
             f"SELECT part, row_key, {'content' if contents else _EMPTY_TEXT}, digest, documents FROM job_shown"  # noqa: S608
             " WHERE job = ? AND kind = ? ORDER BY place",
@@ -297,7 +286,7 @@ class JobRowTable:
         return {row.place: row for row in found}
 
     def shown_at(self, name: JobName, place: RowId) -> OutputRow | None:
-        """One row of the last output."""
+        """Return one row of the last output, or None."""
         row = self._database.row(
             f"SELECT content, digest, documents FROM job_shown WHERE {_OF_ROW}",  # noqa: S608 - column names
             _row_parameters(name, place),
@@ -305,7 +294,10 @@ class JobRowTable:
         return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete every row for which `is_gone` holds; return how many, counting a row in both tables once."""
+        """Delete every row for which `is_gone` holds, and return how many rows were deleted.
+
+        A row that is both stored and in the output counts once.
+        """
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
     def _erase_from(self, table: str, is_gone: ErasePredicate) -> set[tuple[str, ...]]:
@@ -318,12 +310,12 @@ class JobRowTable:
 
 
 def quoted_from_json(text: str) -> frozenset[QuotedDocument]:
-    """Parse stored documents from JSON."""
+    """Parse quoted documents from their stored JSON."""
     return frozenset((str(name), str(identity), str(content)) for name, identity, content in json.loads(text))
 
 
 def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
-    """Serialize documents for storage; equal documents give equal text."""
+    """Serialize quoted documents as JSON. Equal documents give equal text."""
     return json.dumps(sorted(documents), ensure_ascii=False)
 
 
@@ -333,7 +325,10 @@ def _row_parameters(name: JobName, place: RowId) -> tuple[str, str, str, str]:
 
 @dataclass(frozen=True)
 class StoredReview:
-    """The review of a row; `digest` covers what the reviewer saw, `documents` are those it quoted."""
+    """The review of a row. `digest` is a hash of the fields that the reviewer saw.
+
+    `documents` are the documents that the row quoted.
+    """
 
     place: RowId
     status: str
@@ -345,13 +340,13 @@ class StoredReview:
 
 
 class JobReviewTable:
-    """The reviews of all jobs in a state database."""
+    """The reviews of all batch jobs in a state database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
-        """Store reviews with the current time in one transaction, replacing former ones."""
+        """Store reviews with the current time in one transaction, and replace former reviews of the same rows."""
         moment = utc_now()
         with self._database.transaction():
             self._database.execute_many(
@@ -366,7 +361,7 @@ class JobReviewTable:
             )
 
     def all(self, name: JobName) -> dict[RowId, StoredReview]:
-        """All reviews of a job, including those of removed rows."""
+        """Return all reviews of a job by row id, including reviews of removed rows."""
         rows = self._database.rows(
             "SELECT part, row_key, status, reviewer, comment, digest, documents, reviewed_at FROM job_reviews"
             " WHERE job = ? AND kind = ? ORDER BY part, row_key",
@@ -379,16 +374,16 @@ class JobReviewTable:
         return {review.place: review for review in found}
 
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
-        """Update the documents that a reviewed row quotes; they may have changed elsewhere."""
+        """Update the documents that a reviewed row quotes."""
         self._database.execute(
             f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
             (quoted_to_json(documents), name.job, name.kind, place.table, place.key),
         )
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Erase the reviews for which `is_gone` holds; return how many.
+        """Erase the reviews for which `is_gone` holds, and return how many were erased.
 
-        If the row still exists, its status is kept and the comment erased, since it may repeat document text.
+        If the row still exists, its review status is kept. The comment is erased, since it may repeat document text.
         """
         rows = self._database.rows("SELECT job, kind, part, row_key, comment, documents FROM job_reviews")
         doomed = [tuple(row[:4]) for row in rows if is_gone(quoted_from_json(row[5]), f"{row[3]}\n{row[4]}")]

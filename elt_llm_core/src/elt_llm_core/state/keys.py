@@ -1,4 +1,4 @@
-"""API keys: stored as hashes with what they allow, and cached in memory for the server."""
+"""API keys and their permissions, stored as hashes and cached in memory for the server."""
 
 import hashlib
 import hmac
@@ -18,13 +18,15 @@ from elt_llm_core.utilities import Closeable
 
 KEY_PREFIX = "elt_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-_NAME_TAKEN = "local"  # the caller without a key; a key of that name would own its conversations
-_SECRET_BYTES = 32  # random, so a fast hash is sufficient
+_NAME_TAKEN = (
+    "local"  # the name of the caller without a key; a key of this name would own the conversations of that caller
+)
+_SECRET_BYTES = 32  # a secret is random, so a fast hash is sufficient
 
 
 @dataclass(frozen=True)
 class KeyRecord:
-    """A key without its secret. `read` and `write` are collection names or patterns such as `hr_*`."""
+    """An API key without its secret. `read` and `write` are collection names or patterns such as `hr_*`."""
 
     name: str
     read: tuple[str, ...]
@@ -34,7 +36,7 @@ class KeyRecord:
 
 
 class KeyTable:
-    """The keys in a state database."""
+    """The API keys in a state database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,12 +44,15 @@ class KeyTable:
     def create(self, name: str, read: Sequence[str], write: Sequence[str], *, administers: bool = False) -> str:
         """Create a key and return its secret, which is not stored.
 
-        Raises UsageError if the name exists or is invalid: at most 63 letters, digits, `_`, `.` and `-`.
+        A name has at most 63 letters, digits, `_`, `.` and `-`. Raises UsageError if the name exists or is invalid.
         """
         if not _NAME.fullmatch(name) or name.lower() == _NAME_TAKEN:
-            raise UsageError(f"'{name}' is not a valid key name.", hint="Use letters, digits, -, _ and .; not 'local'.")
+            raise UsageError(
+                f"'{name}' is not a valid key name.",
+                hint="Use letters, digits, '-', '_' and '.'. The name 'local' is reserved.",
+            )
         if self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
-            raise UsageError(f"There is already a key '{name}' already.", hint=f"Run: elt-llm keys revoke {name}")
+            raise UsageError(f"There is already a key '{name}'.", hint=f"Run: elt-llm keys revoke {name}")
         secret = KEY_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         scopes = json.dumps(list(read)), json.dumps(list(write))
         self._database.execute(
@@ -57,35 +62,21 @@ class KeyTable:
         return secret
 
     def all(self) -> list[KeyRecord]:
-        """Every key by name."""
+        """Return every key, sorted by name."""
         return [_key_record(row) for row in self._database.rows(_SELECT_KEYS)]
 
-    def find(self, secret: str) -> KeyRecord | None:
-        """The key with this secret, or None. All are compared, each in constant time."""
-        return find_key(self.hashed(), secret)
-
     def hashed(self) -> list["HashedKey"]:
-        """Every key with the hash of its secret, by name."""
+        """Return every key with the hash of its secret, sorted by name."""
         return [(_key_record(row), bytes(row[-1])) for row in self._database.rows(_SELECT_KEYS)]
 
     def revoke(self, name: str) -> None:
-        """Delete a key. Raises UsageError if there is none of that name."""
+        """Delete a key. Raises UsageError if no key has this name."""
         if not self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
             raise UsageError(f"There is no key '{name}'.", hint="Run: elt-llm keys list")
         self._database.execute("DELETE FROM api_keys WHERE name = ?", (name,))
 
 
 HashedKey = tuple[KeyRecord, bytes]
-
-
-def find_key(keys: Sequence[HashedKey], secret: str) -> KeyRecord | None:
-    """The key with this secret, or None. All are compared, each in constant time."""
-    hashed = _hash_secret(secret)
-    found = None
-    for record, kept in keys:
-        if hmac.compare_digest(kept, hashed):
-            found = record
-    return found
 
 
 _SELECT_KEYS = "SELECT name, read, write, administers, created_at, hash FROM api_keys ORDER BY name"
@@ -102,8 +93,8 @@ def _key_record(row: Row) -> KeyRecord:
 class KeyCache(Closeable):
     """A cache of the keys that reloads them when another connection has changed the database.
 
-    It has its own read-only connection, which never waits for a writer and detects changes by other connections at once
-    (https://www.sqlite.org/pragma.html#pragma_data_version).
+    The cache has its own read-only connection, which never waits for a writer and detects changes by other connections
+    at once (https://www.sqlite.org/pragma.html#pragma_data_version).
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -114,12 +105,14 @@ class KeyCache(Closeable):
 
     @property
     def has_keys(self) -> bool:
-        """Whether there is any key."""
+        """Whether any key exists."""
         return bool(self._now())
 
     def find(self, secret: str) -> KeyRecord | None:
-        """The key with this secret, or None. All are compared, each in constant time."""
-        return find_key(self._now(), secret)
+        """Return the key with this secret, or None. The secret is compared with every key in constant time."""
+        hashed = _hash_secret(secret)
+        found = [record for record, kept in self._now() if hmac.compare_digest(kept, hashed)]
+        return found[0] if found else None
 
     def close(self) -> None:
         """Close the connection."""

@@ -13,9 +13,9 @@ from elt_llm_core.store.database import Database, Row
 from elt_llm_core.store.records import utc_now
 
 EARLIER_TURNS_KEY = "earlier_turns"
-"""Metadata key of a result: the numbers of the conversation turns that a model read for it."""
+"""The metadata key of a result that lists the numbers of the conversation turns that a model read for the result."""
 _MAX_TITLE = 80
-_MIN_TITLE_LETTERS = 4  # of a shortened id
+_MIN_PREFIX_LENGTH = 4  # letters of a shortened conversation id
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SessionRecord:
     updated_at: str
     turns: int
     owner: str = "local"
-    """Name of the caller that started the conversation."""
+    """The name of the caller that started the conversation."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ConversationTurn:
 
 
 class SessionTable:
-    """The conversations in a state database. Safe to use from many threads and processes."""
+    """The conversations in a state database. Threads and processes can use the table concurrently."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -61,28 +61,28 @@ class SessionTable:
         return session_id
 
     def all(self) -> list[SessionRecord]:
-        """All conversations, most recently used first."""
+        """Return all conversations, most recently used first."""
         return [
             _session_record(row) for row in self._database.rows(f"{_SELECT_SESSION} ORDER BY s.updated_at DESC, s.id")
         ]
 
     def of_owner(self, owner: str) -> list[SessionRecord]:
-        """All conversations of this caller, most recently used first."""
+        """Return all conversations of a caller, most recently used first."""
         rows = self._database.rows(f"{_SELECT_SESSION} WHERE s.owner = ? ORDER BY s.updated_at DESC, s.id", (owner,))
         return [_session_record(row) for row in rows]
 
     def find(self, session_id: str) -> SessionRecord | None:
-        """The conversation with exactly this id, or None."""
+        """Return the conversation with exactly this id, or None."""
         rows = self._database.rows(f"{_SELECT_SESSION} WHERE s.id = ?", (session_id,))
         return _session_record(rows[0]) if rows else None
 
     def get(self, session_id: str) -> SessionRecord:
-        """Return the conversation with this id or id prefix. Raises UsageError if there is none or more than one."""
+        """Return the conversation whose id starts with `session_id`. Raises UsageError unless exactly one matches."""
         found = (
             self._database.rows(
                 f"{_SELECT_SESSION} WHERE substr(s.id, 1, ?) = ? LIMIT 2", (len(session_id), session_id)
             )
-            if len(session_id) >= _MIN_TITLE_LETTERS
+            if len(session_id) >= _MIN_PREFIX_LENGTH
             else []
         )
         if len(found) != 1:
@@ -91,16 +91,19 @@ class SessionTable:
         return _session_record(found[0])
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """The turns in order, or only the `last` ones."""
+        """Return the turns of a conversation in order, or only the `last` turns."""
         rows = self._database.rows(
             "SELECT number, asked, understood, answer, result, created_at FROM turns WHERE session = ?"
             " ORDER BY number DESC LIMIT ?",
             (session_id, -1 if last is None else last),
         )
-        return [_turn_from_row(row) for row in reversed(rows)]
+        return [
+            ConversationTurn(number, asked, understood, answer, QueryResult.model_validate_json(result), created_at)
+            for number, asked, understood, answer, result, created_at in reversed(rows)
+        ]
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Append a turn; `result.question` is the rewritten question. Raises UsageError if there is no such session."""
+        """Append a turn. `result.question` is the rewritten question. Raises UsageError if the session is unknown."""
         moment = utc_now()
         with self._database.transaction():
             known = self._database.row("SELECT title FROM sessions WHERE id = ?", (session_id,))
@@ -126,14 +129,15 @@ class SessionTable:
         )
 
     def delete(self, session_id: str) -> None:
-        """Delete a conversation with all its turns; an unknown id is ignored."""
+        """Delete a conversation with all its turns. An unknown id is ignored."""
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete every turn for whose result `is_gone` holds, and the turns that depend on it; return how many.
+        """Delete the turns for whose result `is_gone` holds and the turns that depend on a deleted turn.
 
-        Dependent turns are the follow-ups right after it and all that a model wrote after reading it. A conversation
-        without turns is deleted; otherwise its first remaining turn becomes its title.
+        A turn depends on a deleted turn if it is a follow-up question right after the deleted turn, or if a model read
+        the deleted turn to write the answer. A conversation without turns is deleted. Otherwise, the first remaining
+        question becomes the title. Returns the number of deleted turns.
         """
         return sum(self._erase_of(record, is_gone) for record in self.all())
 
@@ -174,17 +178,12 @@ def _session_record(row: Row) -> SessionRecord:
     return SessionRecord(session_id, title, tuple(json.loads(collections)), *others)
 
 
-def _turn_from_row(row: Row) -> ConversationTurn:
-    number, asked, understood, answer, result, created_at = row
-    return ConversationTurn(number, asked, understood, answer, QueryResult.model_validate_json(result), created_at)
-
-
 Verdict = Literal["up", "down"]
 
 
 @dataclass(frozen=True)
 class RatedAnswer:
-    """The rated answer: a conversation turn or the answer to a request. The fields of the other are None."""
+    """A rated answer: a conversation turn (`session`, `turn`) or the answer to a request (`request_id`)."""
 
     owner: str
     question: str
@@ -193,12 +192,12 @@ class RatedAnswer:
     request_id: str | None = None
     collections: tuple[str, ...] = ()
     documents: frozenset[QuotedDocument] = field(default_factory=frozenset)
-    """Documents that the answer quotes or lists."""
+    """The documents that the answer quotes or lists."""
 
 
 @dataclass(frozen=True)
 class FeedbackRecord:
-    """One feedback on one answer."""
+    """The feedback of one caller on one answer."""
 
     feedback_id: str
     answer: RatedAnswer
@@ -208,35 +207,35 @@ class FeedbackRecord:
 
 
 class FeedbackTable:
-    """The feedback in a state database. Safe to use from many threads and processes.
+    """The feedback in a state database. Threads and processes can use the table concurrently.
 
-    Deleting a turn deletes its feedback; `erase` deletes feedback that shows removed documents.
+    Deleting a conversation turn also deletes its feedback. `erase` deletes feedback that shows removed documents.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def give(self, answer: RatedAnswer, verdict: Verdict, comment: str) -> FeedbackRecord:
-        """Store feedback, replacing the same caller's former feedback on the same answer."""
+        """Store feedback and replace former feedback of the same caller on the same answer."""
         record = FeedbackRecord(uuid.uuid4().hex, answer, verdict, comment, utc_now())
+        subject = (answer.owner, answer.session, answer.turn, answer.request_id)
+        quoted = (answer.question, " ".join(answer.collections), quoted_to_json(answer.documents))
+        values = (record.feedback_id, *subject, *quoted, verdict, comment, record.created_at)
         with self._database.transaction():
             self._database.execute(
-                "DELETE FROM feedback WHERE owner = ? AND session IS ? AND turn IS ? AND request_id IS ?",
-                (answer.owner, answer.session, answer.turn, answer.request_id),
+                "DELETE FROM feedback WHERE owner = ? AND session IS ? AND turn IS ? AND request_id IS ?", subject
             )
-            self._database.execute(
-                "INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _feedback_row(record)
-            )
+            self._database.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         return record
 
     def all(self) -> list[FeedbackRecord]:
-        """All feedback, latest first."""
+        """Return all feedback, latest first."""
         return [
             _feedback_record(row) for row in self._database.rows(f"{_SELECT_FEEDBACK} ORDER BY created_at DESC, id")
         ]
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete all feedback for which `is_gone` holds; return how many."""
+        """Delete all feedback for which `is_gone` holds, and return how many entries were deleted."""
         doomed = [
             one.feedback_id
             for one in self.all()
@@ -251,23 +250,6 @@ _SELECT_FEEDBACK = (
     "SELECT id, owner, session, turn, request_id, question, collections, documents, verdict, comment, created_at"
     " FROM feedback"
 )
-
-
-def _feedback_row(record: FeedbackRecord) -> tuple[str | int | None, ...]:
-    answer = record.answer
-    return (
-        record.feedback_id,
-        answer.owner,
-        answer.session,
-        answer.turn,
-        answer.request_id,
-        answer.question,
-        " ".join(answer.collections),
-        quoted_to_json(answer.documents),
-        record.verdict,
-        record.comment,
-        record.created_at,
-    )
 
 
 def _feedback_record(row: Row) -> FeedbackRecord:

@@ -4,9 +4,8 @@ import difflib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import Any
 
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
 from elt_llm_core.store.database import Database, Row
@@ -15,8 +14,9 @@ from elt_llm_core.store.records import CollectionRecord, FileRecord, RunRecord, 
 
 @dataclass(frozen=True)
 class CollectionJob:
-    """The job that filled a collection. If it splits files into groups: this collection's group and its file keys.
+    """The job that filled a collection.
 
+    If the job splits files into groups, `group` is the group of this collection and `files` are the keys of its files.
     A key identifies a file's path, bytes and reader, so that a file with a known key need not be read for its groups.
     """
 
@@ -25,12 +25,12 @@ class CollectionJob:
     files: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Return the stored JSON."""
+        """Return the job as JSON for the store."""
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
 
     @staticmethod
     def from_json(text: str) -> "CollectionJob":
-        """Parse the stored JSON. Raises StoreError if it is invalid."""
+        """Parse a job from its stored JSON. Raises StoreError if the JSON is invalid."""
         try:
             values = json.loads(text)
             return CollectionJob(str(values["job"]), str(values["group"]), tuple(map(str, values["files"])))
@@ -44,7 +44,7 @@ _COLLECTION_COLUMNS = "id, name, created_at, published, previous, last_number, r
 
 
 def check_collection_name(name: str) -> str:
-    """Return the name. Raises UsageError if it is not a safe folder name."""
+    """Return the name. Raises UsageError if the name is not a valid collection name."""
     if not is_collection_name(name):
         raise UsageError(
             f"'{name}' is not a valid collection name.",
@@ -54,7 +54,7 @@ def check_collection_name(name: str) -> str:
 
 
 def is_collection_name(name: str) -> bool:
-    """Whether this is a valid collection name."""
+    """Return whether `name` is a valid collection name."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -65,14 +65,14 @@ class CollectionTable:
         self._database = database
 
     def all(self) -> list[CollectionRecord]:
-        """Every collection, by name."""
+        """Return every collection, sorted by name."""
         return [
             _collection_record(row)
             for row in self._database.rows(f"SELECT {_COLLECTION_COLUMNS} FROM collections ORDER BY name")
         ]
 
     def find(self, name: str) -> CollectionRecord | None:
-        """The collection of this name, or None."""
+        """Return the collection of this name, or None."""
         row = self._database.row(f"SELECT {_COLLECTION_COLUMNS} FROM collections WHERE name = ?", (name,))
         return _collection_record(row) if row else None
 
@@ -80,7 +80,12 @@ class CollectionTable:
         """Return the collection of this name. Raises UnknownCollection with the nearest names."""
         found = self.find(name)
         if found is None:
-            raise _unknown_collection(name, [record.name for record in self.all()])
+            known = [record.name for record in self.all()]
+            near = ", ".join(difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:5])
+            raise UnknownCollection(
+                f"There is no collection '{name}'.",
+                hint=f"Nearest: {near}." if near else f"There is no collection yet. Run: elt-llm ingest PATH -c {name}",
+            )
         return found
 
     def create(self, name: str) -> CollectionRecord:
@@ -98,7 +103,7 @@ class CollectionTable:
             self._database.execute("DELETE FROM collections WHERE id = ?", (collection,))
 
     def filled_by(self, collection: int) -> CollectionJob | None:
-        """The job that filled the collection last; None if it was filled by hand."""
+        """Return the job that last filled the collection, or None if no job filled it."""
         row = self._database.row("SELECT job FROM collections WHERE id = ?", (collection,))
         return CollectionJob.from_json(row[0]) if row and row[0] else None
 
@@ -114,12 +119,12 @@ class CollectionTable:
         return int(row[0]) if row else 1
 
     def roots(self, collection: int) -> dict[str, tuple[Path, bool]]:
-        """Source folders by name, and whether each was ever ingested as a whole."""
+        """Return, by name, the path of each source folder and whether the folder was ever ingested as a whole."""
         rows = self._database.rows("SELECT name, path, whole FROM roots WHERE collection = ?", (collection,))
         return {name: (Path(path), bool(whole)) for name, path, whole in rows}
 
     def record_root(self, collection: int, name: str, path: Path, *, whole: bool) -> None:
-        """Store a source folder; one ingested as a whole once stays marked so."""
+        """Store a source folder. `whole` stays true once the folder was ingested as a whole."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
             " DO UPDATE SET path = excluded.path, whole = max(whole, excluded.whole)",
@@ -127,28 +132,28 @@ class CollectionTable:
         )
 
     def begin_run(self, collection: int, command: str) -> int:
-        """Record the start of an ingest; nothing is swept until it finishes."""
+        """Record the start of an ingest. No rows of the collection are swept until the ingest finishes."""
         return self._database.execute(
             "INSERT INTO runs (collection, command, started_at) VALUES (?, ?, ?)", (collection, command, utc_now())
         )
 
     def finish_run(self, collection: int, report: str) -> None:
-        """Record the success of an ingest, which also completes earlier interrupted runs."""
+        """Record the success of an ingest. Earlier interrupted runs of the collection count as finished too."""
         self._database.execute(
             "UPDATE runs SET finished_at = ?, report = ? WHERE collection = ? AND finished_at IS NULL",
             (utc_now(), report, collection),
         )
 
     def unfinished_runs(self) -> list[RunRecord]:
-        """Interrupted or current runs."""
+        """Return the runs that are interrupted or still active."""
         return self._runs("WHERE r.finished_at IS NULL")
 
     def with_unfinished_runs(self) -> set[int]:
-        """Numbers of the collections with an unfinished run."""
+        """Return the ids of the collections with an unfinished run."""
         return {int(row[0]) for row in self._database.rows("SELECT collection FROM runs WHERE finished_at IS NULL")}
 
     def last_run(self, collection: int) -> RunRecord | None:
-        """The latest run of a collection."""
+        """Return the latest run of a collection, or None."""
         found = self._runs(f"WHERE r.collection = {int(collection)}")
         return found[-1] if found else None
 
@@ -165,23 +170,17 @@ def _collection_record(row: Row) -> CollectionRecord:
     return CollectionRecord(number, name, created_at, published, previous, last_number, bool(rolled_back))
 
 
-def _unknown_collection(name: str, known: list[str]) -> UnknownCollection:
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:5]
-    hint = f"Nearest: {', '.join(near)}." if near else f"There is no collection yet. Run: elt-llm ingest PATH -c {name}"
-    return UnknownCollection(f"There is no collection '{name}'.", hint=hint)
-
-
 _FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome, reason"
 
 
 class FileTable:
-    """Rows by which the next scan recognizes unchanged files."""
+    """The files of the last scan, by which the next scan recognizes unchanged files."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of_collection(self, collection: int) -> dict[str, FileRecord]:
-        """The files of the last scan, by document id."""
+        """Return the files of the last scan by document id."""
         rows = self._database.rows(f"SELECT {_FILE_COLUMNS} FROM files WHERE collection = ?", (collection,))
         return {str(row[0]): FileRecord(*row) for row in rows}
 
@@ -190,23 +189,9 @@ class FileTable:
         with self._database.transaction():
             self._database.execute_many(
                 f"INSERT OR REPLACE INTO files (collection, {_FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(collection, *_file_values(record)) for record in seen],
+                [(collection, *astuple(record)) for record in seen],
             )
             self._database.execute_many(
                 "DELETE FROM files WHERE collection = ? AND document_id = ?",
                 [(collection, gone_id) for gone_id in gone],
             )
-
-
-def _file_values(record: FileRecord) -> tuple[Any, ...]:
-    return (
-        record.document_id,
-        record.root,
-        record.path,
-        record.size,
-        record.modified_ns,
-        record.checked_ns,
-        record.content_hash,
-        record.outcome,
-        record.reason,
-    )

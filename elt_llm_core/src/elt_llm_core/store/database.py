@@ -4,10 +4,10 @@ import os
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pysqlite3.dbapi2 as sqlite
 
@@ -19,27 +19,25 @@ STORE_NAME = "store.sqlite3"
 MIN_SQLITE = (3, 51, 3)  # fixes a corruption of write-ahead logs in older versions
 Row = tuple[Any, ...]
 
-T = TypeVar("T")
-
 _BUSY_MILLISECONDS = 20_000
 _BATCH_SIZE = 500
-_ROOM_TO_WRITE = 1 << 20  # bytes of log for a small change
+_ROOM_TO_WRITE = 1 << 20  # bytes that a small change needs in the write-ahead log
 
 
 def sqlite_version() -> tuple[int, int, int]:
-    """Version of the SQLite library in use, not of the Python module."""
+    """Return the version of the SQLite library in use, not of its Python module."""
     major, minor, patch = sqlite.sqlite_version_info
     return (major, minor, patch)
 
 
 class Database:
-    """A connection shared by threads. Outside `transaction`, each statement commits by itself.
+    """A connection that threads can share. Outside `transaction`, each statement commits by itself.
 
-    No statement leaves a read transaction open: rows are always fetched completely.
+    Rows are always fetched completely, so that no statement leaves a read transaction open.
     """
 
     def __init__(self, path: Path, *, for_writing: bool) -> None:
-        """Open `path`; create it if `for_writing`. Raises StoreError if it cannot be opened."""
+        """Open the file, or create it if `for_writing`. Raises StoreError if the file cannot be opened."""
         if for_writing and sqlite_version() < MIN_SQLITE:
             raise StoreError(
                 f"SQLite {sqlite.sqlite_version} can corrupt a write-ahead log; {MIN_SQLITE} or newer is needed.",
@@ -53,18 +51,27 @@ class Database:
             raise StoreError(f"{path} cannot be opened: {error}.", hint="Run: elt-llm doctor") from error
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """All rows of one statement. Raises StoreError if the file is damaged or full."""
+        """Return all rows of one statement. Raises StoreError if the statement fails."""
         with self._mutex, self._named_errors():
             found: list[Row] = self._connection.execute(statement, parameters).fetchall()
             return found
 
     def row(self, statement: str, parameters: Sequence[Any] = ()) -> Row | None:
-        """The first row of one statement, or None."""
+        """Return the first row of one statement, or None."""
         found = self.rows(statement, parameters)
         return found[0] if found else None
 
+    def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
+        """Yield the rows of a statement that contains `IN ({})`, filled with `values` in batches.
+
+        `leading` are the statement's parameters before the list. Each batch runs as one statement.
+        """
+        for start in range(0, len(values), _BATCH_SIZE):
+            batch = values[start : start + _BATCH_SIZE]
+            yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
+
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
-        """Run one statement; return the id of the inserted row, if any."""
+        """Run one statement and return the id of the inserted row, or 0."""
         with self._mutex, self._named_errors():
             return int(self._connection.execute(statement, parameters).lastrowid or 0)
 
@@ -75,28 +82,29 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the statements of the block atomically. Cannot be nested."""
+        """Run the statements of the block atomically. Transactions cannot be nested."""
         with self._mutex:
             self.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self.execute("COMMIT")  # fails on a full disk and leaves the transaction open
+                self.execute("COMMIT")  # COMMIT fails on a full disk and leaves the transaction open
             except BaseException:
                 if self._connection.in_transaction:
                     self.execute("ROLLBACK")
                 raise
 
+    def size(self) -> int:
+        """Return the size of the database in bytes, without its write-ahead log."""
+        [(pages,)], [(size,)] = self.rows("PRAGMA page_count"), self.rows("PRAGMA page_size")
+        return int(pages) * int(size)
+
     def backup_to(self, target: Path) -> None:
-        """Write a consistent copy of the whole file, even during other writes."""
-        with self._mutex, self._named_errors():
-            other = sqlite.connect(target)
-            try:
-                self._connection.backup(other)
-            finally:
-                other.close()
+        """Write a consistent copy of the whole database, even while another process writes."""
+        with self._mutex, self._named_errors(), closing(sqlite.connect(target)) as other:
+            self._connection.backup(other)
 
     def close(self) -> None:
-        """Close the connection; further use raises StoreError."""
+        """Close the connection. Further use raises StoreError."""
         with self._mutex:
             self._connection.close()
 
@@ -106,38 +114,28 @@ class Database:
             yield
         except sqlite.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite.SQLITE_FULL:
-                raise _disk_full(self.path) from error
-            # SQLite's message quotes invalid text completely: a whole document in a terminal or log.
+                free = shutil.disk_usage(self.path.parent).free
+                raise StoreError(
+                    f"{self.path} has too little space: {_ROOM_TO_WRITE} bytes or more are needed, {free} are free.",
+                    hint="Readers keep the published generation. Free space on that disk, then run the same command"
+                    " again.",
+                ) from error
+            # SQLite's message can quote a whole document, which must not appear in a terminal or log.
             what = str(error).partition(" with text ")[0]
             raise StoreError(f"{self.path}: {what}.", hint="Run: elt-llm doctor") from None
 
 
-def _disk_full(path: Path) -> StoreError:
-    free = shutil.disk_usage(path.parent).free
-    return StoreError(
-        f"{path} has too little space: {_ROOM_TO_WRITE} bytes or more are needed, {free} are free.",
-        hint="Readers keep the published generation. Free space on that disk, then run the same command again.",
-    )
-
-
-def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Batches small enough for one statement's parameters."""
-    return (values[start : start + _BATCH_SIZE] for start in range(0, len(values), _BATCH_SIZE))
-
-
 def placeholders(values: Sequence[object]) -> str:
-    """One question mark per value, for IN (...)."""
+    """Return one question mark per value, separated by commas."""
     return ", ".join("?" * len(values))
 
 
 def _connect(path: Path, for_writing: bool) -> Any:
-    mode = "rwc" if for_writing else _reading_mode(path)
-    connection = sqlite.connect(
-        f"file:{_quoted_path(path)}?{'immutable=1' if mode == 'immutable' else f'mode={mode}'}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    # On a read-only disk, SQLite cannot write the index of the write-ahead log, so the file is opened as immutable.
+    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    mode = "mode=rwc" if for_writing else "mode=rw" if is_writable else "immutable=1"
+    uri = f"{path.absolute().as_uri()}?{mode}"
+    connection = sqlite.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if for_writing:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -150,29 +148,20 @@ def _connect(path: Path, for_writing: bool) -> Any:
     return connection
 
 
-def _reading_mode(path: Path) -> str:
-    """The open mode of a reader: immutable on a read-only disk, where the index of the log cannot be written."""
-    return "rw" if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK) else "immutable"
-
-
-def _quoted_path(path: Path) -> str:
-    return str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-
-
 BACKUPS_FOLDER = "backups"
 _MAX_BACKUPS = 2
 _UNFINISHED = ".tmp"
 
 
 def back_up(database: Database, schema: int) -> Path:
-    """Copy the whole store durably to `backups/store-schema-N-TIME.sqlite3` and return that path.
+    """Copy the whole store durably to `backups/store-schema-N-TIME.sqlite3` and return the path of the copy.
 
     Raises StoreError, changing nothing, if the disk is full.
     """
     folder = database.path.parent / BACKUPS_FOLDER
     target = folder / f"store-schema-{schema}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.sqlite3"
     with failpoint(Failpoint.BACKUP):
-        require_space(folder, _store_size(database), "a backup of the store")
+        require_space(folder, database.size(), "a backup of the store")
         try:
             _copy_database(database, target)
         except OSError as error:
@@ -186,29 +175,26 @@ def back_up(database: Database, schema: int) -> Path:
 
 
 def list_backups(data_dir: Path) -> list[Path]:
-    """The finished backups of a data directory, oldest first."""
+    """Return the complete backups of a data directory, oldest first."""
     return sorted((data_dir / BACKUPS_FOLDER).glob("store-schema-*.sqlite3"), key=lambda path: path.name[-24:])
 
 
 def backup_faults(data_dir: Path) -> list[str]:
-    """Unreadable backups, each as 'path: reason'."""
+    """Return the faults of the backups, each as 'path: fault'."""
     found = []
     for path in list_backups(data_dir):
         try:
-            database = Database(path, for_writing=False)
-            try:
-                told = [str(row[0]) for row in database.rows("PRAGMA quick_check")]
-            finally:
-                database.close()
+            with closing(Database(path, for_writing=False)) as database:
+                faults = [str(row[0]) for row in database.rows("PRAGMA quick_check")]
         except StoreError as error:
-            told = [str(error)]
-        found += [f"{path}: {fault}" for fault in told if fault != "ok"]
+            faults = [str(error)]
+        found += [f"{path}: {fault}" for fault in faults if fault != "ok"]
     return found
 
 
 def _copy_database(database: Database, target: Path) -> None:
     target.parent.mkdir(mode=0o700, exist_ok=True)
-    for left in target.parent.glob(f"*{_UNFINISHED}*"):  # left by an interrupted run
+    for left in target.parent.glob(f"*{_UNFINISHED}*"):  # an interrupted backup left this file
         left.unlink()
     unfinished = target.with_name(target.name + _UNFINISHED)
     database.backup_to(unfinished)
@@ -217,11 +203,6 @@ def _copy_database(database: Database, target: Path) -> None:
     unfinished.rename(target)
     sync_file(target.parent)
     sync_file(target.parent.parent)
-
-
-def _store_size(database: Database) -> int:
-    [(pages,)], [(size,)] = database.rows("PRAGMA page_count"), database.rows("PRAGMA page_size")
-    return int(pages) * int(size)
 
 
 _FIRST_SCHEMA = """
@@ -368,15 +349,16 @@ STORE_STEPS: tuple[str, ...] = (_FIRST_SCHEMA, _SECOND_SCHEMA)
 
 
 def schema_version(database: Database) -> int:
-    """The schema version of the store; 0 for an empty file."""
+    """Return the schema version of the database, or 0 for an empty file."""
     row = database.row("PRAGMA user_version")
     return int(row[0]) if row else 0
 
 
 def migrate(database: Database) -> None:
-    """Migrate the store to the current schema, one transaction per step, after a backup if it has data.
+    """Migrate the store to the current schema, with one transaction per schema step.
 
-    Raises StoreError if a newer program wrote the store, or if there is no space for the backup.
+    A store with data is backed up first. Raises StoreError if a newer program wrote the store, or if there is no space
+    for the backup.
     """
     check_not_newer(database)
     present = schema_version(database)
@@ -384,15 +366,21 @@ def migrate(database: Database) -> None:
         back_up(database, present)
     for number, step in enumerate(STORE_STEPS[present:], start=present + 1):
         with failpoint(Failpoint.MIGRATE), database.transaction():
-            for statement in filter(None, map(str.strip, step.split(";\n"))):
-                database.execute(statement)
-            database.execute(f"PRAGMA user_version = {number}")
+            apply_schema_step(database, step, number)
+
+
+def apply_schema_step(database: Database, step: str, number: int) -> None:
+    """Run the statements of a schema step and set the schema version to `number`. The caller opens the transaction."""
+    for statement in filter(None, map(str.strip, step.split(";\n"))):
+        database.execute(statement)
+    database.execute(f"PRAGMA user_version = {number}")
 
 
 def check_not_newer(database: Database) -> None:
     """Raise StoreError if a newer program wrote this store."""
     if schema_version(database) > len(STORE_STEPS):
         raise StoreError(
-            f"{database.path} has schema {schema_version(database)}; this program knows up to {len(STORE_STEPS)}.",
-            hint="Use the newer version of elt-llm that wrote it.",
+            f"{database.path} has schema {schema_version(database)}, but this program supports schemas up to"
+            f" {len(STORE_STEPS)}.",
+            hint="Use the newer version of elt-llm that wrote the store.",
         )

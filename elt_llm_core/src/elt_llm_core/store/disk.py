@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from elt_llm_core.errors import StoreError
 
@@ -24,14 +25,15 @@ def sync_tree(folder: Path) -> None:
         sync_file(Path(inner))
 
 
-_COPIES_OF_A_VECTOR = 3  # copies: in the arrays, in Chroma's graph and in its write-ahead log
+_COPIES_OF_A_VECTOR = 3  # one in the arrays, one in Chroma's graph, one in its write-ahead log
 _BYTES_PER_NODE = 1024  # bytes for ids, fields, keyword postings and graph links
 _BYTES_PER_GENERATION = 1 << 20
 
 
 def require_space(folder: Path, needed: int, purpose: str) -> None:
     """Raise StoreError, with path and bytes, unless `needed` bytes are free on the disk of `folder`."""
-    free = shutil.disk_usage(_nearest_existing(folder)).free
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
     if free < needed:
         raise StoreError(
             f"{folder} has too little space for {purpose}: {needed} bytes are needed, {free} are free.",
@@ -39,37 +41,25 @@ def require_space(folder: Path, needed: int, purpose: str) -> None:
         )
 
 
+def tree_size(folder: Path) -> int:
+    """Return the total size in bytes of the files below `folder`, or 0 if there is no such folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def generation_size(nodes: int, dimension: int) -> int:
-    """Upper estimate of the bytes of a generation with this many nodes."""
+    """Return an upper estimate of the bytes of a generation with this many nodes and this vector dimension."""
     return _BYTES_PER_GENERATION + nodes * (_COPIES_OF_A_VECTOR * 4 * dimension + _BYTES_PER_NODE)
 
 
 def can_write(folder: Path, size: int) -> bool:
-    """Whether a file of `size` bytes can be written to `folder` now; the attempt leaves no file."""
+    """Return whether a file of `size` bytes can be written to `folder` now. The check leaves no file."""
     try:
-        descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600) if hasattr(os, "O_TMPFILE") else _probe(folder)
+        with TemporaryFile(dir=folder) as file:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, max(1, size))
     except OSError:
         return False
-    try:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, max(1, size))
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True
-
-
-def _probe(folder: Path) -> int:
-    """A temporary file that is unlinked at once, for systems without unnamed files."""
-    path = folder / f".probe-{os.getpid()}"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    path.unlink()
-    return descriptor
-
-
-def _nearest_existing(path: Path) -> Path:
-    return next(folder for folder in (path, *path.absolute().parents) if folder.exists())
 
 
 _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.glusterfs"}
@@ -77,7 +67,10 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def file_system_of(path: Path, mounts: str) -> str:
-    """The file system type of `path`, from the text of `mounts` (mountinfo); empty if unknown."""
+    """Return the type of the file system that holds `path`, or an empty string if unknown.
+
+    `mounts` is the text of `/proc/self/mountinfo`.
+    """
     best, kind = "", ""
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")
@@ -90,12 +83,12 @@ def file_system_of(path: Path, mounts: str) -> str:
 
 
 def refuse_network_file_system(data_dir: Path) -> None:
-    """Raise StoreError if `data_dir` is on a network file system, as far as mounts can be listed."""
+    """Raise StoreError if `data_dir` is on a network file system. Nothing is checked where mounts cannot be listed."""
     if not _MOUNTS.exists():
         return
     kind = file_system_of(data_dir.resolve(), _MOUNTS.read_text(encoding="utf-8", errors="replace"))
     if kind in _NETWORK:
         raise StoreError(
-            f"{data_dir} is on a network file system ({kind}), where locks cannot be trusted.",
+            f"{data_dir} is on a network file system ({kind}), where file locks are not reliable.",
             hint="Choose a local folder: --data-dir DIR or ELT_LLM_DATA_DIR.",
         )

@@ -1,4 +1,4 @@
-"""Remove rows that no generation needs, erase their bytes, and search the files for samples of erased text."""
+"""Remove unneeded rows, erase the bytes of removed rows, and search files for samples of erased text."""
 
 import json
 import mmap
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database, batches, placeholders
+from elt_llm_core.store.database import Database
 from elt_llm_core.store.disk import require_space
 from elt_llm_core.store.nodes import vector_key
 from elt_llm_core.store.records import CollectionRecord, utc_now
@@ -20,7 +20,7 @@ _KEPT_VERSIONS = """SELECT version FROM generation_documents UNION SELECT part_o
 
 @dataclass(frozen=True)
 class SweepCounts:
-    """The numbers of removed rows."""
+    """The numbers of removed document versions and vectors."""
 
     versions: int
     vectors: int
@@ -29,49 +29,59 @@ class SweepCounts:
 def sweep(database: Database, unfinished: Collection[int] = ()) -> SweepCounts:
     """Delete document versions, texts and vectors that no generation of any collection contains.
 
-    Collections with an `unfinished` run keep everything, since its repetition continues from there. In that case only
-    vectors of the removed versions are deleted, and only those of a model that some generation uses.
+    `unfinished` are collections with an unfinished run. They keep all their rows, since the next run continues from the
+    rows. While a run is unfinished, a vector is deleted only if it belongs to a removed version and to a model that
+    some generation uses.
     """
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
         doomed = [int(version) for version, collection in rows if collection not in unfinished]
-        suspects = embedded_hashes(database, doomed) if unfinished else set()
-        delete_versions(database, doomed)
+        suspects = _embedded_hashes(database, doomed) if unfinished else set()
+        _delete_versions(database, doomed)
         if unfinished:
-            vectors = delete_vectors(database, suspects, known_fingerprints(database))
+            vectors = _delete_vectors(database, suspects, _known_fingerprints(database))
         else:
             vectors = _delete_dead_vectors(database)
     return SweepCounts(versions=len(doomed), vectors=vectors)
 
 
-def embedded_hashes(database: Database, versions: Collection[int]) -> set[bytes]:
-    """Hashes of the embedded texts of these versions."""
-    found: set[bytes] = set()
-    for batch in batches(list(versions)):
-        rows = database.rows(
-            f"SELECT DISTINCT embedded_hash FROM nodes WHERE version IN ({placeholders(batch)})", batch
-        )
-        found.update(bytes(digest) for (digest,) in rows)
-    return found
+def delete_contents(store: Store, collection: int, generations: Sequence[int], versions: Collection[int]) -> None:
+    """Delete these generations and document versions, and the vectors that only they used.
+
+    The caller opens the transaction. If there are versions, all enrichments are deleted too, since they hold model
+    output without a reference to its text.
+    """
+    database = store.database
+    models, suspects = _known_fingerprints(database), _embedded_hashes(database, versions)
+    for number in generations:
+        store.generations.delete_within(collection, number)
+    _delete_versions(database, versions)
+    _delete_vectors(database, suspects, models)
+    if versions:
+        database.execute("DELETE FROM enrichments")
 
 
-def delete_versions(database: Database, versions: Collection[int]) -> None:
-    """Delete these versions with their contents and unshared texts, within the caller's transaction."""
+def _embedded_hashes(database: Database, versions: Collection[int]) -> set[bytes]:
+    rows = database.rows_in("SELECT DISTINCT embedded_hash FROM nodes WHERE version IN ({})", list(versions))
+    return {bytes(digest) for (digest,) in rows}
+
+
+def _delete_versions(database: Database, versions: Collection[int]) -> None:
     database.execute_many("DELETE FROM document_versions WHERE id = ?", [(version,) for version in versions])
     database.execute("DELETE FROM texts WHERE id NOT IN (SELECT text FROM document_versions)")
 
 
-def delete_vectors(database: Database, suspects: Collection[bytes], fingerprints: Collection[bytes]) -> int:
-    """Delete the vectors of these text hashes by these models, unless a node still uses them; return how many."""
+def _delete_vectors(database: Database, suspects: Collection[bytes], fingerprints: Collection[bytes]) -> int:
+    """Delete the vectors of these text hashes by these models, unless a node still uses them."""
     wanted = {bytes(digest) for (digest,) in database.rows("SELECT DISTINCT embedded_hash FROM nodes")}
     keys = [vector_key(model, digest) for model in fingerprints for digest in suspects if digest not in wanted]
-    before = _count(database, "vectors")
+    [(before,)] = database.rows("SELECT count(*) FROM vectors")
     database.execute_many("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
-    return before - _count(database, "vectors")
+    [(after,)] = database.rows("SELECT count(*) FROM vectors")
+    return int(before) - int(after)
 
 
-def known_fingerprints(database: Database) -> set[bytes]:
-    """Fingerprint keys of the embedding models of all generations."""
+def _known_fingerprints(database: Database) -> set[bytes]:
     rows = database.rows("SELECT passport FROM generations")
     return {bytes.fromhex(json.loads(passport)["fingerprint_key"]) for (passport,) in rows}
 
@@ -96,60 +106,50 @@ def _live_keys(database: Database) -> set[bytes]:
     return live
 
 
-def _count(database: Database, table: str) -> int:
-    row = database.row(f"SELECT count(*) FROM {table}")
-    return int(row[0]) if row else 0
-
-
 _ATTEMPTS = 3
 
 
 def unpublished_versions(store: Store, record: CollectionRecord) -> list[int]:
-    """Unpublished document versions of a collection, ascending: earlier ones, and those of an interrupted run."""
+    """Return the unpublished document versions of a collection, ascending, including those of an interrupted run."""
     seen = set(store.generations.versions(record.id, record.published)) if record.published is not None else set()
     rows = store.database.rows("SELECT id FROM document_versions WHERE collection = ? ORDER BY id", (record.id,))
     return [int(version) for (version,) in rows if version not in seen]
 
 
 def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Sequence[int]) -> None:
-    """Delete all generations but the published one, these versions, and rows of missing files, in one transaction.
+    """Delete all generations except the published one, these versions, and the rows of missing files.
 
-    An interrupted run cannot be continued afterwards: the same command starts over.
+    Everything is deleted in one transaction. Afterwards, an interrupted run cannot be continued and must start over.
     """
     database = store.database
     with database.transaction():
-        models = known_fingerprints(database)
-        suspects = embedded_hashes(database, versions)
-        for generation in store.generations.of_collection(record.id):
-            if generation.number != record.published:
-                store.generations.delete_within(record.id, generation.number)
-        delete_versions(database, versions)
-        delete_vectors(database, suspects, models)
+        numbers = [generation.number for generation in store.generations.of_collection(record.id)]
+        delete_contents(store, record.id, [number for number in numbers if number != record.published], versions)
         _delete_missing_files(store, record)
         database.execute(
             "UPDATE runs SET command = ?, finished_at = coalesce(finished_at, ?) WHERE collection = ?",
             (f"elt-llm ingest -c {record.name}", utc_now(), record.id),
         )
-        if versions:
-            database.execute("DELETE FROM enrichments")
     sweep(database, store.collections.with_unfinished_runs())
 
 
 def vacuum(database: Database) -> None:
     """Rewrite the database in place without deleted rows, and empty its log.
 
-    Raises StoreError if there is no space for it, or if a reader keeps the log open.
+    Raises StoreError if there is too little disk space, or if a reader keeps the log open.
     """
-    [(pages,)], [(size,)] = database.rows("PRAGMA page_count"), database.rows("PRAGMA page_size")
     for folder in (database.path.parent, _temporary_folder()):
-        require_space(folder, int(pages) * int(size), "rewriting the store")
+        require_space(folder, database.size(), "rewriting the store")
     database.execute("PRAGMA secure_delete = ON")
     database.execute("VACUUM")
     for _ in range(_ATTEMPTS):
         [(busy, *_)] = database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         if not busy:
             return
-    raise StoreError(f"A reader keeps the log of {database.path}.", hint="Run the same command again when it is done.")
+    raise StoreError(
+        f"A reader keeps the write-ahead log of {database.path} open.",
+        hint="Run the same command again when the reader has ended.",
+    )
 
 
 def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
@@ -171,7 +171,7 @@ def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
 
 
 def _temporary_folder() -> Path:
-    """The folder of SQLite's temporary file, which has no name, so that a crash leaves nothing."""
+    """Return the folder of SQLite's temporary file. The file has no name, so a crash leaves nothing."""
     named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
     choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
     return next((Path(it) for it in choices if Path(it).is_dir()), Path())
@@ -180,7 +180,7 @@ def _temporary_folder() -> Path:
 _MAX_SAMPLES = 60
 _VERSIONS_SAMPLED = 20
 _MAX_SAMPLE_LENGTH = 80
-_SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # shorter ones occur in other files by chance
+_SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # shorter samples occur in other files by chance
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class SampleSearch:
 
 
 def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
-    """Paths, titles, headings, metadata, first words and long stems of some of these versions."""
+    """Return paths, titles, headings, metadata, first words and long stems of some of these document versions."""
     step = max(1, len(versions) // _VERSIONS_SAMPLED)
     found: list[str] = []
     for version in versions[::step]:
@@ -203,7 +203,7 @@ def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
 
 
 def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search every file of the data directory for the samples; text that is also published does not count."""
+    """Search every file of the data directory for the samples, except samples that occur in published text."""
     files = [path for path in sorted(store.data_dir.rglob("*")) if path.is_file() and not path.is_symlink()]
     found: dict[str, set[Path]] = {}
     for path in files:
@@ -220,12 +220,12 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
         "SELECT path, title, sections, metadata FROM document_versions WHERE id = ?", (version,)
     )
     values = json.loads(metadata).values()
-    told = [path, title, *(section[2] for section in json.loads(sections)[:2])]
-    told += [value for value in values if isinstance(value, str)]
+    texts = [path, title, *(section[2] for section in json.loads(sections)[:2])]
+    texts += [value for value in values if isinstance(value, str)]
     nodes = store.database.rows("SELECT text, stems FROM nodes WHERE version = ? ORDER BY ordinal LIMIT 2", (version,))
-    told += [line[:_MAX_SAMPLE_LENGTH] for text, _ in nodes for line in str(text).splitlines()[:1]]
+    texts += [line[:_MAX_SAMPLE_LENGTH] for text, _ in nodes for line in str(text).splitlines()[:1]]
     stems = sorted({stem for _, stems in nodes for stem in str(stems).split()}, key=lambda stem: (-len(stem), stem))
-    return [it for it in told if len(it) >= _SHORTEST_TEXT] + [it for it in stems[:1] if len(it) >= _SHORTEST_STEM]
+    return [it for it in texts if len(it) >= _SHORTEST_TEXT] + [it for it in stems[:1] if len(it) >= _SHORTEST_STEM]
 
 
 def _samples_in_file(path: Path, samples: Sequence[str]) -> list[str]:
@@ -236,12 +236,12 @@ def _samples_in_file(path: Path, samples: Sequence[str]) -> list[str]:
 
 
 def _encoded_forms(sample: str) -> set[bytes]:
-    """The encodings of a text in files: plain and as JSON."""
+    """Return the byte forms of a sample in files: plain text and JSON."""
     return {sample.encode("utf-8", "surrogatepass"), json.dumps(sample)[1:-1].encode()}
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Whether a remaining row has the same text."""
+    """Return whether a remaining row of the store contains the sample."""
     row = store.database.row(
         "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
         " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"
@@ -258,7 +258,7 @@ _MAX_STORED = 600
 
 
 def store_samples(store: Store, samples: Sequence[str]) -> None:
-    """Add samples for the next purge to a file that only its owner can read."""
+    """Append samples for the next purge to a file that only its owner can read."""
     kept = list(dict.fromkeys([*stored_samples(store), *samples]))[:_MAX_STORED]
     if not kept:
         return
@@ -268,7 +268,7 @@ def store_samples(store: Store, samples: Sequence[str]) -> None:
 
 
 def stored_samples(store: Store) -> list[str]:
-    """The stored samples; none if the file is missing or truncated."""
+    """Return the stored samples, or an empty list if the file is missing or truncated."""
     try:
         kept = json.loads(_samples_path(store).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -277,7 +277,7 @@ def stored_samples(store: Store) -> list[str]:
 
 
 def erase_samples(store: Store) -> None:
-    """Overwrite the file and delete it."""
+    """Overwrite the file of stored samples with zeros and delete it."""
     path = _samples_path(store)
     if path.exists():
         with path.open("r+b") as stream:

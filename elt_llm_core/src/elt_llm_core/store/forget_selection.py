@@ -1,20 +1,19 @@
 """Select the documents of a forget request, and delete their rows.
 
-It needs no heavy library, since selection runs before the writer's lock is acquired.
+This module imports no heavy library, since documents are selected before the writer's lock is acquired.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.store.database import batches, placeholders
 from elt_llm_core.store.documents import ForgottenDocument, name_digest
-from elt_llm_core.store.erasure import delete_vectors, delete_versions, embedded_hashes, known_fingerprints
+from elt_llm_core.store.erasure import delete_contents
 from elt_llm_core.store.records import CollectionRecord, document_id
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import nearest_names
 
-# A collection's files according to the current scan and every stored version.
+# The files of a collection, from the last scan and from every stored version.
 _KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, size, 1 AS present
     FROM files WHERE collection = ?1
     UNION ALL SELECT document_id, root, path, title, content_hash, size,
@@ -24,7 +23,7 @@ _KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, siz
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file according to one row: `present` means last scanned or published, not an older version."""
+    """A file as one row describes it. `present` is false if the row describes an older version of the file."""
 
     document_id: str
     root: str
@@ -36,17 +35,20 @@ class KnownFile:
 
     @property
     def name(self) -> str:
-        """The file name."""
+        """The file name without its folder."""
         return self.path.rsplit("/", 1)[-1]
 
     def forgotten(self) -> ForgottenDocument:
-        """The register entry of the file, without the hash of an empty or older version."""
+        """Return the entry of the file in the register of forgotten documents.
+
+        The entry has no content hash if the file is empty or the row describes an older version.
+        """
         digest = self.content_hash if self.size and self.present else b""
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
 
 def known_files(store: Store, collection: int) -> list[KnownFile]:
-    """All files in any row of a collection, by root and path, once per version."""
+    """Return the files of a collection from all rows, sorted by root and path, once per version."""
     rows = [
         KnownFile(identity, root, path, title, bytes(digest), int(size), bool(present))
         for identity, root, path, title, digest, size, present in store.database.rows(_KNOWN_FILES, (collection,))
@@ -54,52 +56,34 @@ def known_files(store: Store, collection: int) -> list[KnownFile]:
     return sorted(rows, key=lambda file: (file.root, file.path, file.title))
 
 
-def find_part(store: Store, collection: int, reference: str) -> tuple[str, str] | None:
-    """(path of the part, path of its file) if `reference` is the id, path or title of a part."""
-    row = store.database.row(
-        "SELECT p.path, f.path FROM document_versions p JOIN document_versions f ON f.id = p.part_of"
-        " WHERE p.collection = ?1 AND ?2 IN (p.document_id, p.path, p.title, p.part)",
-        (collection, reference),
-    )
-    return (str(row[0]), str(row[1])) if row else None
-
-
 def versions_to_forget(
     store: Store, collection: int, document_ids: Collection[str], hashes: Collection[bytes]
 ) -> list[int]:
-    """All versions of these documents, of documents with the same bytes, and of their parts, ascending."""
+    """Return the versions of these documents and of documents with these hashes, with their parts, ascending."""
     found: set[int] = set()
     for column, values in (("document_id", list(document_ids)), ("content_hash", list(hashes))):
-        for batch in batches(values):
-            rows = store.database.rows(
-                f"SELECT id FROM document_versions WHERE collection = ? AND {column} IN ({placeholders(batch)})",
-                (collection, *batch),
-            )
-            found.update(int(version) for (version,) in rows)
+        statement = f"SELECT id FROM document_versions WHERE collection = ? AND {column} IN ({{}})"
+        found.update(int(version) for (version,) in store.database.rows_in(statement, values, collection))
     return store.documents.with_parts(sorted(found))
 
 
 def delete_forgotten_versions(
     store: Store, collection: int, document_ids: Collection[str], versions: Collection[int]
 ) -> list[int]:
-    """Delete versions, the generations that contain one, their unshared data, and the files' rows, in one transaction.
+    """Delete these document versions, the generations that contain one of them, and the rows of the files.
 
-    Returns the numbers of the deleted generations. Raises StoreError if the published one is among them.
+    Everything is deleted in one transaction, with the data that only these versions used. Returns the numbers of the
+    deleted generations. Raises StoreError if the published generation contains one of the versions.
     """
-    database = store.database
     numbers = store.generations.naming(collection, list(versions))
     if store.generations.pointer(collection) in numbers:
-        raise StoreError("The published generation is not deleted.", hint="Run the same command again.")
-    with database.transaction():
-        models = known_fingerprints(database)
-        suspects = embedded_hashes(database, versions)
-        for number in numbers:
-            store.generations.delete_within(collection, number)
-        delete_versions(database, versions)
-        delete_vectors(database, suspects, models)
-        if versions:
-            database.execute("DELETE FROM enrichments")  # model output without a reference to its text
-        database.execute_many(
+        raise StoreError(
+            "The published generation still contains a document to forget; nothing was deleted.",
+            hint="Run the same command again.",
+        )
+    with store.database.transaction():
+        delete_contents(store, collection, numbers, versions)
+        store.database.execute_many(
             "DELETE FROM files WHERE collection = ? AND document_id = ?",
             [(collection, identity) for identity in document_ids],
         )
@@ -108,7 +92,7 @@ def delete_forgotten_versions(
 
 @dataclass(frozen=True)
 class ForgetSelection:
-    """The selection of one request: the distinct file rows; empty if they were forgotten before."""
+    """The file rows that one request selects. The selection is empty if the documents were forgotten before."""
 
     files: tuple[KnownFile, ...]
 
@@ -137,7 +121,7 @@ def select_to_forget(store: Store, name: str, reference: str) -> ForgetSelection
 
 
 def _find_named(known: Sequence[KnownFile], reference: str, name: str) -> list[KnownFile]:
-    """The rows of the document that `reference` names; exact matches come first."""
+    """Return the rows of the document that `reference` names. An id takes precedence over a path, a name or a title."""
     ways = (
         [file for file in known if file.document_id == reference],
         [file for file in known if file.path == reference],
@@ -157,10 +141,14 @@ def _find_named(known: Sequence[KnownFile], reference: str, name: str) -> list[K
 def _refuse_unless_forgotten(
     store: Store, record: CollectionRecord, reference: str, known: Sequence[KnownFile]
 ) -> None:
-    if part := find_part(store, record.id, reference):
+    for part, file in store.database.rows(
+        "SELECT p.path, f.path FROM document_versions p JOIN document_versions f ON f.id = p.part_of"
+        " WHERE p.collection = ?1 AND ?2 IN (p.document_id, p.path, p.title, p.part)",
+        (record.id, reference),
+    ):
         raise UsageError(
-            f"'{part[0]}' is a part of a file; only the whole file can be forgotten.",
-            hint=f"Run: elt-llm forget '{part[1]}' -c {record.name}",
+            f"'{part}' is a part of a file; only the whole file can be forgotten.",
+            hint=f"Run: elt-llm forget '{file}' -c {record.name}",
         )
     remembered = store.forgotten.all(record.id)
     roots = store.collections.roots(record.id)

@@ -1,41 +1,43 @@
-"""Generations: their contents, the published one, and the pins by which readers keep one on disk."""
+"""Generations: their document versions, the published generation, and the pins that keep a generation on disk."""
 
 import fcntl
 import os
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.store.database import Database, batches, placeholders
+from elt_llm_core.store.database import Database
+from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import GenerationRecord, utc_now
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
 
 
 class GenerationTable:
-    """Rows of generations and their document versions; directories are handled elsewhere."""
+    """The rows of generations and of the document versions that each generation contains."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, collection: int, number: int) -> GenerationRecord:
-        """Return one generation. Raises StoreError for an unknown number."""
+        """Return one generation. Raises StoreError if its number is not in the store."""
         found = [record for record in self.of_collection(collection) if record.number == number]
         if not found:
             raise StoreError(f"Generation {number} is not in the store.")
         return found[0]
 
     def of_collection(self, collection: int) -> list[GenerationRecord]:
-        """All generations of a collection, oldest first."""
+        """Return all generations of a collection, oldest first."""
         rows = self._database.rows(
             f"SELECT {_COLUMNS} FROM generations WHERE collection = ? ORDER BY number", (collection,)
         )
         return [GenerationRecord(*row) for row in rows]
 
     def versions(self, collection: int, number: int) -> list[int]:
-        """The document versions that a generation contains, ascending."""
+        """Return the document versions that a generation contains, ascending."""
         rows = self._database.rows(
             "SELECT version FROM generation_documents WHERE collection = ? AND generation = ? ORDER BY version",
             (collection, number),
@@ -43,7 +45,7 @@ class GenerationTable:
         return [int(version) for (version,) in rows]
 
     def pointer(self, collection: int) -> int | None:
-        """The number of the published generation, read from the database."""
+        """Return the number of the published generation, or None if nothing is published."""
         row = self._database.row("SELECT published FROM collections WHERE id = ?", (collection,))
         return None if row is None or row[0] is None else int(row[0])
 
@@ -56,14 +58,15 @@ class GenerationTable:
         built_upon: int | None,
         rolled_back: bool = False,
     ) -> None:
-        """Add a generation and publish it in one transaction; `rolled_back` keeps the mark of a rollback.
+        """Add a generation and publish it in one transaction.
 
-        Raises StoreError, changing nothing, if the published generation is no longer `built_upon`.
+        `rolled_back` states whether the collection still counts as rolled back. Raises StoreError, changing nothing, if
+        the published generation is no longer `built_upon`.
         """
         with self._database.transaction():
             if self.pointer(collection) != built_upon:
                 raise StoreError(
-                    "Another generation was published meanwhile; nothing was changed.",
+                    "Another generation was published in the meantime; nothing was changed.",
                     hint="Run the same command again.",
                 )
             self._insert(collection, record, versions)
@@ -73,7 +76,7 @@ class GenerationTable:
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Replace an old generation by a rebuilt one in one transaction; the old one is kept until collected."""
+        """Add a rebuilt generation and move the pointers from `old` to it, in one transaction. `old` is not deleted."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -85,8 +88,9 @@ class GenerationTable:
     def point_at(self, collection: int, number: int) -> None:
         """Publish another kept generation in one transaction.
 
-        The former one becomes the previous one; a second rollback keeps the previous one of the first. Publishing the
-        previous one ends a rollback. Raises UsageError if there is no generation of that number.
+        The generation published before becomes the previous one. A second rollback keeps the previous generation of the
+        first rollback. Publishing the previous generation ends a rollback. Raises UsageError if there is no generation
+        `number`.
         """
         with self._database.transaction():
             if number not in {record.number for record in self.of_collection(collection)}:
@@ -99,43 +103,30 @@ class GenerationTable:
             )
 
     def delete(self, collection: int, number: int) -> None:
-        """Delete a generation; its document versions are kept until they are swept."""
+        """Delete the row of a generation. Its document versions are kept until they are swept."""
         with self._database.transaction():
             self.delete_within(collection, number)
 
     def delete_within(self, collection: int, number: int) -> None:
-        """Like `delete`, within the caller's transaction."""
+        """Delete the row of a generation within the caller's transaction."""
         self._database.execute("DELETE FROM generations WHERE collection = ? AND number = ?", (collection, number))
         self._database.execute(
             "UPDATE collections SET previous = NULL WHERE id = ? AND previous = ?", (collection, number)
         )
 
     def naming(self, collection: int, versions: Sequence[int]) -> list[int]:
-        """Numbers of the generations that contain one of these versions, ascending."""
-        found: set[int] = set()
-        for batch in batches(versions):
-            rows = self._database.rows(
-                "SELECT DISTINCT generation FROM generation_documents"
-                f" WHERE collection = ? AND version IN ({placeholders(batch)})",
-                (collection, *batch),
-            )
-            found.update(int(number) for (number,) in rows)
-        return sorted(found)
+        """Return the numbers of the generations that contain one of these document versions, ascending."""
+        rows = self._database.rows_in(
+            "SELECT DISTINCT generation FROM generation_documents WHERE collection = ? AND version IN ({})",
+            versions,
+            collection,
+        )
+        return sorted({int(number) for (number,) in rows})
 
     def _insert(self, collection: int, record: GenerationRecord, versions: Sequence[int]) -> None:
         self._database.execute(
             f"INSERT INTO generations (collection, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                collection,
-                record.number,
-                utc_now(),
-                record.fresh_base,
-                record.changed_since_fresh,
-                record.documents,
-                record.nodes,
-                record.collection_hash,
-                record.passport,
-            ),
+            (collection, *astuple(replace(record, created_at=utc_now()))),
         )
         self._database.execute_many(
             "INSERT INTO generation_documents (collection, generation, version) VALUES (?, ?, ?)",
@@ -148,24 +139,24 @@ _ATTEMPTS = 100
 
 
 class GenerationPin:
-    """A reader's pin of one generation; it ends with `release` or with the process."""
+    """A reader's pin of one generation. The pin ends with `release` or with the process."""
 
     def __init__(self, number: int, descriptor: int) -> None:
         self.number = number
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
-        """Release the pin; calling it twice is harmless."""
+        """Release the pin. A second call does nothing."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 def pin_published(folder: Path, pointer: Callable[[], int | None]) -> GenerationPin | None:
-    """Pin the generation that `pointer` names below `folder`; return None if it names none.
+    """Pin the published generation of the collection in `folder`, or return None if nothing is published.
 
-    The pointer is read again under the lock: if it moved meanwhile, the newer generation is pinned instead. Raises
-    StoreError if the directory is missing.
+    `pointer` returns the number of the published generation. It is called again after locking. If another generation
+    was published in between, the newer generation is pinned. Raises StoreError if the directory is missing.
     """
     number = pointer()
     for _ in range(_ATTEMPTS):
@@ -186,9 +177,9 @@ def pin_published(folder: Path, pointer: Callable[[], int | None]) -> Generation
 
 
 def discard_generation(directory: Path, trash: Path) -> bool:
-    """Delete a generation's directory unless a reader pins it; return whether it was deleted.
+    """Delete a generation's directory unless a reader pins it. Return whether the directory is gone.
 
-    It is renamed first, so that a crash leaves litter in `trash` and never half a generation.
+    The directory is first moved to `trash`, so that a crash never leaves an incomplete generation.
     """
     if not directory.exists():
         return True
@@ -207,7 +198,7 @@ def discard_generation(directory: Path, trash: Path) -> bool:
 
 
 def pin_holders(path: Path) -> list[int]:
-    """Ids of the processes that lock a pin file; empty if the system does not report them."""
+    """Return the ids of the processes that lock a pin file, or an empty list if the system does not report locks."""
     locks = Path("/proc/locks")
     if not locks.exists():
         return []
@@ -221,9 +212,7 @@ def _lock(path: Path, kind: int) -> int | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    if try_lock(descriptor, kind):
+        return descriptor
+    os.close(descriptor)
+    return None

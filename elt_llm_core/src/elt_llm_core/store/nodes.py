@@ -1,4 +1,4 @@
-"""Nodes: the stored chunks of document versions, their vectors, enrichments and metadata."""
+"""Nodes: the stored chunks of document versions, with their vectors, enrichments and metadata."""
 
 import hashlib
 import json
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database, Row, batches, placeholders
+from elt_llm_core.store.database import Database, Row
 from elt_llm_core.store.records import StoredNode, canonical_json, sha256
 
-# CROSS JOIN fixes the join order: otherwise SQLite reads every document of the generation for a few nodes.
+# CROSS JOIN fixes the join order. Otherwise SQLite reads every document of the generation for a few nodes.
 _OF_GENERATION = (
     " FROM nodes n CROSS JOIN document_versions v ON v.id = n.version"
     " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
@@ -23,7 +23,7 @@ _OF_GENERATION = (
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """The fields of a node that an index needs; texts are fetched only for the chunks that are shown."""
+    """The fields of a node that an index needs. The text is fetched only for chunks that are shown."""
 
     node_id: str
     version: int
@@ -38,68 +38,52 @@ class NodeTable:
         self._database = database
 
     def count(self, versions: Sequence[int]) -> int:
-        """The number of nodes of these versions."""
-        return sum(
-            int(
-                self._database.rows(f"SELECT count(*) FROM nodes WHERE version IN ({placeholders(batch)})", batch)[0][0]
-            )
-            for batch in batches(versions)
-        )
+        """Return the number of nodes of these document versions."""
+        rows = self._database.rows_in("SELECT count(*) FROM nodes WHERE version IN ({})", versions)
+        return sum(int(count) for (count,) in rows)
 
     def of_versions(self, versions: Sequence[int]) -> list[NodeRecord]:
-        """All nodes of these versions, sorted by node id."""
-        found: list[Row] = []
-        for batch in batches(versions):
-            found += self._database.rows(
-                f"SELECT node_id, version, embedded_hash, page FROM nodes WHERE version IN ({placeholders(batch)})",
-                batch,
-            )
-        return sorted((NodeRecord(*row) for row in found), key=lambda node: node.node_id)
+        """Return all nodes of these document versions, sorted by node id."""
+        statement = "SELECT node_id, version, embedded_hash, page FROM nodes WHERE version IN ({})"
+        rows = self._database.rows_in(statement, versions)
+        return sorted((NodeRecord(*row) for row in rows), key=lambda node: node.node_id)
 
     def stems_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """By node id: (tokeniser of the stems, stems, embedded text)."""
-        found: dict[str, tuple[str, str, str]] = {}
-        for batch in batches(versions):
-            rows = self._database.rows(
-                "SELECT n.node_id, v.tokeniser, n.stems, n.context, n.text FROM nodes n"
-                f" JOIN document_versions v ON v.id = n.version WHERE n.version IN ({placeholders(batch)})",
-                batch,
-            )
-            for node_id, tokeniser, stems, context, text in rows:
-                found[node_id] = (tokeniser, stems, f"{context}\n{text}" if context else text)
-        return found
+        """Return, by node id, the fingerprint of the tokeniser of the stems, the stems, and the embedded text."""
+        rows = self._database.rows_in(
+            "SELECT n.node_id, v.tokeniser, n.stems, n.context, n.text FROM nodes n"
+            " JOIN document_versions v ON v.id = n.version WHERE n.version IN ({})",
+            versions,
+        )
+        return {
+            node_id: (tokeniser, stems, f"{context}\n{text}" if context else text)
+            for node_id, tokeniser, stems, context, text in rows
+        }
 
     def stems_in_generation(
         self, collection: int, generation: int, node_ids: Sequence[str], tokeniser: str
     ) -> dict[str, tuple[str | None, str | None]]:
-        """By node id: (stems, None), or (None, embedded text) if another tokeniser made the stems."""
-        found: dict[str, tuple[str | None, str | None]] = {}
-        for batch in batches(node_ids):
-            rows = self._database.rows(
-                "SELECT n.node_id, iif(v.tokeniser = ?, n.stems, NULL),"
-                f" iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text){_OF_GENERATION}"
-                f" WHERE n.node_id IN ({placeholders(batch)})",
-                (tokeniser, tokeniser, collection, generation, *batch),
-            )
-            found.update((node_id, (stems, text)) for node_id, stems, text in rows)
-        return found
+        """Return, by node id, (stems, None), or (None, embedded text) if another tokeniser made the stored stems."""
+        statement = (
+            "SELECT n.node_id, iif(v.tokeniser = ?, n.stems, NULL),"
+            f" iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text){_OF_GENERATION} WHERE n.node_id IN ({{}})"
+        )
+        rows = self._database.rows_in(statement, node_ids, tokeniser, tokeniser, collection, generation)
+        return {node_id: (stems, text) for node_id, stems, text in rows}
 
     def contents_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """By node id: (context, text, canonical metadata with page, section and span), for the collection hash."""
+        """Return, by node id, context, text, and metadata with page, section and span, for the collection hash."""
         found: dict[str, tuple[str, str, str]] = {}
-        for batch in batches(versions):
-            rows = self._database.rows(
-                "SELECT node_id, context, text, metadata, page, section, start, end FROM nodes"
-                f" WHERE version IN ({placeholders(batch)})",
-                batch,
-            )
-            for node_id, context, text, metadata, page, section, start, end in rows:
-                place = canonical_json({"page": page, "section": section, "span": [start, end]})
-                found[node_id] = (context, text, metadata + place)
+        for node_id, context, text, metadata, page, section, start, end in self._database.rows_in(
+            "SELECT node_id, context, text, metadata, page, section, start, end FROM nodes WHERE version IN ({})",
+            versions,
+        ):
+            place = canonical_json({"page": page, "section": section, "span": [start, end]})
+            found[node_id] = (context, text, metadata + place)
         return found
 
     def spans(self, version: int) -> list[tuple[int, int, str]]:
-        """(start, end, text) of each node of a version, in order."""
+        """Return start offset, end offset and text of each node of a document version, in order."""
         return [
             (int(start), int(end), str(text))
             for start, end, text in self._database.rows(
@@ -108,43 +92,37 @@ class NodeTable:
         ]
 
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
-        """The distinct texts to embed of these versions, by hash, ordered by version and position."""
+        """Return the distinct texts to embed of these document versions by hash, ordered by version and position."""
         found: dict[bytes, str] = {}
-        for batch in batches(versions):
-            rows = self._database.rows(
-                f"SELECT embedded_hash, context, text FROM nodes WHERE version IN ({placeholders(batch)})"
-                " ORDER BY version, ordinal",
-                batch,
-            )
-            for digest, context, text in rows:
-                found.setdefault(bytes(digest), f"{context}\n{text}" if context else text)
+        for digest, context, text in self._database.rows_in(
+            "SELECT embedded_hash, context, text FROM nodes WHERE version IN ({}) ORDER BY version, ordinal", versions
+        ):
+            found.setdefault(bytes(digest), f"{context}\n{text}" if context else text)
         return found
 
     def in_generation(self, collection: int, generation: int, node_ids: Sequence[str]) -> dict[str, StoredNode]:
-        """These nodes in this generation, by node id."""
-        found: dict[str, StoredNode] = {}
-        for batch in batches(node_ids):
-            rows = self._database.rows(
-                "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
-                " n.page, n.section, n.ordinal, n.metadata, v.metadata, v.created_at, v.modified_at,"
-                f" (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version), v.id{_OF_GENERATION}"
-                f" WHERE n.node_id IN ({placeholders(batch)})",
-                (collection, generation, *batch),
-            )
-            others = self._other_places(collection, generation, sorted({int(row[-1]) for row in rows}))
-            for row in rows:
-                found[row[0]] = _node_from_row(row[:-1], others.get(int(row[-1]), []))
-        return found
+        """Return the given nodes of a generation by node id. Unknown ids are skipped."""
+        statement = (
+            "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
+            " n.page, n.section, n.ordinal, n.metadata, v.metadata, v.created_at, v.modified_at,"
+            f" (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version), v.id{_OF_GENERATION}"
+            " WHERE n.node_id IN ({})"
+        )
+        rows = list(self._database.rows_in(statement, node_ids, collection, generation))
+        others = self._other_places(collection, generation, sorted({int(row[-1]) for row in rows}))
+        return {row[0]: _node_from_row(row[:-1], others.get(int(row[-1]), [])) for row in rows}
 
     def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
-        """By version: the paths of identical documents of the generation."""
+        """Return, by document version, the paths of identical documents in the generation."""
         found: dict[int, list[str]] = defaultdict(list)
-        for version, path in self._database.rows(
+        for version, path in self._database.rows_in(
             "SELECT v.id, o.path FROM document_versions v CROSS JOIN document_versions o"
             " ON o.content_hash = v.content_hash AND o.part = v.part AND o.id <> v.id"
             " CROSS JOIN generation_documents g ON g.version = o.id AND g.collection = ? AND g.generation = ?"
-            f" WHERE v.id IN ({placeholders(versions)}) ORDER BY o.root, o.path",
-            (collection, generation, *versions),
+            " WHERE v.id IN ({}) ORDER BY o.root, o.path",
+            versions,
+            collection,
+            generation,
         ):
             found[int(version)].append(str(path))
         return found
@@ -181,7 +159,7 @@ def _node_from_row(row: Row, other_places: list[str]) -> StoredNode:
 
 @dataclass(frozen=True)
 class DocumentRow:
-    """One version of a document; `bytes_key` is equal for identical versions, of which one is indexed."""
+    """One document version. `bytes_key` is equal for identical versions, of which only one is indexed."""
 
     document_id: str
     source: str
@@ -193,64 +171,59 @@ class DocumentRow:
 
 @dataclass(frozen=True)
 class NodeRow:
-    """A node's headings and metadata."""
+    """The section headings and the metadata of a node."""
 
     section: str | None
     metadata: dict[str, Any]
 
 
 def document_rows(database: Database, versions: Sequence[int]) -> list[DocumentRow]:
-    """One row per version, in the given order."""
-    found: dict[int, DocumentRow] = {}
-    for batch in batches(versions):
-        for version, identity, path, title, metadata, modified_at, digest, part in database.rows(
-            "SELECT id, document_id, path, title, metadata, modified_at, content_hash, part FROM document_versions"
-            f" WHERE id IN ({placeholders(batch)})",
-            batch,
-        ):
-            key = (bytes(digest), str(part))
-            found[int(version)] = DocumentRow(identity, path, title, json.loads(metadata), modified_at, key)
+    """Return one row per document version, in the given order."""
+    rows = database.rows_in(
+        "SELECT id, document_id, path, title, metadata, modified_at, content_hash, part FROM document_versions"
+        " WHERE id IN ({})",
+        versions,
+    )
+    found = {
+        version: DocumentRow(identity, path, title, json.loads(metadata), modified_at, (bytes(digest), part))
+        for version, identity, path, title, metadata, modified_at, digest, part in rows
+    }
     return [found[version] for version in versions]
 
 
 def node_rows(database: Database, versions: Sequence[int]) -> dict[str, NodeRow]:
-    """The nodes of these versions by id."""
-    found: dict[str, NodeRow] = {}
-    for batch in batches(versions):
-        rows = database.rows(
-            f"SELECT node_id, section, metadata FROM nodes WHERE version IN ({placeholders(batch)})", batch
-        )
-        # Parsing one list takes a third of the time.
-        metadata = json.loads(f"[{','.join(row[2] for row in rows)}]")
-        for (node_id, section, _), its in zip(rows, metadata, strict=True):
-            found[node_id] = NodeRow(section, its)
-    return found
+    """Return headings and metadata of the nodes of these document versions, by node id."""
+    rows = list(database.rows_in("SELECT node_id, section, metadata FROM nodes WHERE version IN ({})", versions))
+    # Parsing one list takes a third of the time of parsing each value.
+    metadata = json.loads(f"[{','.join(row[2] for row in rows)}]")
+    return {node_id: NodeRow(section, its) for (node_id, section, _), its in zip(rows, metadata, strict=True)}
 
 
 def vector_key(fingerprint: bytes, embedded_hash: bytes) -> bytes:
-    """The key of a vector: the embedding model's fingerprint and the hash of the exact embedded text."""
+    """Return the key of a vector, a hash of the model's fingerprint and of the hash of the embedded text."""
     return sha256(fingerprint, embedded_hash)
 
 
 class VectorTable:
-    """float32 vectors as blobs, in the machine's (little-endian) byte order."""
+    """The vectors, stored as blobs of little-endian float32."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def missing(self, fingerprint: bytes, embedded_hashes: Iterable[bytes]) -> list[bytes]:
-        """The hashes among `embedded_hashes` without a vector, in order."""
-        hashes = list(embedded_hashes)
-        present = self._present([vector_key(fingerprint, digest) for digest in hashes])
-        return [digest for digest in hashes if vector_key(fingerprint, digest) not in present]
+        """Return the distinct hashes among `embedded_hashes` that have no vector, in order."""
+        keys = {vector_key(fingerprint, digest): digest for digest in embedded_hashes}
+        rows = self._database.rows_in("SELECT key FROM vectors WHERE key IN ({})", list(keys))
+        present = {bytes(key) for (key,) in rows}
+        return [digest for key, digest in keys.items() if key not in present]
 
     def add(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
-        """Store one vector per hash in one transaction; existing vectors are kept."""
+        """Store one vector per hash in one transaction. Existing vectors are kept."""
         with self._database.transaction():
             self.add_within(fingerprint, embedded_hashes, vectors)
 
     def add_within(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
-        """Like `add`, within the caller's transaction."""
+        """Store one vector per hash within the caller's transaction. Existing vectors are kept."""
         self._database.execute_many(
             "INSERT OR IGNORE INTO vectors (key, vector) VALUES (?, ?)",
             [
@@ -260,43 +233,34 @@ class VectorTable:
         )
 
     def matrix(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
-        """Vectors of `embedded_hashes`, in their order, shape (len, dimension). Raises StoreError if one is missing."""
+        """Return the vectors of `embedded_hashes` in the given order, shape (len(embedded_hashes), dimension).
+
+        Raises StoreError if a vector is missing.
+        """
         keys = [vector_key(fingerprint, digest) for digest in embedded_hashes]
-        found: dict[bytes, bytes] = {}
-        for batch in batches(sorted(set(keys))):
-            rows = self._database.rows(f"SELECT key, vector FROM vectors WHERE key IN ({placeholders(batch)})", batch)
-            found.update((bytes(key), bytes(vector)) for key, vector in rows)
+        rows = self._database.rows_in("SELECT key, vector FROM vectors WHERE key IN ({})", sorted(set(keys)))
+        found = {bytes(key): bytes(vector) for key, vector in rows}
         if len(found) < len(set(keys)):
             raise StoreError(
                 f"{len(set(keys)) - len(found)} vectors are not in the store.",
-                hint="Run the ingest again: it embeds the missing texts.",
+                hint="Run the ingest again. It embeds the missing texts.",
             )
         flat = np.frombuffer(b"".join(found[key] for key in keys), dtype="<f4")
         return flat.reshape(len(keys), dimension).astype(np.float32, copy=False)
 
-    def _present(self, keys: Sequence[bytes]) -> set[bytes]:
-        present: set[bytes] = set()
-        for batch in batches(keys):
-            rows = self._database.rows(f"SELECT key FROM vectors WHERE key IN ({placeholders(batch)})", batch)
-            present.update(bytes(key) for (key,) in rows)
-        return present
-
 
 class EnrichmentTable:
-    """Model output by the hash of its inputs. An empty text is an unusable reply."""
+    """Model output by the hash of its inputs. An empty text represents an unusable reply."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """The stored texts, by key."""
-        found: dict[bytes, str] = {}
-        for batch in batches(sorted(set(keys))):
-            rows = self._database.rows(f"SELECT key, text FROM enrichments WHERE key IN ({placeholders(batch)})", batch)
-            found.update((bytes(key), str(text)) for key, text in rows)
-        return found
+        """Return the stored texts by key. Unknown keys are skipped."""
+        rows = self._database.rows_in("SELECT key, text FROM enrichments WHERE key IN ({})", sorted(set(keys)))
+        return {bytes(key): str(text) for key, text in rows}
 
     def add(self, key: bytes, text: str) -> None:
-        """Store a text durably; an existing one is kept."""
+        """Store a text durably. An existing text of the same key is kept."""
         with self._database.transaction():
             self._database.execute("INSERT OR IGNORE INTO enrichments (key, text) VALUES (?, ?)", (key, text))

@@ -15,7 +15,10 @@ MetadataValue = str | int | float | bool | list[str]
 
 
 def sha256(*parts: bytes | str) -> bytes:
-    """Digest of parts, each preceded by its length, so that different lists never collide."""
+    """Return the SHA-256 digest of a list of parts.
+
+    Each part is preceded by its length, so that different lists have different digests.
+    """
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -25,13 +28,13 @@ def sha256(*parts: bytes | str) -> bytes:
 
 
 def canonical_json(value: Any) -> str:
-    """JSON that is equal for equal values."""
+    """Serialize a value as JSON text that is equal for equal values."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
 class NewNode:
-    """A chunk to store: text == document text[start:end]; `stems` are its keyword terms, joined by spaces."""
+    """A chunk to store. `text` equals `document.text[start:end]`. `stems` are its keyword terms, joined by spaces."""
 
     node_id: str
     start: int
@@ -45,7 +48,7 @@ class NewNode:
 
     @property
     def embedded_text(self) -> str:
-        """The embedded and indexed text: context, then text."""
+        """The text that is embedded and indexed, which is the context followed by the text."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
@@ -53,9 +56,10 @@ class NewNode:
 class NewDocument:
     """A document version to store, with its nodes in order.
 
-    `part` names a part of a file, such as one fact sheet; empty for the file itself. `extraction` identifies how
-    metadata was extracted. `modified_at` is the file's modification time (ISO 8601, UTC), which makes no new version.
-    `artefacts` are JSON values by name, stored with every generation that contains the version.
+    `part` names a part of a file, such as one fact sheet, and is empty for the file itself. `extraction` identifies how
+    metadata was extracted. `modified_at` is the file's modification time (ISO 8601, UTC). A change of `modified_at`
+    alone creates no new version. `artefacts` are JSON values by name, stored with every generation that contains the
+    version.
     """
 
     document_id: str
@@ -81,23 +85,23 @@ class NewDocument:
 
     @property
     def key(self) -> bytes:
-        """The identity of the version; a version with the same key is never parsed again."""
+        """The identity of the document version. A file whose key is in the store is not parsed again."""
         return version_key(self.document_id, self.content_hash, self.reader, self.chunker, self.extraction)
 
 
 def version_key(document_id: str, content_hash: bytes, reader: str, chunker: str, extraction: str = "") -> bytes:
-    """Identity of a document version, known before the document is read."""
+    """Return the identity of a document version. It can be computed before the document is parsed."""
     return sha256(document_id, content_hash, reader, chunker, *([extraction] if extraction else []))
 
 
 def document_id(collection: str, root: str, path: str) -> str:
-    """Identity of a document: 32 hex digits, equal for the same path in the same collection."""
+    """Return the identity of a document as 32 hex digits, equal for the same path in the same collection."""
     return sha256(collection, root, path).hex()[:32]
 
 
 @dataclass(frozen=True)
 class StoredNode:
-    """A stored chunk with what is needed to show and cite it."""
+    """A stored chunk with the fields that are needed to show and cite the chunk."""
 
     node_id: str
     document_id: str
@@ -136,7 +140,7 @@ class StoredDocument:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file in the last scan; `outcome` is that of the scan, perhaps later than the published version."""
+    """A file as seen by the last scan. `outcome` describes this scan, which may be later than the published version."""
 
     document_id: str
     root: str
@@ -151,7 +155,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class GenerationRecord:
-    """The row of a generation. `fresh_base` is the last generation whose Chroma index was not copied."""
+    """The row of a generation. `fresh_base` is the last generation whose Chroma index was built afresh."""
 
     number: int
     created_at: str
@@ -165,7 +169,7 @@ class GenerationRecord:
 
 @dataclass(frozen=True)
 class CollectionRecord:
-    """The row of a collection. `published` is the published generation, None before the first."""
+    """The row of a collection. `published` is the number of the published generation, or None if there is none."""
 
     id: int
     name: str
@@ -178,7 +182,7 @@ class CollectionRecord:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One ingest, finished or not."""
+    """One run of an ingest. `finished_at` is None if the run is active or was interrupted."""
 
     id: int
     collection: str
@@ -188,13 +192,16 @@ class RunRecord:
 
 
 def utc_now() -> str:
-    """The current time in UTC, as ISO 8601 to the second."""
+    """Return the current time in UTC, as ISO 8601 to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)
 class EmbeddingFingerprint:
-    """Everything that changes a vector. `digest` is the sha256 of the model's bytes, or the server's digest."""
+    """All properties of an embedding model that change its vectors.
+
+    `digest` is the SHA-256 of the model's files, or the digest that the model server reports.
+    """
 
     provider: str
     model: str
@@ -207,9 +214,9 @@ class EmbeddingFingerprint:
 
     @cached_property
     def key(self) -> bytes:
-        """32 bytes, equal for equal fingerprints on every machine."""
+        """A hash of 32 bytes that is equal for equal fingerprints on every machine."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).digest()
 
     def __str__(self) -> str:
-        """The name in messages: model, dimension and the first digits of the digest."""
+        """Return provider, model, dimension and the first digits of the digest."""
         return f"{self.provider} {self.model} ({self.dimension}-d, {self.digest[:8]})"

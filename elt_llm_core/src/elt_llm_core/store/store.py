@@ -8,7 +8,7 @@ from typing import Any
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
 from elt_llm_core.store.database import STORE_NAME, STORE_STEPS, Database, check_not_newer, migrate, schema_version
-from elt_llm_core.store.disk import refuse_network_file_system
+from elt_llm_core.store.disk import refuse_network_file_system, tree_size
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
 from elt_llm_core.store.generations import GenerationTable
 from elt_llm_core.store.nodes import NodeTable, VectorTable
@@ -31,17 +31,17 @@ class Store(Closeable):
         self.generations = GenerationTable(database)
 
     def folder(self, collection: str) -> Path:
-        """The folder of a collection's generations."""
+        """Return the folder of a collection's generations."""
         return self.data_dir / "collections" / collection
 
     def is_half_dropped(self, collection: str) -> bool:
-        """Whether an interrupted drop left files of a collection."""
+        """Return whether an interrupted drop left files of a collection."""
         known = is_collection_name(collection) and self.folder(collection).is_dir()
         return known and self.collections.find(collection) is None
 
     @property
     def trash(self) -> Path:
-        """The trash folder; its contents may be deleted at any time."""
+        """The trash folder. Its contents may be deleted at any time."""
         return self.data_dir / "trash"
 
     def close(self) -> None:
@@ -50,9 +50,10 @@ class Store(Closeable):
 
 
 def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
-    """Open a data directory. For writing, it is created or migrated if needed, and the caller holds its lock.
+    """Open a data directory.
 
-    Raises StoreError if there is no data to read, or if a newer program wrote it.
+    For writing, the caller holds the writer's lock, and the directory is created or migrated if needed. Raises
+    StoreError if there is no data to read, or if a newer program wrote the data.
     """
     path = data_dir / STORE_NAME
     if for_writing:
@@ -74,7 +75,8 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     if schema_version(store.database) < len(STORE_STEPS):
         store.close()
         raise OutdatedStore(
-            f"{path} was written by an older version.", hint="Run: elt-llm verify   (it makes a backup and migrates it)"
+            f"{path} was written by an older version.",
+            hint="Run: elt-llm verify   (this command makes a backup and migrates the store)",
         )
     return store
 
@@ -87,7 +89,7 @@ def _no_data_error(data_dir: Path) -> StoreError:
 
 
 def _refuse_lost_record(data_dir: Path) -> None:
-    """Raise StoreError if there are generations without a store: an empty store would delete them."""
+    """Raise StoreError if there are generations without a store, because an empty store would delete them."""
     if any(path.name.isdecimal() for path in data_dir.glob("collections/*/*")):
         raise StoreError(
             f"{data_dir / STORE_NAME} is missing or empty although there are collections.",
@@ -99,8 +101,8 @@ def _refuse_lost_record(data_dir: Path) -> None:
 class CollectionStatus:
     """The status of a collection. Sizes are in bytes.
 
-    `artefacts` are their kinds; `duplicates` counts documents identical to another one, which are indexed once;
-    `forgotten` counts documents that ingest skips.
+    `artefacts` are the names of the stored artefacts. `duplicates` counts the documents that are not indexed because an
+    identical document is. `forgotten` counts the documents that ingest skips.
     """
 
     collection: str
@@ -150,7 +152,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         dimension=int(embedding.get("dimension", 0)),
         language=passport.get("language", "-"),
         chunker=passport.get("chunker", "-"),
-        size=_size(store, record.name),
+        size=tree_size(store.folder(record.name)),
         roots=tuple(f"{name} = {path}" for name, (path, _) in store.collections.roots(record.id).items()),
         last_run=(last.finished_at or last.started_at) if last else None,
         unfinished_run=bool(last and not last.finished_at),
@@ -163,8 +165,3 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
             if file.outcome in ("failed", "empty")
         ),
     )
-
-
-def _size(store: Store, name: str) -> int:
-    folder = store.folder(name)
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0

@@ -1,6 +1,5 @@
 """Uploaded files, stored below the data directory by collection and deleted with their documents."""
 
-import shutil
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -10,19 +9,19 @@ from elt_llm_core.store.store import Store
 
 UPLOADS_FOLDER = "uploads"
 INCOMING = ".incoming"
-"""Folder, beside those of the collections, of files still being uploaded."""
-_SECONDS_CUT_OFF = 3600.0  # an upload older than this was interrupted
+"""The folder of files that are still being uploaded. It is beside the upload folders of the collections."""
+_SECONDS_CUT_OFF = 3600.0  # an unfinished upload older than this was interrupted
 
 
 def uploads_folder(data_dir: Path, collection: str) -> Path:
-    """The upload folder of a collection, which may not exist."""
+    """Return the upload folder of a collection. The folder may not exist."""
     return data_dir / UPLOADS_FOLDER / collection
 
 
 def delete_forgotten_uploads(store: Store, collection: str, *, before: float) -> int:
     """Delete the uploads of forgotten documents, except files written after `before` (seconds since 1970).
 
-    Returns the number of deleted files. Run it again after an interruption. Raises UnknownCollection.
+    Returns the number of deleted files. After an interruption, call this function again. Raises UnknownCollection.
     """
     record = store.collections.get(collection)
     remembered = store.forgotten.all(record.id).document_ids
@@ -38,9 +37,10 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
 
 
 def unpublished_uploads(store: Store, collections: Collection[str], pending: Collection[tuple[str, str]]) -> list[Path]:
-    """Unpublished uploads of these collections and of unknown ones, and interrupted uploads.
+    """Return the uploads that no published document comes from.
 
-    `pending` are (collection, name) of uploads that wait to be read; they are skipped.
+    Searched are the folders of these collections, the folders of unknown collections, and interrupted uploads.
+    `pending` lists the uploads that wait to be read, as (collection, file name). Pending uploads are not returned.
     """
     known = {record.name for record in store.collections.all()}
     found: list[Path] = []
@@ -55,7 +55,6 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
 
 
 def _published_paths(store: Store, folder: Path) -> set[Path]:
-    """The published uploads in the folder of a collection."""
     record = store.collections.find(folder.name)
     if record is None or record.published is None:
         return set()
@@ -65,11 +64,6 @@ def _published_paths(store: Store, folder: Path) -> set[Path]:
 
 
 def _roots(store: Store, record: CollectionRecord) -> list[str]:
-    """The root names of a collection's upload folder."""
+    """Return the names of the roots that are the collection's upload folder."""
     folder = uploads_folder(store.data_dir, record.name).resolve()
     return [name for name, (path, _) in store.collections.roots(record.id).items() if path == folder]
-
-
-def drop_uploads(data_dir: Path, collection: str) -> None:
-    """Delete every upload of a dropped collection."""
-    shutil.rmtree(uploads_folder(data_dir, collection), ignore_errors=True)
