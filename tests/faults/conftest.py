@@ -1,4 +1,4 @@
-"""A small library in two states, the expected result of each, and the number of kills."""
+"""Fixtures: two ingests to interrupt with their expected results, and the number of kills."""
 
 import os
 import shutil
@@ -11,14 +11,17 @@ from stored.folders import generated_files, run_ingest, write_files
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize the number of kills by the variable KILLS."""
+    """Parametrize `kill` with as many numbers as the environment variable KILLS states (default 6)."""
     if "kill" in metafunc.fixturenames:
         metafunc.parametrize("kill", range(int(os.environ.get("KILLS", "6"))))
 
 
 @pytest.fixture(scope="session")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene]:
-    """A first ingest, and a third one, which copies the second's index and collects the first's."""
+    """Return two ingests to interrupt: the first and the third ingest of a collection.
+
+    The third ingest copies the index of the second generation and collects the first generation.
+    """
     place = tmp_path_factory.mktemp("scenes")
     files = generated_files(60)
     first = write_files(place / "1" / "docs", files)

@@ -1,6 +1,6 @@
-"""Killed before or after any stage, work leaves the old or the new state to readers, and repeating it completes it.
+"""A command killed before or after any stage leaves the old or the new state, and its repetition completes the work.
 
-Each stage at its first time by default; DEPTH=3 for the first three times each is reached.
+By default, the command is killed the first time it reaches a stage. DEPTH=3 tests the first three times.
 """
 
 import os
@@ -33,7 +33,7 @@ DOCUMENT = "part-2/note-07.md"
 
 
 def _ingest(scenes: Scenes, place: Path, failpoint: str) -> bool:
-    """A first ingest, or a later one for the stages that only a later one runs."""
+    """Run a first ingest, or a later ingest for the stages that only a later ingest reaches."""
     scene = scenes[1] if failpoint.startswith(("collect", "verify", "publish")) else scenes[0]
     work = scene.set_up(place / "data")
     killed = killed_by_failpoint(Work("ingest", work.data_dir, work.folder, failpoint=failpoint))
@@ -132,7 +132,7 @@ ROWS = [
 
 
 def _published(data_dir: Path) -> str:
-    """The hash of the collection that readers see, with every byte checked."""
+    """Verify every byte of the published collection and return the hash of the collection."""
     with open_store(data_dir) as store:
         assert find_store_damage(store) == []
         assert verify_collection(store, COLLECTION, deep=True).damage == ()
@@ -149,7 +149,9 @@ def test_the_crash_matrix_has_a_row_for_every_stage() -> None:
 
 
 @pytest.mark.parametrize(("stage", "side", "count"), ROWS, ids=str)
-def test_a_kill_at_a_stage_loses_nothing(
+def test_a_command_killed_at_a_stage_loses_no_data(
     scenes: Scenes, tmp_path: Path, stage: Failpoint, side: Side, count: int
 ) -> None:
-    assert MATRIX[stage](scenes, tmp_path, f"{stage}-{side}:{count}:kill"), "the moment never came"
+    assert MATRIX[stage](scenes, tmp_path, f"{stage}-{side}:{count}:kill"), (
+        "the command ended before it reached the stage"
+    )

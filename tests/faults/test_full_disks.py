@@ -1,4 +1,4 @@
-"""A full disk is an error that names the cause; published data stays, and work continues once there is room."""
+"""An ingest on a full disk fails with the cause, keeps published data, and succeeds once there is space."""
 
 from pathlib import Path
 

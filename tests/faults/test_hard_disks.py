@@ -1,4 +1,4 @@
-"""On a full or read-only disk open processes keep answering; new ones answer exactly or refuse with a reason."""
+"""On a full or read-only disk, open processes keep answering, and new processes answer exactly or report the cause."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def _may_mount(place: Path) -> bool:
 
 
 def _run(kind: str, data_dir: Path, place: Path) -> dict[str, Any]:
-    """Run the program on a small disk of its own where mounting is allowed, else with a limit on file sizes."""
+    """Run the program on a separate small disk, or with a limit on file sizes if mounting is not allowed."""
     place.mkdir()
     command = [sys.executable, str(PROGRAM), kind, str(data_dir), str(place)]
     if kind != "limit" and _may_mount(place):
@@ -60,7 +60,7 @@ def _answers_exactly_or_refuses(told: dict[str, Any], before: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["full", "readonly", "limit"])
-def test_a_published_collection_answers_and_is_undamaged_on_a_hard_disk(
+def test_a_published_collection_answers_and_is_undamaged_on_a_full_or_read_only_disk(
     scenes: tuple[Scene, Scene], tmp_path: Path, kind: str
 ) -> None:
     before = scenes[1].before

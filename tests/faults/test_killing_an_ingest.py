@@ -1,6 +1,6 @@
-"""An ingest killed at any moment leaves the published data, and the same command completes it with the same result.
+"""An ingest killed at any moment keeps the published data, and the next ingest completes with the same result.
 
-Six random moments by default; KILLS=30 (or more) for a long run.
+By default, six random moments are tested. The environment variable KILLS changes this number.
 """
 
 import random
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.faults
 Scenes = tuple[Scene, Scene]
 
 
-def test_a_kill_at_a_random_moment_loses_nothing(scenes: Scenes, tmp_path: Path, kill: int) -> None:
+def test_an_ingest_killed_at_a_random_moment_loses_no_data(scenes: Scenes, tmp_path: Path, kill: int) -> None:
     scene = scenes[kill % 2]
     moment = random.Random(kill).uniform(0, scene.seconds)  # noqa: S311
     work = scene.set_up(tmp_path / "data")
@@ -46,20 +46,20 @@ SECOND_TIME_ONLY = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_kill_at_every_step_of_a_first_ingest_loses_nothing(scenes: Scenes, tmp_path: Path, step: str) -> None:
+def test_a_first_ingest_killed_at_any_step_loses_no_data(scenes: Scenes, tmp_path: Path, step: str) -> None:
     _kill_at(scenes[0], STEPS[step], tmp_path / "data")
 
 
 @pytest.mark.parametrize(
     "step", ["before the directory is renamed", "between renaming and publishing", *SECOND_TIME_ONLY]
 )
-def test_a_kill_at_every_step_of_a_later_ingest_loses_nothing(scenes: Scenes, tmp_path: Path, step: str) -> None:
+def test_a_later_ingest_killed_at_any_step_loses_no_data(scenes: Scenes, tmp_path: Path, step: str) -> None:
     _kill_at(scenes[1], {**STEPS, **SECOND_TIME_ONLY}[step], tmp_path / "data")
 
 
 def _kill_at(scene: Scene, moment: Moment, place: Path) -> None:
     work = scene.set_up(place)
-    assert killed_at(work, moment), "the moment never came"
+    assert killed_at(work, moment), "the ingest ended before it reached the moment"
     check_what_is_left(work, scene)
     finish(work, scene)
 
@@ -80,7 +80,7 @@ def test_a_repeatedly_killed_ingest_still_completes(scenes: Scenes, tmp_path: Pa
 
 
 @pytest.mark.parametrize("statement", [1, 2, 5, 12, 16, 17])
-def test_a_kill_while_the_store_is_created_leaves_no_store_or_a_complete_one(
+def test_an_ingest_killed_while_the_store_is_created_leaves_no_store_or_a_complete_store(
     scenes: Scenes, tmp_path: Path, statement: int
 ) -> None:
     scene = scenes[0]

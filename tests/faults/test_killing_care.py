@@ -1,4 +1,4 @@
-"""Forgetting, purging, importing or dropping that is killed leaves readers a whole collection, and can be repeated."""
+"""A killed forget, purge, import or drop leaves a complete collection to readers, and can be repeated."""
 
 import os
 import shutil
@@ -47,7 +47,7 @@ PURGE_MOMENTS = [
 
 @pytest.fixture
 def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
-    """A library of two generations, and a backup."""
+    """Return a data directory with a collection of two generations and a backup."""
     before = scenes[1].before
     assert before is not None
     shutil.copytree(before, tmp_path / "data")
@@ -57,7 +57,7 @@ def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
 
 
 def _sources(data_dir: Path) -> set[str]:
-    """The sources that readers see, after reading every text."""
+    """Read every text of the collection and return the sources that readers see."""
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         assert generation.notes == ()
         assert find_store_damage(store) == []
@@ -83,7 +83,7 @@ def _finish_forgetting(data_dir: Path, before: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", FORGET_STATEMENTS, ids=str)
-def test_killed_forgetting_can_be_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_killed_forget_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     assert DOCUMENT in before
     assert killed_at(Work("forget", data_dir, document=DOCUMENT), moment)
@@ -93,7 +93,7 @@ def test_killed_forgetting_can_be_repeated(data_dir: Path, moment: Moment) -> No
 @pytest.mark.parametrize(
     "place", [f"forget-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
 )
-def test_forgetting_killed_around_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
+def test_a_forget_killed_before_or_after_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("forget", data_dir, document=DOCUMENT, failpoint=place))
     _finish_forgetting(data_dir, before)
@@ -113,18 +113,18 @@ def _finish_purging(data_dir: Path, before: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", PURGE_MOMENTS, ids=str)
-def test_killed_purging_can_be_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_killed_purge_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     do(Work("forget", data_dir, document=DOCUMENT))
     if not killed_at(Work("purge", data_dir), moment):
-        pytest.fail("the moment never came")
+        pytest.fail("the purge ended before it reached the moment")
     _finish_purging(data_dir, before - {DOCUMENT})
 
 
 @pytest.mark.parametrize(
     "place", [f"purge-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3, 4, 5)]
 )
-def test_purging_killed_around_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
+def test_a_purge_killed_before_or_after_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("purge", data_dir, failpoint=place))
     _finish_purging(data_dir, before)
@@ -179,7 +179,7 @@ def test_a_killed_drop_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     try:
         do(Work("drop", data_dir))
     except StoreError:
-        pytest.fail("what was cut off cannot be repeated")
+        pytest.fail("the interrupted drop cannot be repeated")
     with open_store(data_dir) as store:
         assert store.collections.all() == []
         for table in ("document_versions", "texts", "vectors", "nodes", "generations"):

@@ -1,6 +1,6 @@
-"""Malformed files among good ones: each is reported with its result, and all good ones are read.
+"""An ingest of malformed and good files reports each malformed file and reads all good files.
 
-A sample of them, or as many as MALFORMED says: 1000 are all there are meant to be.
+A sample of the malformed files is tested. MALFORMED=1000 tests all of them.
 """
 
 import os
@@ -27,7 +27,7 @@ GOOD = "0000-good"
 
 
 def written(folder: Path, count: int) -> list[Path]:
-    """The malformed files in a folder, with a good one of each kind at the start and again after every tenth."""
+    """Write the malformed files to a folder, with good files of each format before the first and after every tenth."""
     good = sorted((suffix, data) for suffix, data in good_files().items() if suffix in SUPPORTED_SUFFIXES)
     files = [(f"{GOOD}{suffix}", data) for suffix, data in good]
     for number, file in enumerate(malformed_files(count, SEED)):
@@ -41,12 +41,12 @@ def written(folder: Path, count: int) -> list[Path]:
 
 
 def outcome(answer: ParsedDocument | UnreadableDocument) -> str:
-    """The result as in a report: a reason, or the length of the text."""
+    """Return the result as in a report, which is a reason or the length of the text."""
     return str(answer) if isinstance(answer, UnreadableDocument) else f"{len(answer.text)} characters"
 
 
 @pytest.mark.faults
-def test_every_malformed_file_is_reported_and_every_good_one_read(tmp_path: Path) -> None:
+def test_every_malformed_file_is_reported_and_every_good_file_is_read(tmp_path: Path) -> None:
     paths = written(tmp_path, int(os.environ.get("MALFORMED", "50")))
     outcomes, slowest, before = {}, 0.0, time.monotonic()
     with ParsePool(LIMITS, 2) as pool:
@@ -75,7 +75,7 @@ def test_the_malformed_files_are_of_every_format_and_half_are_damaged_inside() -
 
 
 @pytest.mark.faults
-def test_an_ingest_stores_the_good_files_and_reports_the_others(tmp_path: Path) -> None:
+def test_an_ingest_stores_good_files_and_reports_malformed_files(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
     paths = written(folder, int(os.environ.get("MALFORMED", "30")))

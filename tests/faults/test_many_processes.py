@@ -1,4 +1,4 @@
-"""One process writes and many read the same data directory, all correctly."""
+"""Many processes read a data directory correctly while one process writes to the directory."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def test_eight_processes_get_the_same_answers_from_one_generation_at_once(scenes
     assert all(found == first for _, found in given)
 
 
-def test_readers_see_complete_generations_while_others_are_published_and_collected(tmp_path: Path) -> None:
+def test_readers_see_complete_generations_while_generations_are_published_and_collected(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         put(store, some_documents(1))
         stop, answers = processes().Event(), processes().Queue()

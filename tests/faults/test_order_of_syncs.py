@@ -1,4 +1,4 @@
-"""The order of system calls by which a publication reaches the disk."""
+"""A publication writes to the disk in an order of system calls that is safe against power loss."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ RENAME = re.compile(r'^\d+\s+rename(?:at2?)?\(.{0,200}"([^"]{1,500})".{0,200}"([
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """The data directory of a second ingest, and its system calls: `sync PATH` and `rename FROM TO`."""
+    """Return the data directory of a second ingest and its system calls as `sync PATH` and `rename FROM TO`."""
     strace = shutil.which("strace")
     if strace is None:
         pytest.skip("needs strace")
