@@ -158,26 +158,25 @@ class InventorySource:
 
 def read_model_source(generation: Generation) -> ModelSource:
     """Return the model of a collection. Raises UsageError unless the collection has exactly one model."""
-    value = _single_artefact(generation, "enterprise_model", "an enterprise model", "model")
+    value = _single_artefact(generation, "enterprise_model", "enterprise model", "model")
     return ModelSource(EnterpriseModel.from_json(value), read_corpus([generation]))
 
 
 def read_inventory(generations: Sequence[Generation]) -> InventorySource:
-    """Return the inventory of the first collection, with the documents of all of them.
+    """Return the inventory of the first collection, with the documents of all collections.
 
     If an inventory was split by type, each collection stores the complete inventory and a part of the documents.
     Raises UsageError unless the first collection has exactly one inventory.
     """
-    value = _single_artefact(generations[0], "inventory", "an inventory", "inventory")
+    value = _single_artefact(generations[0], "inventory", "inventory", "inventory")
     return InventorySource(Inventory.from_json(value), read_corpus(generations))
 
 
 def _single_artefact(generation: Generation, name: str, what: str, job: str) -> Mapping[str, object]:
     found = list(generation.artefacts(name).values())
     if len(found) != 1:
-        holds = "holds none" if not found else f"holds {len(found)} of them"
         raise UsageError(
-            f"'{generation.collection}' does not contain {what}, and {holds}.",
+            f"The collection '{generation.collection}' must contain exactly one {what}, but it contains {len(found)}.",
             hint=f"Ingest the file first, for instance: elt-llm ingest --job {job}",
         )
     value: Mapping[str, object] = found[0]

@@ -60,11 +60,11 @@ def read_receipt(path: Path) -> OutputReceipt:
         return OutputReceipt.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise UsageError(
-            f"There is no file {path}.", hint=f"Receipts are beside outputs, as NAME{RECEIPT_SUFFIX}"
+            f"There is no file {path}.", hint=f"The receipt of NAME is beside NAME, as NAME{RECEIPT_SUFFIX}."
         ) from error
     except ValidationError as error:
         raise UsageError(
-            f"{path} is not a receipt.", hint=f"Receipts are beside outputs, as NAME{RECEIPT_SUFFIX}"
+            f"{path} is not a receipt.", hint=f"The receipt of NAME is beside NAME, as NAME{RECEIPT_SUFFIX}."
         ) from error
 
 

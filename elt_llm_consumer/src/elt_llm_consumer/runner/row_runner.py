@@ -92,7 +92,9 @@ class JobRunner:
                 self._progress.advance(detail=_progress_text(plan.cost.kept, ran, outcome.item.task.name))
                 out_of_reach = out_of_reach + 1 if isinstance(outcome.error, ModelUnavailable | ModelMissing) else 0
                 if out_of_reach >= _MAX_MODEL_FAILURES:
-                    ran.notes.append(f"The run was ended: the language model failed {out_of_reach} rows in a row.")
+                    ran.notes.append(
+                        f"The run was stopped: the language model was unreachable for {out_of_reach} consecutive rows."
+                    )
                     break
         return made
 
