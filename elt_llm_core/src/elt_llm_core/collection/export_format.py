@@ -18,7 +18,7 @@ from elt_llm_core.utilities import Closeable
 FORMAT = "elt-llm-collection"
 FORMAT_VERSION = 1
 MANIFEST, DOCUMENTS, KEYS, VECTORS = "manifest.json", "documents.jsonl", "vectors.keys", "vectors.f32"
-MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in writing order
+MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in the order in which an export writes the members
 KEY_BYTES = 32
 _MAX_COUNT = 2**62  # fits SQLite's integers, with room for sums
 
@@ -144,7 +144,7 @@ MAX_UNPACKED = 64 << 30  # bytes of all members together
 _MAX_MANIFEST = 4 << 20
 _MAX_LINE = 256 << 20
 _MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20  # uncompressed size divided by compressed size
-_MAX_DIRECTORY = 1 << 16  # bytes; four members need 400
+_MAX_DIRECTORY = 1 << 16  # bytes; the list of four members needs 400
 _END, _END_64, _TAIL = b"PK\x05\x06", b"PK\x06\x06", 66_000
 _FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
 

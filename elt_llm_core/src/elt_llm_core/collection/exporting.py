@@ -112,7 +112,7 @@ def _document_lines(store: Store, contents: GenerationContents) -> Iterator[byte
 
 
 def _export_order(store: Store, versions: Sequence[int]) -> list[int]:
-    """Return versions in storage order, with each file before its parts, so that an import stores them alike."""
+    """Return the versions in storage order, each file before its parts. An import stores the versions in this order."""
     wanted = set(versions)
     rows = store.database.rows("SELECT id, part_of FROM document_versions ORDER BY id")
     chosen = [(int(version), part_of) for version, part_of in rows if version in wanted]
@@ -120,7 +120,7 @@ def _export_order(store: Store, versions: Sequence[int]) -> list[int]:
 
 
 def _document_values(store: Store, version: int, lines: dict[int, int]) -> dict[str, Any]:
-    """Return one document version as plain values; `lines` maps each earlier version to its line number."""
+    """Return one document version as plain values. `lines` maps each exported version to its line number."""
     document = read_version(store.database, version)
     [(part_of, created_at)] = store.database.rows(
         "SELECT part_of, created_at FROM document_versions WHERE id = ?", (version,)

@@ -115,7 +115,7 @@ def _check_package(package: ExportPackage) -> None:
 def _checked_documents(
     package: ExportPackage, seen: _CheckedContents
 ) -> Iterator[tuple[ExportedDocument, NewDocument]]:
-    """Check each line and yield it with the document to store."""
+    """Check each line, and yield the parsed line with the document to store."""
     for number, line in enumerate(package.lines()):
         value = package.parse(ExportedDocument, line, f"document {number}")
         if fault := _document_fault(value, package, seen):

@@ -87,7 +87,7 @@ def publish(
     afresh: bool = False,
     rolled_back: bool = False,
 ) -> PublishedGeneration:
-    """Build a generation of these document versions beside the published one, verify it, and publish it.
+    """Build a generation of these document versions, verify the generation, and publish it.
 
     If `rolled_back`, the collection still counts as rolled back, so that the next ingest asks before it publishes. The
     caller holds the writer's lock. After a crash, readers see either the former generation or the new one.

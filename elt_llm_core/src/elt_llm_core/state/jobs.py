@@ -13,7 +13,7 @@ from elt_llm_core.store.records import utc_now
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED_STATUSES: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
 MAX_ATTEMPTS = 3  # starts of a job whose process died each time
-_NO_LIMIT = -1  # SQLite's limit
+_NO_LIMIT = -1  # SQLite reads a negative LIMIT as no limit
 
 
 @dataclass(frozen=True)

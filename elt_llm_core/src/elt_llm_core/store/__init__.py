@@ -1,1 +1,1 @@
-"""The record: one SQLite file per data directory, and the lock that guards it."""
+"""The store: one SQLite file per data directory, and the writer's lock of the directory."""

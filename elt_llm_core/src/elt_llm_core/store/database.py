@@ -16,7 +16,7 @@ from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 
 STORE_NAME = "store.sqlite3"
-MIN_SQLITE = (3, 51, 3)  # fixes a corruption of write-ahead logs in older versions
+MIN_SQLITE = (3, 51, 3)  # older versions can corrupt a write-ahead log
 Row = tuple[Any, ...]
 
 _BUSY_MILLISECONDS = 20_000

@@ -25,7 +25,7 @@ class LockHolder:
     command: str
 
     def __str__(self) -> str:
-        """Return the process as messages name it."""
+        """Return id, command and start time of the process, for error messages."""
         return f"process {self.pid} ({self.command}, since {self.started_at})"
 
 
@@ -86,5 +86,5 @@ def try_lock(descriptor: int, kind: int) -> bool:
 def _read_holder(descriptor: int) -> LockHolder | None:
     try:
         return LockHolder(**json.loads(os.pread(descriptor, 65536, 0)))
-    except (ValueError, TypeError):  # empty or incomplete
+    except (ValueError, TypeError):  # the lock file is empty or incomplete
         return None

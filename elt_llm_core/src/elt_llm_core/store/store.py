@@ -17,7 +17,7 @@ from elt_llm_core.utilities import Closeable
 
 
 class Store(Closeable):
-    """An open data directory. Writers hold `writer_lock` while it is open for writing."""
+    """An open data directory. A writer holds `writer_lock` while the directory is open for writing."""
 
     def __init__(self, data_dir: Path, database: Database) -> None:
         self.data_dir = data_dir
