@@ -1,7 +1,10 @@
 """Whether questions made from documents rank profiles as questions labelled by people do."""
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.models.factory import create_embedding
@@ -12,10 +15,20 @@ from elt_llm_ingest.run.texts import TextDocument, ingest_texts
 from elt_llm_query.evaluate.datasets import Dataset, read_dataset
 from elt_llm_query.evaluate.generated_questions import evaluation_questions, generate_questions
 from elt_llm_query.evaluate.runner import comparison_profiles, evaluate, measure_profiles
-from elt_llm_query.evaluate.significance import kendall_tau
 
 SETS = ("xquad-en", "hotpotqa-100", "squad2")
 PROFILES = ("bm25", "dense", "fusion", "default")
+
+
+def _kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return tau-b of two orders of the same items, -1 to 1; 0 if all values of one order are equal.
+
+    Source: Kendall, "The Treatment of Ties in Ranking Problems", Biometrika 1945.
+    """
+    upper = np.triu_indices(len(first), 1)
+    ours, theirs = (np.sign(np.subtract.outer(values, values))[upper] for values in (first, second))
+    untied = math.sqrt(np.count_nonzero(ours) * np.count_nonzero(theirs))
+    return float(ours @ theirs) / untied if untied else 0.0
 
 
 def _agreement(dataset: Dataset, folder: Path) -> float:
@@ -31,7 +44,7 @@ def _agreement(dataset: Dataset, folder: Path) -> float:
             made = measure_profiles(
                 "made", evaluation_questions(generate_questions(generation, 400)), generation, model, profiles
             )
-    return kendall_tau([one.ndcg_at_10 for one in labelled], [one.ndcg_at_10 for one in made])
+    return _kendall_tau([one.figures["ndcg@10"] for one in labelled], [one.figures["ndcg@10"] for one in made])
 
 
 @pytest.mark.bench

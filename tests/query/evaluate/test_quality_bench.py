@@ -31,7 +31,7 @@ def _measured(dataset: Dataset, folder: Path) -> dict[str, float]:
         ingest(IngestRequest("bench", (documents,)), settings, model, store, SilentListener(), DirectParser())
         with open_generation(store, "bench", model.fingerprint) as generation:
             reports = evaluate(dataset, generation, model, comparison_profiles(settings), corpus_ids)
-    return {report.profile: report.ndcg_at_10 for report in reports}
+    return {report.profile: report.figures["ndcg@10"] for report in reports}
 
 
 @pytest.mark.bench

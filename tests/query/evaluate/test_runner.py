@@ -55,7 +55,7 @@ def test_sources_can_be_mapped_to_corpus_ids(make_generation: MakeGeneration, em
     renamed = replace(DATASET, relevant={"q1": {"three": 1}, "q2": {"two": 1}})
     generation, profiles = make_generation(TEXTS), {"default": Settings()}
     report = evaluate(renamed, generation, embedding, profiles, {"n2.md": "two", "n3.md": "three"})[0]
-    assert report.ndcg_at_10 == 1.0
+    assert report.figures["ndcg@10"] == 1.0
 
 
 def test_top_k_of_the_profile_changes_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:

@@ -1,9 +1,7 @@
-from itertools import pairwise
-
 import pytest
 from elt_llm_query.evaluate.metrics import MEASURES
 from elt_llm_query.evaluate.reports import ProfileReport, QuestionResult
-from elt_llm_query.evaluate.significance import compare_reports, kendall_tau, paired_difference
+from elt_llm_query.evaluate.significance import compare_reports, paired_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,34 +63,3 @@ def test_the_same_seed_gives_the_same_comparison_of_every_figure() -> None:
 
 def test_many_questions_are_resampled_in_batches() -> None:
     assert paired_difference("ndcg@10", [0.0] * 3000, [0.001] * 3000).p_value < 0.001
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        ([1, 2, 3, 4], [1, 2, 3, 4], 1.0),
-        ([1, 2, 3, 4], [4, 3, 2, 1], -1.0),
-        ([1, 2, 3, 4], [1, 3, 2, 4], 4 / 6),
-        ([1, 2, 3, 4], [5, 5, 5, 5], 0.0),
-        ([1, 2, 2], [1, 2, 3], 2 / 6**0.5),
-        ([], [], 0.0),
-    ],
-)
-def test_kendall_tau_counts_the_pairs_in_the_same_order(
-    first: list[float], second: list[float], expected: float
-) -> None:
-    assert kendall_tau(first, second) == pytest.approx(expected)
-
-
-def test_values_of_different_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="cannot be paired"):
-        kendall_tau([1.0], [1.0, 2.0])
-
-
-@given(st.lists(st.tuples(SHARES, SHARES), max_size=12))
-def test_agreement_lies_between_minus_1_and_1_and_is_symmetric(pairs: list[tuple[float, float]]) -> None:
-    first, second = [one for one, _ in pairs], [other for _, other in pairs]
-    assert -1 - 1e-12 <= kendall_tau(first, second) <= 1 + 1e-12
-    assert kendall_tau(first, second) == kendall_tau(second, first)
-    if all(low != high for low, high in pairwise(sorted(first))) and len(first) > 1:
-        assert kendall_tau(first, first) == pytest.approx(1)

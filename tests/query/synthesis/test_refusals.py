@@ -45,6 +45,6 @@ def test_a_refusal_of_one_collection_keeps_the_answers_of_the_others(task: Answe
     second = "The reading room opens at nine [3]. The sources do not mention books."
     both = "Books may be kept for four weeks [1]. The reading room opens at nine [3]."
     calls = calls_of(first, second, both)
-    draft = create_synthesis("simple", by_collection=True).draft(task, calls, CollectedText())
+    draft = create_synthesis("simple", by_collection=True)(task, calls, CollectedText())
     assert draft.text == both
     assert len(calls.ledger) == 3

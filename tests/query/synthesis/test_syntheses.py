@@ -22,7 +22,7 @@ def prompts_of(calls: ModelCalls) -> list[str]:
 def test_every_method_ends_with_the_answer_and_passes_it_on(name: Any, task: AnswerTask, calls_of: MakeCalls) -> None:
     heard = CollectedText()
     replies = [REASONED] * 3 + ["1: 8\n2: 8\n3: 8"] if name == "tot" else [REASONED if name == "cot" else TRUE]
-    draft = create_synthesis(name).draft(task, calls_of(*replies), heard)
+    draft = create_synthesis(name)(task, calls_of(*replies), heard)
     assert draft.text == heard.text.strip() == TRUE
     assert [source.number for source in draft.read] == [1, 2, 3]
     assert draft.whole
@@ -31,19 +31,19 @@ def test_every_method_ends_with_the_answer_and_passes_it_on(name: Any, task: Ans
 @pytest.mark.parametrize("name", SYNTHESIS_NAMES)
 def test_the_sources_are_numbered_by_their_score_and_fenced(name: Any, task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(*[REASONED] * 5)
-    create_synthesis(name).draft(task, calls, CollectedText())
+    create_synthesis(name)(task, calls, CollectedText())
     assert '<source number="1" title="Library rules" page="3" section="Loans">\nBooks may be' in prompts_of(calls)[0]
 
 
 @pytest.mark.parametrize("name", SYNTHESIS_NAMES)
 def test_a_failing_model_raises_its_error(name: Any, task: AnswerTask, calls_of: MakeCalls) -> None:
     with pytest.raises(ModelError):
-        create_synthesis(name).draft(task, calls_of(), CollectedText())
+        create_synthesis(name)(task, calls_of(), CollectedText())
 
 
 def test_reasoning_steps_are_separated_from_the_answer(task: AnswerTask, calls_of: MakeCalls) -> None:
     heard = CollectedText()
-    draft = create_synthesis("cot").draft(task, calls_of(REASONED), heard)
+    draft = create_synthesis("cot")(task, calls_of(REASONED), heard)
     assert draft.steps == ("The question asks for the loan period.", "Source 1 has it.")
     assert "loan period" not in heard.text
     assert len(heard.pieces) > 1, "the answer is passed on as it is written"
@@ -51,13 +51,13 @@ def test_reasoning_steps_are_separated_from_the_answer(task: AnswerTask, calls_o
 
 def test_a_reply_without_steps_is_an_answer(task: AnswerTask, calls_of: MakeCalls) -> None:
     heard = CollectedText()
-    draft = create_synthesis("cot").draft(task, calls_of(TRUE), heard)
+    draft = create_synthesis("cot")(task, calls_of(TRUE), heard)
     assert (draft.steps, draft.text, heard.text) == ((), TRUE, TRUE)
 
 
 def test_the_best_of_several_attempts_is_kept(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"1. A guess.\nAnswer: {FALSE}", f"1. Look at source 1.\nAnswer: {TRUE}")
-    draft = create_synthesis("tot").draft(replace(task, branches=2), calls_of(*attempts, "1: 6\n2: 9"), CollectedText())
+    draft = create_synthesis("tot")(replace(task, branches=2), calls_of(*attempts, "1: 6\n2: 9"), CollectedText())
     assert (draft.text, draft.steps) == (TRUE, ("Look at source 1.",))
     listed: Any = draft.details["attempts"]
     assert [one["judged"] for one in listed] == [6.0, 9.0]
@@ -65,21 +65,19 @@ def test_the_best_of_several_attempts_is_kept(task: AnswerTask, calls_of: MakeCa
 
 def test_support_by_the_sources_outweighs_the_models_own_score(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
-    draft = create_synthesis("tot").draft(replace(task, branches=2), calls_of(*attempts, "1: 9\n2: 3"), CollectedText())
+    draft = create_synthesis("tot")(replace(task, branches=2), calls_of(*attempts, "1: 9\n2: 3"), CollectedText())
     assert draft.text == TRUE
 
 
 def test_without_usable_scores_the_check_by_code_decides(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
-    draft = create_synthesis("tot").draft(
-        replace(task, branches=2), calls_of(*attempts, "Both are nice."), CollectedText()
-    )
+    draft = create_synthesis("tot")(replace(task, branches=2), calls_of(*attempts, "Both are nice."), CollectedText())
     assert draft.text == TRUE
 
 
 def test_reflection_removes_a_false_sentence(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(f"{TRUE} The library was founded by the king [2].", TRUE)
-    draft = create_synthesis("reflect").draft(task, calls, CollectedText())
+    draft = create_synthesis("reflect")(task, calls, CollectedText())
     assert draft.text == TRUE
     assert "founded by the king" in draft.steps[0]
     assert "founded by the king [2] (no source says so)" in prompts_of(calls)[1]
@@ -87,20 +85,20 @@ def test_reflection_removes_a_false_sentence(task: AnswerTask, calls_of: MakeCal
 
 def test_reflection_ends_without_problems(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(TRUE, "never asked for")
-    create_synthesis("reflect").draft(task, calls, CollectedText())
+    create_synthesis("reflect")(task, calls, CollectedText())
     assert len(calls.ledger) == 1
 
 
 def test_reflection_is_bounded_and_keeps_the_best_version(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(f"{TRUE} It was founded by the king.", FALSE, FALSE)
-    draft = create_synthesis("reflect").draft(replace(task, rounds=2), calls, CollectedText())
+    draft = create_synthesis("reflect")(replace(task, rounds=2), calls, CollectedText())
     assert draft.text == f"{TRUE} It was founded by the king."
     assert len(calls.ledger) == 3
 
 
 def test_collections_are_answered_separately_and_merged(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(TRUE, "The reading room opens at nine [3].", f"{TRUE} The reading room opens at nine [3].")
-    draft = create_synthesis("simple", by_collection=True).draft(task, calls, CollectedText())
+    draft = create_synthesis("simple", by_collection=True)(task, calls, CollectedText())
     assert dict(draft.parts) == {"library": TRUE, "house": "The reading room opens at nine [3]."}
     assert draft.text == f"{TRUE} The reading room opens at nine [3]."
     assert "House rules" not in prompts_of(calls)[0]
@@ -108,7 +106,7 @@ def test_collections_are_answered_separately_and_merged(task: AnswerTask, calls_
 
 def test_a_collection_without_an_answer_is_not_merged(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(TRUE, "Not found in these documents.")
-    draft = create_synthesis("simple", by_collection=True).draft(task, calls, CollectedText())
+    draft = create_synthesis("simple", by_collection=True)(task, calls, CollectedText())
     assert draft.text == TRUE
     assert dict(draft.parts)["house"] == "Not found in these documents."
 
@@ -116,7 +114,7 @@ def test_a_collection_without_an_answer_is_not_merged(task: AnswerTask, calls_of
 def test_sources_that_do_not_fit_are_dropped_whole_the_weakest_first(task: AnswerTask, window: ContextWindow) -> None:
     narrow = replace(window, most_sources=60)
     calls = ModelCalls(ScriptedLLM([TRUE]), narrow)
-    draft = create_synthesis("simple").draft(task, calls, CollectedText())
+    draft = create_synthesis("simple")(task, calls, CollectedText())
     assert [source.number for source in draft.read] == [1]
     assert [source.number for source in draft.dropped] == [2, 3]
     assert draft.dropped[1].text not in prompts_of(calls)[0]
@@ -127,7 +125,7 @@ def test_a_window_too_small_for_one_chunk_raises_an_error_that_names_the_setting
 ) -> None:
     tiny = replace(window, size=window.to_write + 300)
     with pytest.raises(ResponseGenerationError) as raised:
-        create_synthesis("simple").draft(task, ModelCalls(ScriptedLLM([TRUE]), tiny), CollectedText())
+        create_synthesis("simple")(task, ModelCalls(ScriptedLLM([TRUE]), tiny), CollectedText())
     assert "context_window" in raised.value.hint
 
 
@@ -137,7 +135,7 @@ def test_answers_of_collections_that_are_too_long_together_are_not_sent_to_be_cu
     narrow = replace(window, size=window.to_write + 700)
     llm = ScriptedLLM([f"{TRUE} " * 50, "The reading room opens at nine [3]. " * 50, "never asked for"])
     with pytest.raises(ResponseGenerationError, match="one answer of all parts") as raised:
-        create_synthesis("simple", by_collection=True).draft(task, ModelCalls(llm, narrow), CollectedText())
+        create_synthesis("simple", by_collection=True)(task, ModelCalls(llm, narrow), CollectedText())
     assert "context_window" in raised.value.hint
     assert len(llm.prompts) == 2
 

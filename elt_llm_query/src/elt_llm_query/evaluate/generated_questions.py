@@ -1,11 +1,13 @@
 """Generate questions from a collection's headings, definitions and table rows, by rules alone."""
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import open_generation
@@ -17,6 +19,7 @@ from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.sentences import sentence_spans
 
 from elt_llm_query.evaluate.runner import EvaluationQuestion
+from elt_llm_query.understanding.patterns import PatternFile
 
 MOST_TERM_WORDS = 6
 MOST_CHARACTERS = 160
@@ -32,55 +35,21 @@ class QuestionTemplates:
     asking: str
 
 
-_ENGLISH_TEMPLATES = QuestionTemplates(
-    "What about {0}?",
-    "What is {0}?",
-    'What is "{0}" for {1}?',
-    "what who whom whose when where which why how can could may must should shall will would is are do does did has",
-)
-_GERMAN_TEMPLATES = QuestionTemplates(
-    "Was ist mit {0}?",
-    "Was ist {0}?",
-    'Was ist "{0}" bei {1}?',
-    "was wer wen wem wessen wann wo wohin woher welche welcher welches warum wieso weshalb wie kann darf muss soll",
-)
-_ANY = QuestionTemplates("{0}?", "{0}?", "{1}: {0}?", "")
-_TEMPLATES = {"en": _ENGLISH_TEMPLATES, "de": _GERMAN_TEMPLATES}
-
-_NUMBER = re.compile(
-    r"^(?:(?:part|chapter|section|schedule|annex|appendix|article|rule|teil|kapitel|abschnitt|anhang|artikel)\s{1,3}"
-    r"[A-Z0-9.]{1,8}|§{0,2}\s?[A-Z]{0,2}\d{1,4}(?:\.\d{1,4}){0,6}[a-z]?|[A-Z]{1,2}\.|[IVX]{1,6}\.)"
-    r"(?:\s{0,3}[:.)|\u2013\u2014-]{1,2}\s{0,3}|\s{1,3})",
-    re.IGNORECASE,
-)
-_VERB = re.compile(
-    r" (?:means|refers to|denotes|describes|is defined as|is understood as|stands for|bezeichnet|bedeutet"
-    r"|(?:is|are|was|were) (?:an?|the|one of)|(?:ist|sind|war|waren) (?:eine?|der|die|das|einer der))\s"
-)
+_WORDS = tomllib.loads(Path(__file__).with_name("question_words.toml").read_text(encoding="utf-8"))
+_TEMPLATES = {language: QuestionTemplates(**texts) for language, texts in _WORDS["templates"].items()}
+_NOT_FIRST, _NOT_WITHIN = (frozenset(words.split()) for words in _WORDS["terms"].values())
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_NUMBER = _PATTERNS.pattern("number")
+_VERB = _PATTERNS.pattern("verb")
 _FRAME = re.compile(r"^(?:(?:the|an?|der|die|das|eine?|term|expression)\s{1,2}){0,2}", re.IGNORECASE)
 _MARKS = re.compile(r"^[\s#*_>-]{1,12}")
 _QUOTES = re.compile(r"[\"“”„«»]")
 _BRACKETS = re.compile(r"\s?\([^()]{0,80}\)")
 
 
-# No term starts with the first words or contains the others: such sentences define nothing.
-_NOT_FIRST = frozenset(
-    """
-    it this that these those he she they we you i there here what which who how why when where whether one both
-    such each all some many most much first second third other another in on at of by to for from with since as
-    if while although because likewise however example reason name names his her its their our your my es dies
-    diese dieser dieses er sie wir ihr man das dort hier was wer wie wo welche jeder alle einige viele im am an
-    auf bei von zu seit als wenn beispiel grund
-    """.split()  # noqa: SIM905
-)
-_NOT_WITHIN = frozenset(
-    "is are was were be that which who whether if because ist sind war waren dass welche ob".split()  # noqa: SIM905
-)
-
-
 def templates_for(language: str) -> QuestionTemplates:
     """The templates of a language; without templates, the words alone with a question mark."""
-    return _TEMPLATES.get(language, _ANY)
+    return _TEMPLATES.get(language, _TEMPLATES["any"])
 
 
 def heading_question(title: str, templates: QuestionTemplates) -> str | None:

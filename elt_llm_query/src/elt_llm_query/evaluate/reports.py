@@ -49,11 +49,6 @@ class ProfileReport:
         """How many questions were asked."""
         return len(self.results)
 
-    @property
-    def ndcg_at_10(self) -> float:
-        """The main figure for comparing profiles."""
-        return self.figures["ndcg@10"]
-
     def values(self, figure: str) -> list[float]:
         """One figure of every question, in the same order for every profile."""
         return [result.figures[figure] for result in self.results]

@@ -1,11 +1,9 @@
-"""Significance of the difference between two profiles, and rank correlation.
+"""Significance of the difference between two profiles.
 
-Sources: Smucker, Allan and Carterette, "A Comparison of Statistical Significance Tests for Information Retrieval
-Evaluation", CIKM 2007 (the paired randomisation test); Kendall, "The Treatment of Ties in Ranking Problems",
-Biometrika 1945 (tau-b).
+Source: Smucker, Allan and Carterette, "A Comparison of Statistical Significance Tests for Information Retrieval
+Evaluation", CIKM 2007 (the paired randomisation test).
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,19 +93,6 @@ def paired_difference(
         better=int((paired > 0).sum()),
         worse=int((paired < 0).sum()),
     )
-
-
-def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """The agreement of two orders of the same items, -1 to 1 (tau-b); 0 if all values of one order are equal.
-
-    `first[i]` and `second[i]` are the values of item i. Raises ValueError if they differ in length.
-    """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} values cannot be paired with {len(second)}")
-    upper = np.triu_indices(len(first), 1)
-    ours, theirs = (np.sign(np.subtract.outer(values, values))[upper] for values in (first, second))
-    untied = math.sqrt(np.count_nonzero(ours) * np.count_nonzero(theirs))
-    return float(ours @ theirs) / untied if untied else 0.0
 
 
 def _p_value(paired: NDArray[np.float64], seed: int) -> float:

@@ -7,6 +7,7 @@ against "the party won the election in 1971", or "which rule does not apply" aga
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
@@ -14,26 +15,17 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, counted_phrases, has_new_figure
 from elt_llm_query.grounding.claims import align_claim, parse_sentence
 from elt_llm_query.grounding.sentences import match_term
+from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion
 
-_NO = re.compile(
-    r"\b(?:no|not|never|cannot|nor|neither|none|nobody|forbidden|prohibited)\b(?! (?:more|less|fewer|later|earlier"
-    r"|longer|further|sooner|only|one|even|necessarily|yet)\b)|n't\b|\b(?:kein(?:e[rnms]?)?|nicht|nie|niemals)\b"
-)
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_NO = _PATTERNS.pattern("no")
 # Words with which a question itself asks for what is not done.
-_ASKS_FOR_NOT = re.compile(
-    r"\b(?:stop|stopped|forbid|forbidden|ban|banned|prohibit|prohibited|avoid|without|refuse[ds]?|refusal|lose|lost"
-    r"|fails?|failed|miss|missed|unable|prevent|prevented|illegal|too)\b|\b(?:un|in|dis)\w{5,}"
-)
-_FORBIDDING = re.compile(
-    r"\b(?:stop|stopped|forbid|forbidden|ban|banned|prohibit|prohibited|avoid|prevent|prevented)\b"
-)
+_ASKS_FOR_NOT = _PATTERNS.pattern("asks_for_not")
+_FORBIDDING = _PATTERNS.pattern("forbidding")
 _NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
 # "Not before", "not more than" is a limit, not a denial.
-_LIMITS = re.compile(
-    r"\b(?:until|before|unless|except|without|but|only|if|other than|at least|(?:more|less|fewer|later|earlier) than"
-    r"|bis|bevor|ohne|ausser|mehr als|weniger als)\b"
-)
+_LIMITS = _PATTERNS.pattern("limits")
 _REACH = 12
 _LEAST_DENIAL = 0.3
 
@@ -88,11 +80,7 @@ def _share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str])
     return sum(context.weights.idf(term) * match_term(term, stems) for term in terms) / weight if weight else 0.0
 
 
-_ASKING = re.compile(
-    r"\b(?:who|whom|whose|what|which|when|where|why|how(?: (?:many|much|long|far|old|often|large|big|high))?"
-    r"|did|does|do|wer|wen|wem|was|wann|wo|warum|wie)\b",
-    re.IGNORECASE,
-)
+_ASKING = _PATTERNS.pattern("asking")
 _FEWEST_SHARED = 0.25
 _LEAST_CONTRADICTION = 0.5
 
@@ -127,12 +115,7 @@ def _contradicts(context: ScoringContext, text: str) -> bool:
 
 
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
-_REASON = re.compile(
-    r"\b(?:because|since|due to|as a result|so that|in order to|so as|therefore|thus|hence|reasons?|causes?|caused"
-    r"|owing to|to (?:ensure|avoid|prevent|protect|allow|make|keep|help|give|be)|means? that|meaning|helps?|avoids?"
-    r"|prevents?|allows?|otherwise|enables?|ensures?|lets?|rather than|which is why|will"
-    r"|weil|da|denn|deshalb|daher|damit|grund|um)\b"
-)
+_REASON = _PATTERNS.pattern("reason")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12
 _DATED = 0.7

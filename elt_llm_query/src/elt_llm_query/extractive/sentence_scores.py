@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -14,103 +15,29 @@ from numpy.typing import NDArray
 
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import SentenceCandidate, TermWeights, count_rival_numbers, embed_truncated
+from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
-_NUMBER_WORDS = (
-    "zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen "
-    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen "
-    "once twice half "
-    "third quarter both none neither no several single "
-    "null zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn zwanzig dreissig vierzig "
-    "funfzig hundert "
-    "tausend million millionen milliarden dutzend einmal zweimal dreimal halbe drittel viertel beide "
-    "mehrere kein keine keiner "
-    "erste zweite dritte first second third fourth fifth tenth twentieth"
-)
-_ONE = r"(?:(?:one|1|a single|only one|eine?[nmr]?)\b)"
-_UNIT_OF_TIME = (
-    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|fortnights?|months?|years?|decades?|centur(?:y|ies)"
-    r"|seasons?|weekends?"
-    r"|sekunden?|minuten?|stunden?|tagen?|tage|tag|wochen?|monate?n?|jahre?n?|jahrhunderte?)"
-)
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
 _MONTH = rf"(?:{alternatives({*month_names(folded=True), *month_numbers(['en'])})})"
-_WEEKDAY = (
-    r"(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekdays?|weekends?"
-    r"|montags?|dienstags?"
-    r"|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?)"
-)
-_PERIODIC = (
-    r"(?:hourly|daily|weekly|fortnightly|monthly|quarterly|yearly|annual(?:ly)?|taglich|wochentlich"
-    r"|monatlich|jahrlich)"
-)
 
-_CALENDAR = re.compile(r"\b(?:year|date|day|month|century|decade|jahr|datum|tag|monat|jahrhundert)\b")
-_FIGURE = re.compile(rf"\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')})\b")
+_CALENDAR = _PATTERNS.pattern("calendar")
+_FIGURE = _PATTERNS.pattern("figure")
 _LETTERS = re.compile(r"[^\W\d]+")
 _COLUMN = re.compile(r"([^\W\d][^\W\d ]{0,60}(?: [^\W\d]{1,60})?): \W?\d")
 _OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+")
-_REFERENCE = re.compile(
-    r"\b(?:rules?|sections?|clauses?|articles?|appendix|chapters?|pages?|tables?|figures?|forms?|schedules?"
-    r"|paragraphs?|parts?|steps?"
-    r"|annex|law|regel|abschnitt|artikel|seite|tabelle|kapitel|anhang)\s+\d+(?:\.\d+)*(?:(?:,| and| or| to"
-    r"|-) \d+(?:\.\d+)*)*",
-    re.IGNORECASE,
-)
+_REFERENCE = _PATTERNS.pattern("reference")
 _CODE = re.compile(r"(?<![\w£$€])[^\W\d_]+[-/.]?\d[\w.-]*")
-_SINGLE = re.compile(rf"\b{_ONE}")
-_DATE = re.compile(
-    rf"\b{_MONTH}\b(?: \d|\.? )|\b\d{{1,2}}\.? {_MONTH}\b|\b(?:1\d|20)\d\d(?:s|er[nsm]?)?\b"
-    rf"|\b\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}\b"
-    rf"|\b{_WEEKDAY}\b|\b\d{{1,2}}[:.]\d\d\b|\b\d{{1,2}} ?(?:am|pm|uhr|o'clock)\b|\b(?:noon|midnight|midday"
-    rf"|mittags|mitternacht)\b"
-    rf"|\b(?:\d+(?:st|nd|rd|th)|\d+\.|\w+th|first|second|third|\w+te[nsrm]?) (?:century|jahrhunderts?)"
-    rf"|\b(?:ad|bc|bce|ce|v\. chr)\b|\b(?:in|by|before|after|since|until) {_MONTH}\b"
-)
-_WHEN = re.compile(
-    rf"\b(?:before|after|during|until|till|once|while|when|if|wenn|falls|whenever|immediately|as soon as"
-    rf"|at the (?:end|start|beginning)|within|"
-    rf"by the (?:end|start)|prior to|following|every|each|upon|vor|nach|wahrend|bis|sobald|sofort|innerhalb"
-    rf"|jede[nrms]?)\b|\b{_PERIODIC}\b"
-    rf"|\b{_UNIT_OF_TIME}\b|\b(?:century|centuries|era|age|period|today|now|tomorrow)\b"
-)
-_DURATION = re.compile(
-    rf"(?:\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|an?|one|each|every|per|eine[nmr]?"
-    rf"|jede[nrms]?)\b)[\w.,()-]{{0,40}}(?: [\w()-]{{1,40}})? ?-?{_UNIT_OF_TIME}\b"
-    rf"|\b{_PERIODIC}\b|\b(?:once|twice|einmal|zweimal)\b|\b(?:immediately|indefinitely|permanently|forever"
-    rf"|for life|lifetime|seconds|minutes|hours|never|always|selten|nie|immer)\b"
-    r"|\b(?:since|until|bis|seit)\b.{0,200}\d"
-)
-_MONEY = re.compile(
-    r"[$£€¥]|\b(?:pounds?|pence|dollars?|cents?|euros?|francs?|eur|usd|gbp|marks?|pfund|lira|kronen|yen"
-    r"|rupees?|free of charge|(?:is|are) free|unentgeltlich|gratis|no charge|no fee|for free|kostenlos)\b"
-)
-_PERCENT = re.compile(
-    r"%|\bper ?cent\b|\bprozent\b|\b(?:half|halves|quarters?|(?:simple |absolute )?majority)\b"
-    r"|\b(?:halfte|drittel|viertel|funftel|zehntel|zwanzigstel|mehrheit)\b"
-    r"|\b(?:an?|one|two|three|four|five|seven|eight|nine)[ -](?:third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
-    r"|twelfth|twentieth|fiftieth|hundredth)s?\b|\b\d+/\d+\b(?!/)"
-    r"|\b(?:one|two|three|\d+) (?:in|out of) (?:every )?(?:\d+|ten|three|four|five|hundred)\b"
-)
-_ROLE = re.compile(
-    r"\b(?:secretary|committee|board|chair(?:man|woman|person)?|president|treasurer|council|panel|team"
-    r"|department|staff|authority"
-    r"|authorities|organi[sz]ation|agency|office|commission|company|government|group|members?|parents?"
-    r"|guardians?|people|person"
-    r"|everyone|anyone|nobody|king|queen|emperor|pope|vorstand|ausschuss|abteilung|behorde|leitung|kommission)\b"
-    r"|\b(?:the|an?|each|every|any|der|die|ein|eine) (?:[\w-]+ )?\w{3,}(?:er|or|ist|ee|ian|ant)s?\b"
-)
+_SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
+_DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
+_WHEN = _PATTERNS.pattern("when")
+_DURATION = _PATTERNS.pattern("duration")
+_MONEY = _PATTERNS.pattern("money")
+_PERCENT = _PATTERNS.pattern("percent")
+_ROLE = _PATTERNS.pattern("role")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
-_PLACE = re.compile(
-    r"(?<=\b[Ii]n )(?:the )?[A-ZÀ-Þ]|(?<=\b[Aa]t )(?:the )?[A-ZÀ-Þ]|\b(?:in|at|on|near|from|to|inside"
-    r"|within|beside|behind|outside|under|into)\b|[\w.]/\w"
-    r"|\b(?:im|am|auf|bei|aus|nach|neben)\b"
-)
-_REASON = re.compile(
-    r"\b(?:because|since|due to|as a result|so that|in order to|therefore|thus|hence|reasons?|caused?"
-    r"|owing to|to (?:ensure|avoid|prevent|protect"
-    r"|allow|make|keep|help|give)|means that|weil|da|denn|deshalb|daher|grund|um|damit)\b"
-)
+_PLACE = _PATTERNS.pattern("place")
+_REASON = _PATTERNS.pattern("reason_value")
 
 
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
@@ -203,21 +130,8 @@ def _pattern_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], 
     return lambda _, sentence: 1.0 if pattern.search(sentence) else 0.3
 
 
-_UNITS: dict[str, re.Pattern[str]] = {
-    "weight": re.compile(
-        r"\b(?:\d[\d.,]{0,40} ?)?(?:kg|kilo(?:gram)?s?|grams?|g|lbs?|pounds?|ounces?|oz|tonnes?|tons?|stone"
-        r"|gramm|tonnen?)\b"
-    ),
-    "length": re.compile(
-        r"\d ?(?:m|cm|mm|km|ft|in)\b|\b(?:(?:centi|milli|kilo)?met(?:re|er)s?|feet|foot|inch(?:es)?|yards?"
-        r"|miles?|metern?|zoll|meilen)\b|\d['\"]|\bin \d"
-    ),
-    "age": re.compile(r"\d|\b(?:years?|aged?|older|younger|birthday|jahren?|alter)\b|\b(?:teen|teenth|ty)\b"),
-    "speed": re.compile(r"\b(?:km/h|mph|knots?|kmh|per (?:hour|second|minute)|an hour|m/s|kn)\b"),
-    "temperature": re.compile(r"°|\b(?:degrees?|celsius|fahrenheit|grad|kelvin)\b"),
-    "telephone": re.compile(r"(?<![\d-])(?!\d{4}-\d\d-\d\d\b)(?!\d\d?/\d\d?/\d{4}\b)\+?\d[\d ()/-]{5,}\d"),
-}
-_NUMBER = re.compile(rf"[\d.,]{{0,40}}\d|\b(?:{_NUMBER_WORDS.replace(' ', '|')}|one)\b")
+_UNITS = {measure: re.compile(unit) for measure, unit in _PATTERNS.rows("units")}
+_NUMBER = _PATTERNS.pattern("number")
 _MEASURES: dict[str, Callable[[ParsedQuestion, str], float]] = {
     "number": _number,
     "money": _figure_score(_MONEY),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from elt_llm_core.results import Citation, RetrievedChunk
 from elt_llm_core.text.normalise import fold
@@ -10,35 +11,16 @@ from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.sentences import sentence_spans
 
 from elt_llm_query.grounding.sentences import strip_markup
+from elt_llm_query.understanding.patterns import PatternFile
 
-_MARKS = r"(?:[ \t]{0,2}\[\d{1,4}(?:[ ]?[,;\u2013-][ ]?\d{1,4}){0,12}\])"
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_MARKS = _PATTERNS.part("marks")
 _MARK = re.compile(_MARKS)
 _AFTER_END = re.compile(rf"([.!?…][\"'”»)]{{0,2}})((?:{_MARKS}){{1,12}})(?=\s|$)")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$)")
-# A source by its number, which is not part of the claim.
-_NUMBERED = r"(?: (?:no\. ?)?\d{1,3}(?:(?:, | and | und )(?:(?:source|quelle) )?\d{1,3}){0,8})?"
-_OPENING = re.compile(
-    r"^(?:(?:yes|no|ja|nein|sure|of course|certainly)[,.:!] ?)?"
-    r"(?:(?:according to|based on|as (?:stated|described|mentioned|noted) in|per|laut|gemass|nach) "
-    r"(?:the |this |these |den |dem |der |diesen )?(?:(?:provided|given|available|above|retrieved) )?"
-    r"(?:documents?|texts?|sources?|passages?|context|information|excerpts?|dokumenten?|texte?n?|quellen?|angaben)"
-    rf"{_NUMBERED}(?: provided| above)?,? "
-    r"|(?:the |this |these |die |das |der )?(?:documents?|texts?|sources?|passages?|dokumente?|quellen?)"
-    rf"{_NUMBERED} "
-    r"(?:also )?(?:says?|states?|explains?|mentions?|notes?|describes?|sagt|sagen|besagt|besagen) (?:that|dass),? )"
-)
-_EMPTY = re.compile(
-    r"^(?:hello|hi|hey|dear|hallo|guten (?:tag|morgen|abend)|thank|thanks|danke|sure|certainly|of course|gern"
-    r"|you're welcome|i hope|hope this|let me know|feel free|please (?:let|ask)|ich hoffe|wenn (?:du|sie) weitere"
-    r"|here (?:is|are|'s)|hier (?:ist|sind)|in summary$|to summari[sz]e$|zusammenfassend$|(?:great|good) question"
-    r"|(?:i|we|ich|wir) (?:can|could|do|did|will|am|cannot|can't|couldn't|don't|have|kann|konnte|habe)\b)"
-)
-_SILENT = re.compile(
-    r"^(?:the|this|these|die|diese|der|das|in (?:the|these|this|diesen|den)) (?:provided |given |available )?"
-    r"(?:documents?|texts?|sources?|passages?|context|dokumente?n?|quellen?|texte?n?)"
-    r" (?:(?:provided )?(?:do|does|did)|enthalten|enthalt|nennen|nennt|geben|gibt|sagen|sagt) (?:not|nicht|keine?|no)\b"
-    r"|^not found\b|^in diesen dokumenten nicht gefunden"
-)
+_OPENING = _PATTERNS.pattern("opening")
+_EMPTY = _PATTERNS.pattern("empty")
+_SILENT = _PATTERNS.pattern("silent")
 _MOST_EMPTY_WORDS = 14
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
 _JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")

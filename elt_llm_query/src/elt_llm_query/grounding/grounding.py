@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -40,14 +41,12 @@ from elt_llm_query.grounding.sentences import (
     split_table_rows,
     strip_markup,
 )
+from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import question_language
 
 _CAPITALISED = re.compile(r"(?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][\w'\u2019-]{1,60}")
 _LOWER = re.compile(r"(?<![\w'\u2019-])[a-zß-ÿ][\w'\u2019-]{1,60}")
-_DETERMINED = re.compile(
-    r"\b(?:der|die|das|den|dem|des|ein|eine[nmrs]?|kein[enmrs]{0,2}|im|am|zum|zur|vom|beim|ins|ans|sein[enmrs]{0,2}"
-    r"|ihre?[nmrs]?|diese[nmrs]?|[a-zäöüß]{3,30}(?:en|er|es|em|e)) ([A-ZÄÖÜ][\w-]{1,60})"
-)
+_DETERMINED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("determined")
 _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|ungen|heiten|keiten|tionen)$")
 _BEFORE = 2
 

@@ -5,97 +5,30 @@ is read together with the limit, condition or time that it negates.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, Literal
+from pathlib import Path
+from typing import Final, Literal, cast
 
 from elt_llm_core.text.languages import alternatives, load_language, month_names
 from elt_llm_core.text.languages import numbers as number_words
 from elt_llm_core.text.normalise import fold
+
+from elt_llm_query.understanding.patterns import PatternFile
 
 RuleMarkKind = Literal[
     "neednot", "not", "must", "may", "only", "without", "over", "under", "most", "least", "till", "from"
 ]
 
 _PLAIN: Final = str.maketrans("äöüß\u2019", "aous'")
-_COUNTS: Final = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]{3,6}teen|[a-z]{3,5}ty|hundred|half|once|twice|one|a"
-    "|zwei|drei|vier|funf|sechs|sieben|acht|neun|[a-z]{0,6}zehn|elf|zwolf|[a-z]{2,5}zig|hundert|ein|einmal|zweimal|dreimal"
-)
-_A_NUMBER: Final = rf"(?= (?:the (?:age|sum|amount) of )?[£$€]?(?:\d|(?:{_COUNTS})\b))"
-_A_DATE: Final = (
-    r"(?= (?:the (?:end|close|start|beginning)\b|noon\b|midnight\b|midday\b|\d"
-    rf"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:{alternatives(month_names(['en']))})\b))"
-)
-_TO_BE_DONE: Final = r"(?= [^,;.]{0,90} (?:zu \w{2,20}en|\w{2,12}zu\w{2,20}en)\b)"
+_PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
 # In the order of trial at a position: longer wordings before the shorter ones in them.
-_WORDINGS: Final[tuple[tuple[RuleMarkKind, str], ...]] = (
-    (
-        "neednot",
-        r"needs? not|needn't|(?:do|does|did)(?: not|n't) (?:have|need) to|no need to"
-        r"|(?:is|are)(?: not|n't) (?:required|obliged|bound) to"
-        r"|(?:is|are) under no (?:obligation|duty) to|(?:is|are) (?:exempt|excused) from",
-    ),
-    (
-        "not",
-        r"(?:(?:is|are|be) )?(?:strictly )?(?:prohibited|forbidden|barred|banned)(?: (?:from|to)\b)?"
-        r"|(?:(?:is|are)(?: not|n't)|not) (?:allowed|permitted|entitled)(?: to\b)?|verboten|untersagt|unzulassig",
-    ),
-    (
-        "only",
-        r"only (?:if|when|with|by|for|to|on)|only|solely|exclusively"
-        r"|nur (?:mit|wenn|bei|durch|in|nach)|nur|ausschlieslich|lediglich",
-    ),
-    ("till", r"at the latest|on or before|up to and including|spatestens"),
-    ("from", r"at the earliest|as from|fruhestens|erst (?:ab|nach|wenn|von)"),
-    (
-        "over",
-        rf"later than|spater als|(?:rises? |goes? )?(?:(?:more|longer|greater|higher|larger|older) than|more often than"
-        rf"|oftener than|(?:mehr|langer|hoher|groser|alter|ofter|haufiger) als|above|over|uber){_A_NUMBER}"
-        rf"|in excess of|exceed(?:s|ed|ing)?|ubersteig(?:t|en)|uberschreite[tn]",
-    ),
-    (
-        "under",
-        rf"earlier than|sooner than|(?:fruher|eher) als|(?:falls? |drops? |goes? )?(?:(?:less|fewer|shorter|lower"
-        rf"|smaller|younger) than|(?:weniger|kurzer|kleiner|junger) als|below|under|unter){_A_NUMBER}"
-        rf"|unterschreite[tn]",
-    ),
-    (
-        "most",
-        rf"at (?:the )?most|up to{_A_NUMBER}|(?:a |the )?maximum(?: of)?|or (?:less|fewer|under|younger|below)"
-        rf"|limited to|within{_A_NUMBER}|hochstens|maximal(?:e[nrs]?)?|bis zu|langstens"
-        r"|oder weniger|innerhalb von|binnen",
-    ),
-    (
-        "least",
-        r"at (?:the )?least|(?:a |the )?minimum(?: of)?|(?:or|and) (?:more|over|older|above|longer|upwards)"
-        r"|mindestens|wenigstens|oder (?:mehr|alter)",
-    ),
-    (
-        "without",
-        r"unless|without|except(?: for| by| with)?|other than|(?<=one )but|(?<=body )but|(?<=none )but|ohne|auser"
-        r"|es sei denn",
-    ),
-    ("till", rf"before|until|till|prior to|by{_A_DATE}|bevor|vor|bis(?: zum| zur)?"),
-    ("from", r"after|from(?= (?:\d|the (?:age|day|date)))|nach|ab"),
-    (
-        "must",
-        r"must|shall|(?:has|have) to|(?:is|are) (?:required|obliged|bound) to|muss|mus|mussen|(?:ist|sind) verpflichtet"
-        rf"|(?:ist|sind){_TO_BE_DONE}",
-    ),
-    (
-        "may",
-        r"may|can|could|(?:is|are) (?:allowed|permitted|entitled|free)(?: to\b)?|(?:has|have) the right to"
-        r"|darf|durfen|kann|konnen|(?:(?:ist|sind) )?(?:berechtigt|befugt)|erlaubt|gestattet|zulassig"
-        r"|braucht?|brauchen",
-    ),
-    (
-        "not",
-        r"no one|nobody|no|not|never|none|nothing|neither|cannot|niemand|kein(?:e[nrms]?)?|nicht|nie|niemals"
-        r"|(?:do|does|did|is|are|was|were|wo|would|ca|could|should|must|has|have|had)n't|can't",
-    ),
-)
+_MONTH: Final = alternatives(month_names(["en"]))
+_WORDINGS: Final = [
+    (cast("RuleMarkKind", kind), words.replace("MONTHS", _MONTH)) for kind, words in _PATTERNS.rows("rule_words")
+]
 _MARK: Final = re.compile(
     "|".join(rf"(?P<{kind}_{number}>(?<!\w)(?:{words})(?!\w))" for number, (kind, words) in enumerate(_WORDINGS))
 )
@@ -113,32 +46,17 @@ class RuleMark:
 
 
 _SCALES = number_words("scales", folded=True)
-_SPECIAL = {
-    "once": 1.0, "einmal": 1.0, "fortnight": 14.0, "fortnights": 14.0, "halfte": 0.5,
-    "half": 0.5, "noon": 12.0, "midday": 12.0, "midnight": 24.0, "twice": 2.0, "dozen": 12.0, "both": 2.0,
-    "zweimal": 2.0, "dutzend": 12.0, "twentieth": 20.0, "thirtieth": 30.0, "zero": 0.0, "null": 0.0,
-}  # fmt: skip
-_ROUGHLY = re.compile(
-    r"\b(?:about|around|nearly|almost|roughly|approximately|some|circa|ca|over|more than"
-    r"|etwa|rund|fast|uber|mehr als)\W+$"
-)
+_TABLES = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text(encoding="utf-8"))
+_SPECIAL: Mapping[str, float] = _TABLES["special"]
+_ROUGHLY = _PATTERNS.pattern("roughly")
 _FIGURE = re.compile(
     r"(?<![\w.])(?:\d{1,18}(?:[.,]\d{1,18}){0,6})(?=(?:st|nd|rd|th|s|er|ers)?(?![^\W_]))"
     r"|(?<![^\W_])\d{1,18}(?=[a-z%°])"
 )
 _NUMBER_WORD = re.compile(r"[^\W\d_]+")
-_MEASURES = {
-    "percent": ("%", "percent", "prozent"),
-    "kilometre": ("km", "kilometre", "kilometer", "kilometres", "kilometers", "kilometern"),
-    "mile": ("mile", "miles", "meilen"), "metre": ("m", "metre", "metres", "meter", "meters", "metern"),
-    "foot": ("ft", "foot", "feet"), "kilogram": ("kg", "kilogram", "kilograms", "kilogramm"), "pound": ("lb", "lbs"),
-    "day": ("day", "days", "tag", "tage", "tagen"), "week": ("week", "weeks", "woche", "wochen"),
-    "month": ("month", "months", "monat", "monate", "monaten"), "year": ("year", "years", "jahr", "jahre", "jahren"),
-    "hour": ("hour", "hours", "stunde", "stunden"), "minute": ("minute", "minutes", "minuten"),
-    "second": ("seconds", "sekunden"), "euro": ("euro", "euros"), "dollar": ("dollar", "dollars"),
-    "time": ("time", "times", "mal"),
-}  # fmt: skip
-MEASURES = {word: measure for measure, words in _MEASURES.items() for word in words}
+MEASURES: Mapping[str, str] = {
+    word: measure for measure, words in _TABLES["measures"].items() for word in words.split()
+}
 _SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
 # Measures that are so many of a smaller one.
 _OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}

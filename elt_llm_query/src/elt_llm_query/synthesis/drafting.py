@@ -10,7 +10,8 @@ sentences that no source supports, not a model's opinion.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, get_args
+from functools import partial
+from typing import get_args
 
 from elt_llm_core.settings.tree import SynthesisName
 
@@ -101,15 +102,11 @@ class AnswerDraft:
     details: dict[str, object] = field(default_factory=dict)
 
 
-class SynthesisMethod(Protocol):
-    """A method of writing an answer. Serves many threads and keeps no state of a question."""
+SynthesisMethod = Callable[[AnswerTask, ModelCalls, OnPiece], AnswerDraft]
+"""Writes an answer, and passes its text to `on_piece` as it is written. Serves many threads without own state.
 
-    @property
-    def name(self) -> str:
-        """The name in the settings."""
-
-    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-        """Write an answer; `on_piece` gets its text as it is written. Raises ModelError, ResponseGenerationError."""
+Raises ModelError and ResponseGenerationError.
+"""
 
 
 def ask_with_sources(
@@ -131,14 +128,9 @@ def ask_with_sources(
     return AnswerDraft(written.text.strip(), kept, dropped, whole=written.finish == "stop")
 
 
-class SimpleSynthesis:
-    """Asks once and returns what the model writes."""
-
-    name = "simple"
-
-    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-        """Return the answer as the model writes it."""
-        return ask_with_sources(task, calls, "answer", "simple", on_piece)
+def draft_simple(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+    """Ask once and return what the model writes."""
+    return ask_with_sources(task, calls, "answer", "simple", on_piece)
 
 
 def split_reasoning(written: str, most_steps: int) -> tuple[tuple[str, ...], str]:
@@ -196,143 +188,127 @@ class AnswerStream:
             self._on_piece(rest)
 
 
-class ChainOfThoughtSynthesis:
-    """Asks once for steps and an answer, and separates them; only the answer is passed on as it is written."""
+def draft_by_reasoning(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+    """Ask once for steps and an answer, and pass on only the answer as it is written.
 
-    name = "cot"
-
-    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-        """Return the answer with its steps; a reply that ignores the form is an answer without steps."""
-        stream = AnswerStream(on_piece)
-        draft = ask_with_sources(task, calls, "reasoned answer", "cot", stream)
-        steps, text = split_reasoning(draft.text, task.most_steps)
-        if not stream.started and text:
-            on_piece(text)
-        return replace(draft, text=text, steps=steps)
-
-
-class TreeOfThoughtsSynthesis:
-    """Writes `task.branches` attempts, has the model score them, and keeps the best; the first of equals."""
-
-    name = "tot"
-
-    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-        """Return the best attempt; the details have every attempt with its scores."""
-        attempts = [self._attempt(task, calls, number) for number in range(1, task.branches + 1)]
-        judged = self._judge(task, calls, attempts)
-        shares = [task.check(one.text, one.read).share for one in attempts]
-        scores = [
-            share if score is None else (score / BEST + share) / 2 for score, share in zip(judged, shares, strict=True)
-        ]
-        best = attempts[scores.index(max(scores))]
-        on_piece(best.text)
-        listed = [
-            {"text": one.text, "steps": list(one.steps), "judged": score, "supported": share, "score": total}
-            for one, score, share, total in zip(attempts, judged, shares, scores, strict=True)
-        ]
-        return replace(best, details={"attempts": listed})
-
-    def _attempt(self, task: AnswerTask, calls: ModelCalls, number: int) -> AnswerDraft:
-        hint = HINTS[(number - 1) % len(HINTS)]
-        draft = ask_with_sources(task, calls, f"attempt {number}", "tot_branch", branch=str(number), hint=hint)
-        steps, text = split_reasoning(draft.text, task.most_steps)
-        return replace(draft, text=text, steps=steps)
-
-    def _judge(self, task: AnswerTask, calls: ModelCalls, attempts: list[AnswerDraft]) -> list[float | None]:
-        if len(attempts) == 1:
-            return [None]
-        listed = "\n\n".join(
-            f'<answer number="{number}">\n{one.text}\n</answer>' for number, one in enumerate(attempts, 1)
-        )
-        reply = ask_with_sources(task, calls, "scores of the attempts", "tot_score", attempts=listed)
-        return read_attempt_scores(reply.text, len(attempts))
-
-
-class ReflectionSynthesis:
-    """Drafts once, then corrects at most `task.rounds` times; the version with the most support is kept."""
-
-    name = "reflect"
-
-    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-        """Return the best version, the latest of equals; the details have every version with its problems."""
-        versions = [ask_with_sources(task, calls, "draft", "simple")]
-        checks = [task.check(versions[0].text, versions[0].read)]
-        for number in range(1, task.rounds + 1):
-            if not checks[-1].problems:
-                break
-            problems = "\n".join(f"- {one.sentence} ({one.reason})" for one in checks[-1].problems)
-            version = ask_with_sources(
-                task, calls, f"correction {number}", "reflect", draft=versions[-1].text, problems=problems
-            )
-            versions.append(version)
-            checks.append(task.check(version.text, version.read))
-        best = max(range(len(versions)), key=lambda number: (bool(versions[number].text), checks[number].share, number))
-        on_piece(versions[best].text)
-        listed = [
-            {"text": version.text, "supported": check.share, "problems": [one.sentence for one in check.problems]}
-            for version, check in zip(versions, checks, strict=True)
-        ]
-        steps = tuple(
-            f"Version {number}: not supported: {problem.sentence} ({problem.reason})"
-            for number, check in enumerate(checks, 1)
-            for problem in check.problems
-        )
-        return replace(versions[best], steps=steps, details={"versions": listed})
-
-
-class SynthesisByCollection:
-    """Answers from the sources of each collection by another method, and merges these answers into one.
-
-    The partial answers are kept. If only one collection has an answer, that is the answer.
+    A reply that ignores the form is an answer without steps.
     """
+    stream = AnswerStream(on_piece)
+    draft = ask_with_sources(task, calls, "reasoned answer", "cot", stream)
+    steps, text = split_reasoning(draft.text, task.most_steps)
+    if not stream.started and text:
+        on_piece(text)
+    return replace(draft, text=text, steps=steps)
 
-    def __init__(self, each: SynthesisMethod) -> None:
-        self._each = each
-        self.name = f"iterative {each.name}"
 
-    def draft(self, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-        """Return the merged answer with its parts."""
-        groups: dict[str, list[PromptSource]] = {}
-        for source in task.sources:
-            groups.setdefault(source.chunk.collection, []).append(source)
-        if len(groups) == 1:
-            return self._each.draft(task, calls, on_piece)
-        drafts = {
-            name: self._each.draft(replace(task, sources=tuple(own)), calls, ignore_piece)
-            for name, own in groups.items()
-        }
-        answering = {name: draft for name, draft in drafts.items() if draft.text and not is_refusal(draft.text)}
-        whole = all(draft.whole for draft in drafts.values())
-        text = self._merge(task, calls, answering or drafts, on_piece)
-        return AnswerDraft(
-            text=text,
-            read=tuple(sorted((s for draft in drafts.values() for s in draft.read), key=lambda one: one.number)),
-            dropped=tuple(source for draft in drafts.values() for source in draft.dropped),
-            steps=tuple(f"{name}: {step}" for name, draft in drafts.items() for step in draft.steps),
-            parts=tuple((name, draft.text) for name, draft in drafts.items()),
-            whole=whole and calls.ledger[-1].finish == "stop",
-            details={name: draft.details for name, draft in drafts.items() if draft.details},
+def draft_best_attempt(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+    """Write `task.branches` attempts, have the model score them, and return the best, the first of equals.
+
+    The details have every attempt with its scores.
+    """
+    attempts = [_attempt(task, calls, number) for number in range(1, task.branches + 1)]
+    judged = _judge(task, calls, attempts)
+    shares = [task.check(one.text, one.read).share for one in attempts]
+    scores = [
+        share if score is None else (score / BEST + share) / 2 for score, share in zip(judged, shares, strict=True)
+    ]
+    best = attempts[scores.index(max(scores))]
+    on_piece(best.text)
+    listed = [
+        {"text": one.text, "steps": list(one.steps), "judged": score, "supported": share, "score": total}
+        for one, score, share, total in zip(attempts, judged, shares, scores, strict=True)
+    ]
+    return replace(best, details={"attempts": listed})
+
+
+def _attempt(task: AnswerTask, calls: ModelCalls, number: int) -> AnswerDraft:
+    hint = HINTS[(number - 1) % len(HINTS)]
+    draft = ask_with_sources(task, calls, f"attempt {number}", "tot_branch", branch=str(number), hint=hint)
+    steps, text = split_reasoning(draft.text, task.most_steps)
+    return replace(draft, text=text, steps=steps)
+
+
+def _judge(task: AnswerTask, calls: ModelCalls, attempts: list[AnswerDraft]) -> list[float | None]:
+    if len(attempts) == 1:
+        return [None]
+    listed = "\n\n".join(f'<answer number="{number}">\n{one.text}\n</answer>' for number, one in enumerate(attempts, 1))
+    reply = ask_with_sources(task, calls, "scores of the attempts", "tot_score", attempts=listed)
+    return read_attempt_scores(reply.text, len(attempts))
+
+
+def draft_with_corrections(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+    """Draft once, correct at most `task.rounds` times, and return the version with the most support.
+
+    The latest of equal versions is returned. The details have every version with its problems.
+    """
+    versions = [ask_with_sources(task, calls, "draft", "simple")]
+    checks = [task.check(versions[0].text, versions[0].read)]
+    for number in range(1, task.rounds + 1):
+        if not checks[-1].problems:
+            break
+        problems = "\n".join(f"- {one.sentence} ({one.reason})" for one in checks[-1].problems)
+        version = ask_with_sources(
+            task, calls, f"correction {number}", "reflect", draft=versions[-1].text, problems=problems
         )
+        versions.append(version)
+        checks.append(task.check(version.text, version.read))
+    best = max(range(len(versions)), key=lambda number: (bool(versions[number].text), checks[number].share, number))
+    on_piece(versions[best].text)
+    listed = [
+        {"text": version.text, "supported": check.share, "problems": [one.sentence for one in check.problems]}
+        for version, check in zip(versions, checks, strict=True)
+    ]
+    steps = tuple(
+        f"Version {number}: not supported: {problem.sentence} ({problem.reason})"
+        for number, check in enumerate(checks, 1)
+        for problem in check.problems
+    )
+    return replace(versions[best], steps=steps, details={"versions": listed})
 
-    def _merge(self, task: AnswerTask, calls: ModelCalls, drafts: dict[str, AnswerDraft], on_piece: OnPiece) -> str:
-        if len(drafts) == 1 or all(is_refusal(draft.text) for draft in drafts.values()):
-            text = next(iter(drafts.values())).text
-            on_piece(text)
-            return text
-        parts = "\n\n".join(f'<part collection="{name}">\n{draft.text}\n</part>' for name, draft in drafts.items())
-        written = calls.ask("one answer of all parts", task.prompts["polish"], task.values(parts=parts), on_piece)
-        return written.text.strip()
+
+def draft_by_collection(each: SynthesisMethod, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
+    """Answer from the sources of each collection by the method `each`, and merge these answers into one.
+
+    The partial answers are kept. If only one collection has an answer, its answer is returned.
+    """
+    groups: dict[str, list[PromptSource]] = {}
+    for source in task.sources:
+        groups.setdefault(source.chunk.collection, []).append(source)
+    if len(groups) == 1:
+        return each(task, calls, on_piece)
+    drafts = {name: each(replace(task, sources=tuple(own)), calls, ignore_piece) for name, own in groups.items()}
+    answering = {name: draft for name, draft in drafts.items() if draft.text and not is_refusal(draft.text)}
+    whole = all(draft.whole for draft in drafts.values())
+    text = _merge(task, calls, answering or drafts, on_piece)
+    return AnswerDraft(
+        text=text,
+        read=tuple(sorted((s for draft in drafts.values() for s in draft.read), key=lambda one: one.number)),
+        dropped=tuple(source for draft in drafts.values() for source in draft.dropped),
+        steps=tuple(f"{name}: {step}" for name, draft in drafts.items() for step in draft.steps),
+        parts=tuple((name, draft.text) for name, draft in drafts.items()),
+        whole=whole and calls.ledger[-1].finish == "stop",
+        details={name: draft.details for name, draft in drafts.items() if draft.details},
+    )
 
 
-_METHODS: dict[SynthesisName, Callable[[], SynthesisMethod]] = {
-    "simple": SimpleSynthesis,
-    "cot": ChainOfThoughtSynthesis,
-    "tot": TreeOfThoughtsSynthesis,
-    "reflect": ReflectionSynthesis,
+def _merge(task: AnswerTask, calls: ModelCalls, drafts: dict[str, AnswerDraft], on_piece: OnPiece) -> str:
+    if len(drafts) == 1 or all(is_refusal(draft.text) for draft in drafts.values()):
+        text = next(iter(drafts.values())).text
+        on_piece(text)
+        return text
+    parts = "\n\n".join(f'<part collection="{name}">\n{draft.text}\n</part>' for name, draft in drafts.items())
+    written = calls.ask("one answer of all parts", task.prompts["polish"], task.values(parts=parts), on_piece)
+    return written.text.strip()
+
+
+_METHODS: dict[SynthesisName, SynthesisMethod] = {
+    "simple": draft_simple,
+    "cot": draft_by_reasoning,
+    "tot": draft_best_attempt,
+    "reflect": draft_with_corrections,
 }
 
 
 def create_synthesis(name: SynthesisName, *, by_collection: bool = False) -> SynthesisMethod:
-    """Create the method of this name; with `by_collection` it answers each collection, and the answers are merged."""
-    method = _METHODS[name]()
-    return SynthesisByCollection(method) if by_collection else method
+    """Return the method of this name; with `by_collection`, a method that merges its answers from each collection."""
+    return partial(draft_by_collection, _METHODS[name]) if by_collection else _METHODS[name]

@@ -186,7 +186,7 @@ class ModelAnswerer:
         self._extractive = extractive
         self._settings = settings
         self._prompts = prompts
-        self._synthesis = create_synthesis(settings.answer.strategy, by_collection=settings.answer.by_collection)
+        self._draft = create_synthesis(settings.answer.strategy, by_collection=settings.answer.by_collection)
 
     def answer(self, request: AnswerRequest, *, on_piece: OnPiece = ignore_piece) -> Answer:
         """Return the checked answer, or a refusal with the closest chunks.
@@ -215,7 +215,7 @@ class ModelAnswerer:
         )
         stream = on_piece if settings.enable_citation else UnmarkedStream(on_piece)
         # A strict answer is sent after its check: a sent piece cannot be taken back.
-        draft = self._synthesis.draft(task, calls, ignore_piece if settings.strict else stream)
+        draft = self._draft(task, calls, ignore_piece if settings.strict else stream)
         answer = self._finish(request.question, evidence, draft, calls, stream)
         if isinstance(stream, UnmarkedStream):
             stream.end()

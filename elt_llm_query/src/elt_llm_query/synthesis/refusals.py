@@ -1,10 +1,12 @@
 """Detect refusals: texts of a model which state that the sources do not hold the answer."""
 
 import re
+from pathlib import Path
 
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.grounding.citations import AnswerStatement, split_statements
+from elt_llm_query.understanding.patterns import PatternFile
 
 _MARK = re.compile(r"\[\d{1,3}\]")
 _REFUSALS = (
@@ -18,16 +20,7 @@ _REFUSALS = (
     "introuvable dans ces documents",
     "non trouve dans ces documents",
 )
-_HEDGES = re.compile(
-    r"\b(?:(?:the|these|provided|given) (?:sources|documents|passages|texts?) (?:do|does) not"
-    r" (?:say|state|mention|contain|hold|specify|provide|answer|include|give)"
-    r"|(?:is|are|was) not (?:mentioned|stated|specified|given|found|contained|included|provided) in"
-    r" (?:the|these|any|any of the) (?:\w+ )?(?:sources|documents|passages|texts?)"
-    r"|(?:die|diese|den) (?:quellen|dokumente|texte) (?:sagen|nennen|enthalten|geben|erwahnen) (?:dazu )?"
-    r"(?:nichts|kein\w*|nicht)"
-    r"|(?:saltini|dokument|tekst)\w{1,6} (?:\w{1,20} ){0,3}"
-    r"(?:nera|neras|nenurod|nemini|nepamin|nepateik|nesako|nepasak)\w{0,12})"
-)
+_HEDGES = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("hedges")
 _SHORT = 40  # words; a longer text that mentions in passing what the sources lack is an answer nevertheless
 
 
