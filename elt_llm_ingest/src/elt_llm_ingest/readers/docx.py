@@ -19,7 +19,7 @@ from elt_llm_ingest.readers.office_package import (
     OfficeBodyWriter,
     OfficePackage,
     OfficeParagraph,
-    TextPiece,
+    StyledText,
     choose_alternatives,
     open_package,
     parse_number,
@@ -90,11 +90,11 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
     for element, run in _visible_elements(paragraph):
         tag = element.tag
         if tag in _TEXTS:
-            read.pieces.append(TextPiece(element.text or "", is_switched_on(run, "rPr/b"), is_emphasis(run)))
+            read.pieces.append(StyledText(element.text or "", is_switched_on(run, "rPr/b"), is_emphasis(run)))
         elif tag in _SIGNS:
-            read.pieces.append(TextPiece(_SIGNS[tag], is_switched_on(run, "rPr/b")))
+            read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
         elif tag in _NOTES:
-            read.pieces.append(TextPiece(mark(_NOTES[tag], element.get(f"{WORD}id", ""))))
+            read.pieces.append(StyledText(mark(_NOTES[tag], element.get(f"{WORD}id", ""))))
         elif tag == _PAGE_BREAK:
             read.pieces.append(None)
         elif tag == _BOX:

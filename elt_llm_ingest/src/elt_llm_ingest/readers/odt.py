@@ -22,7 +22,7 @@ from elt_llm_ingest.readers.headings import (
 from elt_llm_ingest.readers.office_package import (
     OfficeBodyWriter,
     OfficeParagraph,
-    TextPiece,
+    StyledText,
     parse_number,
     refuse_damage,
 )
@@ -255,7 +255,7 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagr
         item, bold = pending.pop()
         if isinstance(item, str):
             # A line end in the XML is a blank, since the element text:line-break marks a line end.
-            read.pieces.append(TextPiece(_LINE_END.sub(" ", item), bold))
+            read.pieces.append(StyledText(_LINE_END.sub(" ", item), bold))
         elif not is_comment(item):
             pending += _read_element(item, bold, read, styles)
     return read
@@ -265,12 +265,12 @@ def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph,
     """Append an element if it is text, a note or a frame. Return the content of any other element, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
-        read.pieces.append(TextPiece(_SIGNS[tag], bold))
+        read.pieces.append(StyledText(_SIGNS[tag], bold))
     elif tag == f"{TEXT}s":
-        read.pieces.append(TextPiece(" " * min(parse_number(element.get(f"{TEXT}c")) or 1, _MOST_BLANKS), bold))
+        read.pieces.append(StyledText(" " * min(parse_number(element.get(f"{TEXT}c")) or 1, _MOST_BLANKS), bold))
     elif tag == f"{TEXT}note":
         mark = f"[{(element.findtext(f'{TEXT}note-citation') or '*').strip()[:10]}]"
-        read.pieces.append(TextPiece(mark, bold))
+        read.pieces.append(StyledText(mark, bold))
         read.notes += [(mark, body) for body in element.findall(f"{TEXT}note-body")]
     elif tag.startswith(DRAW) and tag != f"{DRAW}a":
         read.boxes.append(element)

@@ -88,7 +88,7 @@ def parse_number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() and len(text) < 7 else None
 
 
-class TextPiece(NamedTuple):
+class StyledText(NamedTuple):
     """A piece of text in one format. `bold` is None if the file does not specify it."""
 
     text: str
@@ -100,7 +100,7 @@ class TextPiece(NamedTuple):
 class OfficeParagraph:
     """The pieces of a paragraph's text, with None where a page starts, and its text boxes and notes."""
 
-    pieces: list[TextPiece | None] = field(default_factory=list)
+    pieces: list[StyledText | None] = field(default_factory=list)
     boxes: "list[_Element]" = field(default_factory=list)
     notes: "list[tuple[str, _Element]]" = field(default_factory=list)
     hidden: bool = False
@@ -130,7 +130,7 @@ class OfficeParagraph:
         """Whether all of the text is bold."""
         return bool(self.term.strip()) and self.term == self.raw
 
-    def _text_while(self, is_marked: Callable[[TextPiece], bool]) -> str:
+    def _text_while(self, is_marked: Callable[[StyledText], bool]) -> str:
         pieces = filter(None, self.pieces)
         return "".join(piece.text for piece in takewhile(lambda one: is_marked(one) or not one.text.strip(), pieces))
 

@@ -62,11 +62,11 @@ def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]"
     limit_computing(int(request["computing_seconds"]))
     try:
         return _parse_file(request, readers), True
-    except (KeyboardInterrupt, SystemExit):
-        raise
     except EltError as error:
         return encode_json({"unreadable": _clip_reason(str(error)), "hint": _clip_reason(error.hint)}), True
-    except BaseException as error:  # noqa: BLE001 - libraries raise anything for a damaged file
+    except BaseException as error:  # libraries raise anything for a damaged file
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
         usable = isinstance(error, Exception) and not isinstance(error, MemoryError | RecursionError)
         return encode_json(_describe_error(error)), usable
 

@@ -50,12 +50,10 @@ _END_WORDS = 3
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     """Remove headers, footers and page numbers from the edges of the pages.
 
-    - A line is removed if it repeats on at least three pages and on a fifth of all pages.
-    - If a third of the pages have such a line at one height, lines at that height such as chapter names are removed if
-      they repeat at all.
-    - If the pages are numbered, lines that start or end with the number of their page are removed.
-    - Lines at one height whose starts or ends are alike on a third of the pages are removed if the rest of the line is
-      also a line elsewhere, such as a chapter name beside the name of the book. So no text is lost.
+    - A line is removed if it repeats on three pages and on a fifth of all pages.
+    - If a third of the pages have such a line at one height, any repeated line at that height is removed.
+    - If the pages are numbered, a line that starts or ends with its page number is removed.
+    - Lines with equal starts or ends on a third of the pages are removed if their rest is also a line elsewhere.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
