@@ -10,8 +10,9 @@ import time
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import httpx
@@ -134,17 +135,19 @@ class CancellableStream(Generic[Piece]):
         return None
 
     def _read(self) -> None:
-        failure: BaseException | None = None
-        try:
+        with ExitStack() as stack:
+            stack.push(self._end)
             stream = self._start()
             for piece in stream:
                 if not self._put(piece):
                     break
             if close := getattr(stream, "close", None):
                 close()  # releases the connection of an abandoned stream at once
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
-            failure = error
-        self._put(failure)
+
+    def _end(self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
+        """Pass the error of the stream, or None at its end, to the waiting thread, which raises the error."""
+        self._put(error)
+        return True
 
     def _put(self, piece: Piece | BaseException | None) -> bool:
         while not self._abandoned.is_set():
