@@ -116,13 +116,11 @@ def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) ->
 
 
 def _letters_follow(wanted: list[str], signs: list[str]) -> bool:
-    """Return whether `signs` contains all of `wanted` in the same order."""
     left = iter(signs)
     return all(one in left for one in wanted)
 
 
 def _without_address(before: str) -> str:
-    """Return the text without the address of a Markdown link at its end."""
     text = before.rstrip()
     begin = text.rfind("](")
     return text[:begin] if text.endswith(")") and begin > 0 and " " not in text[begin:] else before
@@ -235,7 +233,6 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
 
 
 def _only_place(body: str) -> bool:
-    """Return whether a body only names a rule or section, such as "section 5"."""
     place = _PLACE.search(body)
     words = [word.casefold() for word in body.split()[:3]]
     return place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(words))

@@ -124,7 +124,6 @@ def read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int
 
 
 def _is_inverted_term(term: str) -> bool:
-    """Return whether words without quotes name a thing, and not a part of a text."""
     words = term.casefold().split()
     return words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None
 
@@ -212,7 +211,6 @@ def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> I
 def _definitions_after_verb(
     layout: DocumentLayout, piece: TextPiece, stop: int, subject: DefinedSubject, verb: "re.Match[str]"
 ) -> Iterator[DefinitionDraft]:
-    """Yield the definitions of a subject with this verb."""
     text, kind = layout.text, verb.lastgroup or ""
     begin = _skip(text, verb.end())
     target = (
@@ -240,7 +238,6 @@ def _gives_meaning(subject: DefinedSubject, verb: str, after: str) -> bool:
 
 
 def _reference_target(target: str) -> str:
-    """Return the rule or section that a reference names, without further words."""
     named = PLACE.match(target)
     return named[1] if named else re.split(r",|\s(?:and|save|except|unless|but)\s", target, maxsplit=1)[0].strip()
 

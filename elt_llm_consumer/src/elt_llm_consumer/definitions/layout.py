@@ -327,15 +327,12 @@ class DefinitionExtent:
         return last
 
     def _belongs(self, before: TextPiece, one: TextPiece) -> bool:
-        """Return whether a piece without a mark continues the list item before it."""
         return not one.new_paragraph or (one.text[:1].islower() and not _CLOSED.search(before.text))
 
     def _ends(self, place: int, first: str) -> bool:
-        """Return whether no further item of the list follows."""
         ahead = self._layout.pieces[place + 1 : place + 1 + _AHEAD]
         return all(marker_style(piece.text) != first for piece in ahead)
 
 
 def _is_same_list(style: str, own: str, first: str) -> bool:
-    """Return whether an item belongs to the list that contains the definition."""
     return style == own and (first == "" or first != own)

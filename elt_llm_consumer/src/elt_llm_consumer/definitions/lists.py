@@ -225,7 +225,6 @@ class EntryReader:
         return last
 
     def _cut(self, before: TextLine, line: TextLine) -> bool:
-        """Return whether a page break splits a sentence between two lines."""
         cut = self._layout.page_between(before.start, line.start)
         return cut and not _FINAL.search(before.text) and line.text[:1].islower()
 
@@ -272,7 +271,6 @@ class EntryReader:
         return ListEntry(self._draft(_bare_term(line), below.start, lines[last].end, 0.85), last + 1, "below")
 
     def _is_sentence(self, line: TextLine) -> bool:
-        """Return whether a line may be the meaning of the short line above."""
         text = line.text
         if marker_style(text) or self._inline(line) or len(text) < _MIN_BODY_LENGTH:
             return False
@@ -381,7 +379,6 @@ class DefinitionLists:
             number = max(place, number + 1)
 
     def _akin(self, one: ListEntry, other: ListEntry) -> bool:
-        """Return whether two entries have the same style."""
         return one.way == other.way
 
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:

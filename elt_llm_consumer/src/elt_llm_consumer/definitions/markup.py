@@ -279,7 +279,6 @@ class _MarkedSentences:
         return below.start, below.end, False
 
     def _in_list(self, start: int) -> bool:
-        """Return whether an offset is in an entry of a definition list."""
         place = bisect_right(self._listed, start) - 1
         return place >= 0 and start < self._reached[place]
 

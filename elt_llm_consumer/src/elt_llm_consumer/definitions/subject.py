@@ -330,5 +330,4 @@ def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
 
 
 def _is_name(term: str) -> bool:
-    """Return whether a term consists of words, and is not a path, an option or a single letter."""
     return len(term) > 2 and term[0].isalpha() and all(sign.isalpha() or sign in " -'’\n" for sign in term)

@@ -134,7 +134,6 @@ class DefinitionTables:
         return columns
 
     def _is_near(self, draft: DefinitionDraft, line: TextLine) -> bool:
-        """Return whether only headers and page edges are between a definition and a line."""
         if line.start - draft.body[1] > _PAGE_EDGES:
             return False
         between = self._layout.lines_between(draft.body[1], line.start)

@@ -107,7 +107,6 @@ def _definitions_by_text(definitions: Sequence[Definition]) -> dict[str, list[De
 
 
 def _differing(values: Sequence[str], agreements: DefinitionComparer) -> list[str]:
-    """Return the texts that do not agree with the first text."""
     return [other for other in values[1:_MAX_COMPARED] if not agreements.agree(values[0], other)]
 
 
@@ -120,7 +119,6 @@ def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequ
 
 
 def _best(definitions: Sequence[Definition]) -> Definition:
-    """Return the definition with the highest score; the first of equal ones."""
     return max(definitions, key=lambda one: one.evidence.score)
 
 

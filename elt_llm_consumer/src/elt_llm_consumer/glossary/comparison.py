@@ -77,7 +77,6 @@ def _is_contradicted(sentences: list[GroundedSentence]) -> bool:
 
 
 def _claim_text(text: str) -> str:
-    """Return the definition as a sentence that makes a claim."""
     return f"It is {text.strip().rstrip('.;,')}."
 
 

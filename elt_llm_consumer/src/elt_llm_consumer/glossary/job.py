@@ -177,7 +177,6 @@ class GlossaryJob:
 
 
 def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
-    """Return whether a statement overlaps a definition of the term."""
     return any(
         one.evidence.document_id == use.document.document_id
         and one.evidence.collection == use.document.collection

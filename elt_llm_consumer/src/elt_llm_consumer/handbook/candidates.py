@@ -174,7 +174,6 @@ def _key(words: tuple[str, ...]) -> str:
 
 
 def _alias_groups(definitions: Sequence[Definition], aliases: Aliases) -> Mapping[str, tuple[str, ...]]:
-    """Return all names of the same entity, by the key of each name."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for group in (*(definition_names(one) for one in definitions), *aliases.groups):
         for name in group:
@@ -240,7 +239,6 @@ def _names(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, PhraseUses]) -> list[EntityCandidate]:
-    """Merge the drafts that name the same entity, and add up their uses."""
     found: dict[str, EntityCandidate] = {}
     known: dict[str, str] = {}
     for one in drafts:

@@ -160,7 +160,6 @@ def job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_aliases(file: JobFile, loaded: LoadedSettings) -> Aliases:
-    """Return the aliases of the configuration, followed by the aliases of the job."""
     known = load_aliases(loaded)
     given = file.spec.sources.aliases
     if given is None:

@@ -113,7 +113,6 @@ def _by_id(left: Sequence[NamedItem], right: Sequence[NamedItem]) -> Iterator[Jo
 
 
 def _by_name(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names) -> Iterator[JoinPair]:
-    """Yield the pairs of items that have a name or another name in common."""
     known: dict[str, list[tuple[NamedItem, str]]] = defaultdict(list)
     for one in right:
         for form in _name_forms(one, names):

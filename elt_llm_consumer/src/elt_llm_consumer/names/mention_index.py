@@ -64,7 +64,6 @@ class MentionIndex:
         return self._headed.get(self._key(name), ())
 
     def _read(self, corpus: Corpus, names: Names) -> bool:
-        """Add the statements that mention these names, and return whether any were found."""
         found = False
         for document in corpus.documents:
             for statement in _mention_statements(document, names):

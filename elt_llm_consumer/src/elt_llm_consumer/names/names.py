@@ -361,7 +361,6 @@ class Names:
 
 
 def _is_written_as(words: Sequence[NameToken], form: str) -> bool:
-    """Return whether a short form such as IT is written in capitals: "it" is another word."""
     if len(words) > 1 or not (form.isupper() and len(form) <= _CODE):
         return True
     written = words[0].written

@@ -91,7 +91,6 @@ def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, A
 
 
 def _curated_file_hash(context: JobContext) -> str:
-    """Return the hash of the file with curated values; empty without a file."""
     path = context.file.folder / (context.file.spec.sources.curated or "")
     return file_hash(path) if path.is_file() else ""
 

@@ -104,7 +104,6 @@ class JobRunner:
         self._progress.note(f"failed: {task.name}: {failure.reason}")
 
     def _made(self, planned: PlannedRow) -> Row:
-        """Make one row and store it."""
         began, place = time.monotonic(), row_place(planned.task)
         llm = self._context.llm
         asker = RowPrompter(llm, self._over.is_set, self._tokens) if llm is not None else None

@@ -260,14 +260,12 @@ class SentenceReader:
     # Coordination.
 
     def _is_verb_at(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether a word may be the verb of the preceding subject."""
         if at >= len(words) or (words[at].separator and words[at - 1].low not in PRONOUNS):
             return False
         low = words[at].low
         return low in MODALS | BE | {"has", "have"} or self._verbs.base(low, "third") is not None
 
     def _starts_phrase(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether a noun phrase, and no verb, starts at a word."""
         if at >= len(words) or self._verbs.base(words[at].low, "third"):
             return False
         return self.phrase(words, at) is not None
@@ -457,7 +455,6 @@ class SentenceReader:
         return tuple(found), at
 
     def _is_verbal(self, preposition: SentenceWord, following: SentenceWord) -> bool:
-        """Return whether a preposition is followed by a verb: "to agree", "by writing"."""
         if following.capital:
             return False
         infinitive = preposition.low == "to" and self._verbs.base(following.low, "base") is not None
@@ -509,7 +506,6 @@ def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
 
 
 def _is_quantifier(words: Sequence[SentenceWord], at: int) -> bool:
-    """Return whether a preposition starts a quantity such as "up to" or "at least"."""
     following = words[at + 1].low if at + 1 < len(words) else ""
     return (words[at].low, following) in {("up", "to"), ("at", "least"), ("at", "most")}
 
@@ -540,5 +536,4 @@ def _modality(low: str, *, negated: bool) -> Modality:
 
 
 def _words_match(words: Sequence[SentenceWord], at: int, expected: Sequence[str]) -> bool:
-    """Return whether the words from `at` on equal `expected`, which is in lower case."""
     return tuple(word.low for word in words[at : at + len(expected)]) == tuple(expected)
