@@ -29,4 +29,4 @@ def test_the_search_continues_without_the_failing_model(
         ended = CommandLine(folder, capsys, environment)("search", QUESTION, "-c", "library", "--json")
     assert ended.code == 0, ended
     assert ended.json["chunks"]
-    assert "did not help to search" in " ".join(ended.json["notes"])
+    assert "failed during the search" in " ".join(ended.json["notes"])

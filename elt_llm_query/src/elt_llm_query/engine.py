@@ -332,9 +332,8 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
     Damaged collections are left out if another collection can be searched, and every result has a note about them.
-    `embedding`, `caches` and `llm` default to those of the settings. Collections that were built with different
-    embedding models need several embeddings. Engines may share caches. `aliases` are alternative names to search for,
-    and `prompts` are the prompts of the language model.
+    `embedding`, `caches` and `llm` default to those of the settings. Collections of different embedding models need
+    several embeddings. Engines may share caches. `aliases` are alternative names, `prompts` are for the language model.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """

@@ -22,11 +22,11 @@ _PATTERNS: Final = _FILE.patterns()
 _ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_FILE.part, ("article", "boundaries", "phrase", "verb"))
 _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
 _FEWEST_ALIKE = 2  # words of a phrase that is swapped by its last word
-_MOST_WORDS = 5  # of a text with a code or a number and nothing else
-_SHORT = 5  # words: a longer text without a pronoun or "what about" is a complete question
+_MOST_WORDS = 5  # of a fragment with only a code or a number
+_SHORT = 5  # words; a longer text without a pronoun or "what about" is a complete question
 _SHORT_CONNECTED = 8
-_FEW_TERMS = 4  # content words: with more a pronoun is taken to refer to the question itself
-_MOST_EXCHANGED = 3  # content words that may replace a subject: more are a question of their own
+_FEW_TERMS = 4  # content words; a pronoun in a longer question refers to that question
+_MOST_EXCHANGED = 3  # content words that may replace a subject; more words form a separate question
 _MOST_TOPIC = 8  # words of an earlier question that are its topic
 
 

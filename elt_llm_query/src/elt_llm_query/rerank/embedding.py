@@ -93,9 +93,9 @@ def _split_like(joined: Scores, like: Sequence[Scores]) -> list[Scores]:
     return np.split(joined, np.cumsum([len(part) for part in like])[:-1])
 
 
-GAP = 3  # a pair is in order if its second stem is at most so many stems behind its first
-SHORTEST_PART = 5  # characters: shorter parts of compounds are in too many words by chance
-LONGEST_WHOLE = 40  # characters: longer words are not split into parts
+GAP = 3  # greatest distance, in stems, between the two stems of an ordered pair
+SHORTEST_PART = 5  # characters; shorter parts of compounds occur in too many words by chance
+LONGEST_WHOLE = 40  # characters; longer words are not split into parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
     return coverage, order
 
 
-FLATNESS_RANK = 10  # the keyword score at this rank, divided by the greatest, is how flat the scores are
-USUAL_FLATNESS = 0.45  # gives the configured weight; most questions have .35, so words count a little more
+FLATNESS_RANK = 10  # flatness is the keyword score at this rank divided by the greatest keyword score
+USUAL_FLATNESS = 0.45  # flatness at which the configured weight is unchanged; most questions have .35
 FLATNESS_SLOPE = 0.4
 
 

@@ -106,7 +106,7 @@ class FusedOrderReranker:
     name = "none"
     calls_model = False
     needs_vector = False
-    notes = ("The chunks are in the order of the search: no reranker is in use.",)
+    notes = ("No reranker is in use, so the chunks are in the fused order.",)
 
     def rerank(self, _question: str, pools: Sequence[Pool], _cancelled: Cancelled | None = None, /) -> RerankResult:
         """Rank all candidates, best first; equal scores are ordered by node id."""

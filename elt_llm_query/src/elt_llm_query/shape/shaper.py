@@ -115,8 +115,8 @@ class ChunkShaper:
         configured = self._query.min_relevance_score
         if minimum == configured:
             return []
-        outcome = f"; those with {minimum:g} or more were used." if relevant else ", nor half of it."
-        return [f"No chunk has the least relevance of {configured:g} (query.min_relevance_score){outcome}"]
+        outcome = f"; chunks with {minimum:g} or more were used." if relevant else " or half of it."
+        return [f"No chunk reaches the minimum relevance of {configured:g} (query.min_relevance_score){outcome}"]
 
     def _within_budget(
         self, chunks: list[CandidateChunk], left_out: dict[str, LeftOut]

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _PROMPT = (Path(__file__).parent / "prompts" / "follow_up.txt").read_text(encoding="utf-8")
 MOST_NAMES = 8
-MOST_CHARACTERS = 3000  # of a chunk that are searched for names
-SHORTEST_TITLE = 4  # characters: shorter titles are in many chunks by chance
+MOST_CHARACTERS = 3000  # at the start of a chunk that are searched for names
+SHORTEST_TITLE = 4  # characters; shorter titles occur in many chunks by chance
 MENTIONS = 1.0
 IS_MENTIONED = 0.5
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"

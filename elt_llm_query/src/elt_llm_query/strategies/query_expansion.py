@@ -28,9 +28,7 @@ _VARIANTS_PROMPT = (_PROMPTS / "variants.txt").read_text(encoding="utf-8")
 _HYDE_PROMPT = (_PROMPTS / "hypothetical_answer.txt").read_text(encoding="utf-8")
 MOST_VARIANT_NAMES = 3
 MOST_VARIANT_CHARACTERS = 300
-NO_MODEL_FOR_VARIANTS = (
-    "No language model is in use: the variants of the question that multi_query asks are made by rules."
-)
+NO_MODEL_FOR_VARIANTS = "No language model is in use, so rules made the variants of the question for multi_query."
 VARIANT_SHARE = 0.5
 """Weight of the best score of the variants relative to the score of the question."""
 
@@ -98,7 +96,7 @@ class MultiQueryStrategy:
 
 NO_MODEL_FOR_HYDE = "The strategy hyde needs a language model, and none is in use; the question was asked as hybrid."
 FEWEST_WORDS = 3
-MOST_HYDE_CHARACTERS = 800  # what an embedding model reads completely
+MOST_HYDE_CHARACTERS = 800  # an embedding model reads that many completely
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class SingleSearchStrategy:
 
 
 MOST_LOOKED_UP = 3  # words of a question that is only a designation
-FEWEST_IN_STEPS = 10  # words: shorter questions have no room for a second step
+FEWEST_IN_STEPS = 10  # words; shorter questions rarely need a second hop
 
 _CODE = re.compile(r"[A-Za-z]{0,20}\d[\w./#+-]{0,40}|[A-Z][A-Z0-9&]{1,20}|\w{1,20}(?:\+\+|#)")
 _COMPARES = re.compile(
@@ -185,10 +185,10 @@ def ask_helper_model(llm: "LLM", prompt: str, passes: PassRunner, instead: str) 
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
     except EltError as failure:
-        passes.report_failure(f"The language model did not help to search ({failure}); {instead}.")
+        passes.report_failure(f"The language model failed during the search ({failure}); {instead}.")
         return ""
     if passes.cancelled is not None and passes.cancelled():
-        passes.report_failure(f"Nobody waits for the answer any more; {instead}.")
+        passes.report_failure(f"The question was cancelled; {instead}.")
         return ""
     return reply
 

@@ -301,5 +301,5 @@ def apply_filters(
         note = f"Only chunks with {listed} were searched, which the question names (query.filters_from_question)."
         return replace(limits, notes=(note, *limits.notes)), both
     limits = condition_masks(own, generations)
-    note = f"No chunk has {listed}, which the question names: this filter was not applied."
+    note = f"No chunk has {listed}, which the question names, so this filter was not applied."
     return replace(limits, notes=(note, *limits.notes)), own

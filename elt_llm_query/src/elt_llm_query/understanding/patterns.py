@@ -11,7 +11,7 @@ class PatternFile:
     """The regular expressions of one TOML file, by name.
 
     The tables `any_case` and `exact_case` have the expressions, of which those of `any_case` ignore case. `@name@` in
-    an expression stands for the expression of that name in the table `parts`.
+    an expression is replaced by the expression with that name in the table `parts`.
     """
 
     def __init__(self, path: Path) -> None:
