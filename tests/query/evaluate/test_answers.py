@@ -38,17 +38,17 @@ def measured(*pairs: tuple[LabelledQuestion, QueryResult]) -> AnswerReport:
     return measure_answers([question for question, _ in pairs], results.__getitem__, KeywordTokeniser())
 
 
-def test_a_page_counts_by_file_name_wherever_the_file_is() -> None:
+def test_a_citation_is_compared_with_the_gold_page_by_file_name_without_folder() -> None:
     report = measured((asked("anchor", 3), answered("a", ("manuals/ship.pdf", 3))))
     assert (report.right_page_cited, report.answered_from_every_page, report.wrongly_refused) == (1.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("place", [("ship.pdf", 4), ("boat.pdf", 3)])
-def test_another_page_or_another_file_does_not_count(place: tuple[str, int]) -> None:
+def test_a_citation_of_another_page_or_file_does_not_count_as_right(place: tuple[str, int]) -> None:
     assert measured((asked("anchor", 3), answered("a", place))).right_page_cited == 0.0
 
 
-def test_one_of_two_pages_is_a_right_page_but_not_every_page() -> None:
+def test_a_citation_of_one_of_two_gold_pages_counts_as_right_page_but_not_as_every_page() -> None:
     report = measured((asked("anchor", 3, 9), answered("a", ("ship.pdf", 9))))
     assert (report.answered_from_right_page, report.answered_from_every_page) == (1.0, 0.0)
 

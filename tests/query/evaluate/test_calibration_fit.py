@@ -76,7 +76,7 @@ def test_weights_that_help_with_held_out_questions_are_used() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_fitted_weights_are_not_used_if_held_out_figures_are_worse(seed: int) -> None:
+def test_fitted_weights_are_not_used_if_held_out_metrics_are_worse(seed: int) -> None:
     fitted = calibrate(asked(40, seed=seed, honest=False))
     assert fitted.before is not None
     assert fitted.after is not None

@@ -20,7 +20,7 @@ def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
     dataset = read_dataset(write(tmp_path))
     assert dataset.name == tmp_path.name
     assert [document.content for document in dataset.documents] == ["Cards\n\nYellow and red.", "No title."]
-    assert list(dataset.judged()) == [("Which colours?", {"d1": 2})]
+    assert [judged[1:] for judged in dataset.identified()] == [("Which colours?", {"d1": 2})]
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_an_error_names_its_file_and_line(tmp_path: Path, changed: dict[str, str
         read_dataset(write(tmp_path, **changed))
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_file_names_the_file(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "qrels.tsv").unlink()
     with pytest.raises(UsageError, match=r"qrels\.tsv cannot be read"):
         read_dataset(tmp_path)
 
 
-def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_file_that_is_not_utf_8_names_the_file(tmp_path: Path) -> None:
     (write(tmp_path) / "queries.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match=r"queries\.jsonl is not UTF-8"):
         read_dataset(tmp_path)

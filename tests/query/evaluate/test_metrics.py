@@ -26,7 +26,7 @@ def test_ndcg_takes_the_grade_as_gain_and_discounts_by_the_logarithm_of_the_rank
     assert found == pytest.approx((1 + 2 / 2) / (2 + 1 / math.log2(3) + 1 / 2))
 
 
-def test_only_the_first_ten_count() -> None:
+def test_metrics_ignore_documents_after_the_first_ten() -> None:
     ranked = [f"x{number}" for number in range(10)] + ["a"]
     assert ndcg(ranked, {"a": 1}) == 0
     assert reciprocal_rank(ranked, {"a": 1}) == 0
@@ -34,7 +34,7 @@ def test_only_the_first_ten_count() -> None:
     assert recall(ranked, {"a": 1}, 100) == 1
 
 
-def test_more_relevant_documents_than_ranks_can_still_be_perfect() -> None:
+def test_ndcg_reaches_1_with_more_relevant_documents_than_ranks() -> None:
     grades = {f"d{number}": 1 for number in range(15)}
     assert ndcg(list(grades), grades) == pytest.approx(1.0)
     assert recall(list(grades), grades, 10) == pytest.approx(10 / 15)
@@ -52,7 +52,7 @@ def test_every_measure_lies_between_0_and_1(ranked: list[str], grades: dict[str,
 
 
 @given(RANKED, GRADES)
-def test_the_measures_agree_where_they_measure_the_same(ranked: list[str], grades: dict[str, int]) -> None:
+def test_metrics_with_equal_definitions_have_equal_values(ranked: list[str], grades: dict[str, int]) -> None:
     figures = measure_ranking(ranked, grades)
     assert figures["precision@1"] == hit(ranked, grades, 1) == reciprocal_rank(ranked, grades, 1)
     assert (figures["hit@10"] > 0) == (figures["mrr@10"] > 0) == (figures["recall@10"] > 0)
@@ -76,7 +76,7 @@ def test_a_percentile_is_one_of_the_values(share: float, expected: float) -> Non
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == expected
 
 
-def test_the_figures_are_those_of_trec_eval() -> None:
+def test_the_metrics_equal_those_of_trec_eval() -> None:
     # As trec_eval itself gives them for this ranking, through ir-measures 0.4.3.
     ranked = ["x1", "b", "x2", "x3", "a", "x4", "c"]
     assert measure_ranking(ranked, {"a": 3, "b": 1, "c": 2, "d": 1}) == pytest.approx(
@@ -93,7 +93,7 @@ def test_the_figures_are_those_of_trec_eval() -> None:
     )
 
 
-def test_all_found_needs_every_relevant_document() -> None:
+def test_all_found_is_1_only_if_every_relevant_document_is_ranked() -> None:
     ranked, grades = ["a", "b", "c"], {"a": 1, "c": 2}
     assert [all_found(ranked, grades, depth) for depth in (1, 2, 3)] == [0.0, 0.0, 1.0]
     assert all_found(ranked, {}) == 0.0

@@ -56,7 +56,7 @@ def test_the_curve_ends_with_everything_answered_and_its_area_is_a_share(scored:
     assert len(points_at_coverages(curve)) == 10
 
 
-def test_a_report_has_the_figures_of_each_kind() -> None:
+def test_a_refusal_report_has_the_metrics_of_each_kind_of_question() -> None:
     outcomes = [
         outcome(ANSWERABLE, 0.9, right=True),
         outcome(ANSWERABLE, 0.4, right=True),

@@ -58,14 +58,16 @@ def test_sources_can_be_mapped_to_corpus_ids(make_generation: MakeGeneration, em
     assert report.figures["ndcg@10"] == 1.0
 
 
-def test_top_k_of_the_profile_changes_no_figure(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_the_top_k_setting_of_a_profile_changes_no_metric(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     narrow = Settings(query=QuerySettings(retriever_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
     wide = evaluate(DATASET, make_generation(TEXTS), embedding, {"wide": Settings(), "narrow": narrow})
     assert wide[0].figures == wide[1].figures
     assert [one.relevant for one in wide[0].results] == [one.relevant for one in wide[1].results]
 
 
-def test_each_question_has_its_figures_and_the_ranks_of_its_relevant_documents(
+def test_each_question_result_has_metrics_and_the_ranks_of_relevant_documents(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = replace(DATASET, relevant={"q1": {"n3.md": 1, "absent.md": 1}})

@@ -43,7 +43,7 @@ MISSING = [
 ]
 
 
-def test_strong_evidence_is_answered() -> None:
+def test_a_question_with_strong_evidence_is_answered() -> None:
     assert decide_to_answer(STRONG).answered
 
 

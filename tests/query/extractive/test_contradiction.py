@@ -56,7 +56,7 @@ def test_an_antonym_or_a_one_sided_negation_contradicts(question: str, text: str
         ("When did the library increase its fees?", "Cattle were reduced to a dozen by the flood."),
     ],
 )
-def test_limits_answers_and_other_subjects_do_not_contradict(question: str, text: str) -> None:
+def test_a_limit_an_answer_or_another_subject_does_not_contradict_the_question(question: str, text: str) -> None:
     assert _contradiction(question, text) == 0.0
 
 

@@ -41,7 +41,7 @@ def test_a_question_for_a_duration_is_answered_by_a_span_of_time() -> None:
     assert answer.text == "Loans last three weeks and may be extended twice. [1]"
 
 
-def test_a_rule_for_another_group_does_not_answer_for_the_one_that_is_named() -> None:
+def test_a_rule_for_another_group_does_not_answer_a_question_about_the_named_group() -> None:
     text = "Matches of Under-16 teams last 80 minutes. Matches of Under-14 teams last 70 minutes."
     answer = make_answerer(abstain=False).answer(
         "How long do matches of Under-14 teams last?", [make_chunk(text)], max_sentences=1
@@ -49,7 +49,7 @@ def test_a_rule_for_another_group_does_not_answer_for_the_one_that_is_named() ->
     assert "70 minutes" in answer.text
 
 
-def test_a_definition_answers_what_something_is() -> None:
+def test_a_question_for_a_definition_is_answered_by_the_defining_sentence() -> None:
     text = "Every folio is numbered by hand. A folio is a sheet folded once. The folio lies in the vault."
     answer = make_answerer(abstain=False).answer("What is a folio?", [make_chunk(text)], max_sentences=1)
     assert answer.text == "A folio is a sheet folded once. [1]"

@@ -5,7 +5,7 @@ from elt_llm_query.grounding.citations import Quote, add_locations, number_quote
 from retrieval.chunks import make_chunk
 
 
-def test_one_span_has_one_number() -> None:
+def test_quotes_of_one_span_share_one_citation_number() -> None:
     chunk = make_chunk("Loans last three weeks.", start=10)
     overlapping = make_chunk("last three weeks.", start=16)
     numbers, citations = number_quotes([Quote(chunk, 6, 23), Quote(chunk, 0, 5), Quote(overlapping, 0, 17)])

@@ -16,7 +16,7 @@ def test_a_question_in_the_text_is_the_topic_of_the_sentences_after_it() -> None
     assert answer.text == "The binder on the second floor does. [1]"
 
 
-def test_questions_are_never_quoted() -> None:
+def test_a_question_in_a_chunk_is_never_quoted() -> None:
     assert all("?" not in candidate.text for candidate in sentence_candidates([make_chunk(FAQ)]))
 
 

@@ -68,7 +68,7 @@ def test_steps_continue_until_no_word_is_missing() -> None:
     assert log.stages[0].details["added"] == [BUDGET.node_id]
 
 
-def test_the_model_may_be_done_at_the_first_step() -> None:
+def test_the_search_ends_if_the_model_replies_done_at_the_first_step() -> None:
     found, library, log = looked("DONE")
     assert (found, library.steps, len(log.stages)) == ([FIRST], [], 1)
 

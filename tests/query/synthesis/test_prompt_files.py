@@ -37,5 +37,5 @@ def test_a_misspelt_prompt_raises_an_error_with_a_suggestion(
 
 
 @pytest.mark.parametrize(("name", "text"), [("simple.yaml", OWN + "# {x}"), ("simple_of_last_year.yaml", "none: 1")])
-def test_other_braces_and_files_are_ignored(name: str, text: str, tmp_path: Path) -> None:
+def test_prompts_keep_unknown_braces_and_ignore_unrelated_files(name: str, text: str, tmp_path: Path) -> None:
     assert load_prompts(written(tmp_path, name, text.replace("Answer", "{json} Answer")))

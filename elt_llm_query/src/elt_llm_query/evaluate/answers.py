@@ -33,7 +33,7 @@ class AnswerJudgement:
 
 @dataclass(frozen=True)
 class AnswerReport:
-    """The figures over all questions; shares are 0 to 1.
+    """The metrics over all questions. Shares are 0 to 1.
 
     `overlap` is the median share of a question's content stems in its gold sentences: how much the questions use the
     documents' own words.
@@ -44,7 +44,7 @@ class AnswerReport:
 
     @property
     def answerable(self) -> int:
-        """How many questions have an answer."""
+        """The number of questions that have an answer."""
         return len(self._answerable())
 
     @property
@@ -77,7 +77,7 @@ class AnswerReport:
         return {kind: _share(refused) for kind, refused in sorted(by_kind.items())}
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, and the result of every question."""
+        """Return the metrics and the result of every question as JSON."""
         return {
             "questions": len(self.judged),
             "answerable": self.answerable,
@@ -141,7 +141,7 @@ class GoldAnswerOutcome:
     confidence: Mapping[int, float]
 
     def is_refused(self, sentences: int) -> bool:
-        """Whether a quote of so many sentences would be refused."""
+        """Whether a quote of this number of sentences would be refused."""
         return self.confidence[sentences] < THRESHOLD
 
 
@@ -162,11 +162,11 @@ class GoldAnswerReport:
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:
-        """Share of questions that would be refused, all of them wrongly."""
+        """Share of questions that would be refused. Every refusal is wrong, because every question has an answer."""
         return _share([one.is_refused(sentences) for one in self.outcomes])
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, and the result of every question."""
+        """Return the metrics and the result of every question as JSON."""
         return {
             "dataset": self.name,
             "questions": len(self.outcomes),
@@ -199,7 +199,7 @@ def measure_gold_answers(
     identities: Sequence[str] | None = None,
     progress: ProgressListener | None = None,
 ) -> GoldAnswerReport:
-    """Quote for each question with gold answers, or for the named ones among them.
+    """Quote an answer to each question with gold answers, or only to those questions that `identities` names.
 
     Raises UsageError if no question of the dataset has answers.
     """

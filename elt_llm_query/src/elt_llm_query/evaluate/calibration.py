@@ -44,7 +44,7 @@ class LabelledEvidence:
 
 
 def fit_weights(examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Fit the weights to the examples under the penalty; without examples return the shipped weights."""
+    """Fit the weights to the examples under the L2 penalty. Without examples, return the shipped weights."""
     if not examples:
         return SHIPPED_WEIGHTS
     # A column of ones, the shipped log odds, and the free evidence; shape (examples, 2 + free).
@@ -67,7 +67,7 @@ def fit_weights(examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
 
 
 def logits(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> Array:
-    """The log odds of an answer by these weights, shape (len(examples),)."""
+    """Return the log odds, by these weights, that each example has an answer; shape (len(examples),)."""
     names, factors = zip(*weights.weights, strict=True)
     values = np.array([[example.evidence[name] for name in names] for example in examples]).reshape(-1, len(names))
     return np.asarray(weights.intercept + values @ np.array(factors), dtype=np.float64)
@@ -109,7 +109,7 @@ MOST_MORE_REFUSED = 0.02
 
 @dataclass(frozen=True)
 class HeldOutFigures:
-    """Figures of held-out questions: shares and areas 0 to 1; the loss in nats, lower is better."""
+    """Metrics of held-out questions. Shares and areas are 0 to 1. The loss is in nats; lower is better."""
 
     auroc: Mapping[str, float]
     loss: float
@@ -117,7 +117,7 @@ class HeldOutFigures:
     refused: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as JSON."""
+        """Return the metrics as JSON."""
         shares = rounded({"loss": self.loss, "wrongly_refused": self.wrongly_refused})
         return {"auroc": rounded(self.auroc), **shares, "refused": rounded(self.refused)}
 
@@ -136,7 +136,7 @@ class FittedCalibration:
     objection: str
 
     def to_json(self) -> dict[str, Any]:
-        """The calibration as JSON."""
+        """Return the calibration as JSON."""
         return {
             "questions": dict(self.questions),
             "before": self.before.to_json() if self.before else None,
@@ -149,7 +149,7 @@ class FittedCalibration:
 
 
 def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
-    """Fit to the outcomes of the shipped weights; keep the shipped weights if fitting does not help."""
+    """Fit the weights to these outcomes. Keep the shipped weights if fitted weights are not better."""
     usable = [one for one in outcomes if one.evidence and (one.question.kind != ANSWERABLE or one.right)]
     kinds = [one.question.kind for one in usable]
     questions = Counter(kinds)
@@ -173,7 +173,7 @@ def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
 
 
 def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
-    """The confidence of each example by weights fitted without its fold, shape (len(examples),)."""
+    """Return the confidence of each example by weights fitted to the other folds, shape (len(examples),)."""
     folds = np.array([int(hashlib.sha256(one.group.encode()).hexdigest(), 16) % FOLDS for one in examples])
     held_out = np.zeros(len(examples))
     for fold in range(FOLDS):
@@ -187,23 +187,20 @@ def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
 def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confidence: Array) -> HeldOutFigures:
     by_kind = {kind: confidence[[its == kind for its in kinds]].tolist() for kind in set(kinds)}
     answerable = by_kind[ANSWERABLE]
+    refused = {kind: sum(one < THRESHOLD for one in its) / len(its) for kind, its in by_kind.items()}
     others = [kind for kind in (REMOVED, FOREIGN) if kind in by_kind]
     right = np.where([example.answerable for example in examples], confidence, 1 - confidence)
     weights = np.array([example.weight for example in examples])
     return HeldOutFigures(
         auroc={kind: auroc(answerable, by_kind[kind]) for kind in others},
         loss=float((-np.log(np.clip(right, 1e-9, 1.0)) * weights).sum() / weights.sum()),
-        wrongly_refused=_refused_share(answerable),
-        refused={kind: _refused_share(by_kind[kind]) for kind in others},
+        wrongly_refused=refused[ANSWERABLE],
+        refused={kind: refused[kind] for kind in others},
     )
 
 
-def _refused_share(confidence: Sequence[float]) -> float:
-    return sum(one < THRESHOLD for one in confidence) / len(confidence)
-
-
 def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
-    """The reason why the shipped weights are better, empty if they are not."""
+    """Return the reason for keeping the shipped weights, or an empty text if the fitted weights are better."""
     if after.loss >= before.loss:
         return "held-out questions are judged no better by weights fitted to the others"
     for kind, share in after.auroc.items():

@@ -33,7 +33,7 @@ class CorpusDocument:
 
     @property
     def content(self) -> str:
-        """Title and text as one text."""
+        """The title and the text, with an empty line between them."""
         return f"{self.title}\n\n{self.text}" if self.title else self.text
 
 
@@ -46,12 +46,8 @@ class Dataset:
     questions: Mapping[str, str]
     relevant: Mapping[str, Mapping[str, int]]
 
-    def judged(self) -> Iterator[tuple[str, Mapping[str, int]]]:
-        """Each question with relevant documents, with their grades (1 or more)."""
-        return ((text, grades) for _, text, grades in self.identified())
-
     def identified(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
-        """As `judged`, each with the question's id first."""
+        """Yield the id, the text and the graded documents of each question that has relevant documents."""
         for query_id, text in self.questions.items():
             grades = {corpus_id: grade for corpus_id, grade in self.relevant.get(query_id, {}).items() if grade > 0}
             if grades:
@@ -65,7 +61,7 @@ def read_dataset(directory: Path) -> Dataset:
     known = {document.corpus_id for document in documents}
     relevant = _read_judgements(directory / QRELS, questions.keys(), known)
     dataset = Dataset(directory.resolve().name, documents, questions, relevant)
-    if not any(dataset.judged()):
+    if not any(dataset.identified()):
         raise UsageError(f"{directory / QRELS} judges no document relevant for any question.", hint=LAYOUT_HINT)
     return dataset
 

@@ -48,7 +48,7 @@ _BRACKETS = re.compile(r"\s?\([^()]{0,80}\)")
 
 
 def templates_for(language: str) -> QuestionTemplates:
-    """The templates of a language; without templates, the words alone with a question mark."""
+    """Return the templates of a language. Other languages get templates that only add a question mark."""
     return _TEMPLATES.get(language, _TEMPLATES["any"])
 
 
@@ -103,7 +103,7 @@ def is_table_rule(line: str) -> bool:
 
 
 def _defined_term(sentence: str) -> str | None:
-    """The term of a sentence that starts with a term followed by a defining verb."""
+    """Return the term of a sentence that starts with a term and a defining verb; None for other sentences."""
     if sentence.rstrip().endswith("?"):
         return None
     head = _unnumbered(sentence[:MOST_CHARACTERS])
@@ -192,7 +192,7 @@ def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, see
 
 
 def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[EvaluationQuestion]:
-    """The questions for the runner: each span is a key that ranks as the first chunk that holds it."""
+    """Convert the questions for `measure_profiles`. Each span ranks as the first chunk that holds the span."""
     return [
         EvaluationQuestion(
             identity=f"{question.kind.replace(' ', '-')}-{number:04}",
@@ -206,7 +206,7 @@ def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[Evaluat
 
 
 def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
-    """The keys of the answers that the chunks hold, and the ids of chunks without answers, in the chunks' order."""
+    """Return, in the order of the chunks, the keys of the answers in each chunk, or its id if it has no answer."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         spans = [(chunk.source_id, *chunk.span)]
@@ -263,7 +263,7 @@ def _heading_questions(
 def _choose_questions(
     by_kind: Sequence[Sequence[GeneratedQuestion]], number: int, seed: int
 ) -> list[GeneratedQuestion]:
-    """Choose an equal share of each kind; other kinds fill the rest of a kind with too few."""
+    """Choose an equal share of each kind. If a kind has too few questions, other kinds get its rest."""
     chosen: list[GeneratedQuestion] = []
     for position, questions in enumerate(sorted(by_kind, key=len)):
         share = (number - len(chosen)) // (len(by_kind) - position)

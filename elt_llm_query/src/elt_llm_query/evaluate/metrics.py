@@ -9,7 +9,7 @@ from functools import partial
 
 
 def ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """Discounted cumulative gain of the first `depth` as a share of the ideal ranking's.
+    """Discounted cumulative gain of the first `depth` ranks, divided by the gain of the ideal ranking.
 
     Gain is the grade itself (not 2^grade - 1), the discount log2(rank + 1); trec_eval's `ndcg_cut`.
     Source: Jarvelin and Kekalainen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM TOIS 2002.
@@ -48,7 +48,7 @@ def all_found(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that is at least as large as this share (0 to 1) of the values (nearest rank)."""
+    """Return the nearest-rank percentile: the smallest value that a `share` (0 to 1) of the values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -71,5 +71,5 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measure_ranking(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
-    """Compute every measure of one ranking, under its printed name."""
+    """Compute every metric of one ranking, by printed name."""
     return {name: measure(ranked, grades) for name, measure in MEASURES.items()}

@@ -72,7 +72,7 @@ FEWEST_LEFT = 3  # chunks after documents were removed; fewer cannot mislead
 
 @dataclass(frozen=True)
 class RefusalQuestion:
-    """A question of a measurement. `is_right` judges the answer to an answerable question.
+    """A question to measure refusals with. `is_right` judges the answer to an answerable question.
 
     `without` are ids of documents whose chunks are removed before the question is answered.
     """
@@ -102,7 +102,7 @@ class RefusalOutcome:
         return self.confidence >= THRESHOLD
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Return the result as JSON."""
         return {
             "id": self.question.identity,
             "kind": self.question.kind,
@@ -136,7 +136,7 @@ class QuotingSession(Closeable):
         self._answerer = ExtractiveAnswerer(caching, tokeniser, terms=terms, weights=weights, abstain=False, cite=False)
 
     def chunks(self, question: str, without: frozenset[str] = frozenset()) -> Sequence[RetrievedChunk]:
-        """The chunks that an answer is quoted from, best first; lower ranks replace chunks of removed documents."""
+        """Return the chunks to quote from, best first. Chunks of lower rank replace those of removed documents."""
         if not without:
             return sorted(self._pipeline.search(question).chunks, key=lambda chunk: -chunk.score)
         left = []
@@ -147,7 +147,7 @@ class QuotingSession(Closeable):
         return left[:MOST_READ]
 
     def quote(self, question: str, chunks: Sequence[RetrievedChunk], most_sentences: int = 3) -> Answer:
-        """The answer from these chunks, whatever its confidence."""
+        """Return the answer quoted from these chunks, without refusing at low confidence."""
         return self._answerer.answer(question, chunks, max_sentences=most_sentences)
 
     def ask(self, questions: Iterable[RefusalQuestion]) -> list[RefusalOutcome]:
@@ -183,7 +183,7 @@ class CoveragePoint:
 
 @dataclass(frozen=True)
 class RefusalFigures:
-    """How well a kind of unanswerable questions is separated from the answerable ones; all figures 0 to 1.
+    """Metrics, 0 to 1, of how well a kind of unanswerable questions is separated from answerable questions.
 
     `curve` has a point for each distinct confidence, highest first; `area` is the area under it, the mean risk (AURC).
     """
@@ -196,7 +196,7 @@ class RefusalFigures:
     area: float
 
     def to_json(self) -> dict[str, Any]:
-        """The figures as JSON."""
+        """Return the metrics as JSON."""
         points = points_at_coverages(self.curve)
         return {
             "questions": self.questions,
@@ -207,7 +207,7 @@ class RefusalFigures:
 
 @dataclass(frozen=True)
 class RefusalReport:
-    """The figures of refusals; `by_kind` has at least one kind of unanswerable question."""
+    """The metrics of refusals. `by_kind` has at least one kind of unanswerable question."""
 
     name: str
     answerable: int
@@ -217,7 +217,7 @@ class RefusalReport:
     outcomes: tuple[RefusalOutcome, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, and the result of every question."""
+        """Return the metrics and the result of every question as JSON."""
         return {
             "dataset": self.name,
             "answerable": self.answerable,
@@ -228,7 +228,7 @@ class RefusalReport:
 
 
 def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalReport:
-    """Compute the figures of at least one answerable question and one of another kind."""
+    """Compute the metrics of at least one answerable and one unanswerable question."""
     by_kind: dict[str, list[RefusalOutcome]] = {}
     for outcome in outcomes:
         by_kind.setdefault(outcome.question.kind, []).append(outcome)
@@ -275,7 +275,7 @@ def area_under_risk(curve: Sequence[CoveragePoint]) -> float:
 
 
 def points_at_coverages(curve: Sequence[CoveragePoint], coverages: Sequence[float] = SHOWN) -> list[CoveragePoint]:
-    """The first point that reaches each of these coverages."""
+    """Return, for each of these coverages, the first point of the curve that reaches the coverage."""
     return [next(at for at in curve if at.coverage >= min(coverage, 1.0) - 1e-9) for coverage in coverages]
 
 
@@ -294,7 +294,7 @@ def _figures_of_kind(
 
 
 def questions_of_dataset(dataset: Dataset, directory: Path) -> list[RefusalQuestion]:
-    """The judged questions of a dataset and its unanswerable ones, if any.
+    """Return the judged questions of a dataset and its unanswerable questions, if it has any.
 
     An answer is right if it contains one of the question's answers or, for a question without answers, cites a relevant
     document.
@@ -309,7 +309,7 @@ def questions_of_dataset(dataset: Dataset, directory: Path) -> list[RefusalQuest
 
 
 def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[RefusalQuestion]:
-    """Each question twice: as it is, where an answer from one of its spans is right, and with its documents removed."""
+    """Return each question twice: with all documents, and with the answering documents removed."""
     doubled: list[RefusalQuestion] = []
     for number, question in enumerate(questions, 1):
         identity, documents = f"own-{number:04}", {span.document_id for span in question.spans}
@@ -319,7 +319,7 @@ def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[Refu
 
 
 def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
-    """Questions about other subjects, each once."""
+    """Return questions about other subjects, without duplicates."""
     return [
         RefusalQuestion(f"foreign-{number:04}", text, FOREIGN)
         for number, text in enumerate(dict.fromkeys(questions), 1)
@@ -327,7 +327,7 @@ def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
 
 
 def sample_questions(questions: Sequence[RefusalQuestion], number: int | None, seed: int) -> list[RefusalQuestion]:
-    """Draw at most `number` of each kind, in their order and equal for equal seeds; all questions without a number."""
+    """Draw at most `number` questions of each kind, in the given order. Equal seeds draw equal questions."""
     if number is None:
         return list(questions)
     shuffled = sorted(questions, key=lambda one: sha256(str(seed), one.kind, one.identity))

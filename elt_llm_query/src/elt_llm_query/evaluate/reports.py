@@ -21,7 +21,7 @@ class QuestionResult:
     took_ms: float
 
     def to_json(self) -> dict[str, Any]:
-        """The figures by name; time in milliseconds."""
+        """Return the metrics by name as JSON. The time is in milliseconds."""
         return {
             "id": self.identity,
             "question": self.question,
@@ -34,7 +34,7 @@ class QuestionResult:
 
 @dataclass(frozen=True)
 class ProfileReport:
-    """The figures of one profile on one dataset, each 0 to 1: means over the questions with a relevant key."""
+    """The metrics, 0 to 1, of one profile on one dataset: means over the questions with a relevant key."""
 
     dataset: str
     profile: str
@@ -46,15 +46,15 @@ class ProfileReport:
 
     @property
     def queries(self) -> int:
-        """How many questions were asked."""
+        """The number of questions that were asked."""
         return len(self.results)
 
     def values(self, figure: str) -> list[float]:
-        """One figure of every question, in the same order for every profile."""
+        """Return one metric of every question. The order of the questions is the same for every profile."""
         return [result.figures[figure] for result in self.results]
 
     def to_json(self) -> dict[str, Any]:
-        """The figures by their printed names; times in milliseconds."""
+        """Return the metrics by printed name as JSON. Times are in milliseconds."""
         return {
             "dataset": self.dataset,
             "profile": self.profile,
@@ -65,7 +65,7 @@ class ProfileReport:
 
 
 def rounded(figures: Mapping[str, float]) -> dict[str, float]:
-    """Round figures for JSON."""
+    """Round metrics for JSON."""
     return {name: round(value, 4) for name, value in figures.items()}
 
 
@@ -74,14 +74,14 @@ EXAMPLE = "Write it like ndcg@10=0.70, with one of: " + ", ".join(MEASURES)
 
 @dataclass(frozen=True)
 class FigureThreshold:
-    """A figure with its lowest accepted value, 0 to 1."""
+    """A metric and its lowest accepted value, 0 to 1."""
 
     figure: str
     least: float
 
 
 def read_threshold(text: str) -> FigureThreshold:
-    """Read `figure=value`. Raises UsageError listing the figures."""
+    """Read `metric=value`. Raises UsageError, listing the metrics, for any other text."""
     figure, separator, value = text.partition("=")
     figure = figure.strip().lower()
     if not separator or figure not in MEASURES:
@@ -96,7 +96,7 @@ def read_threshold(text: str) -> FigureThreshold:
 
 
 def shortfalls(reports: Sequence[ProfileReport], thresholds: Sequence[FigureThreshold]) -> list[str]:
-    """Return a sentence for each figure below its threshold."""
+    """Return a sentence for each metric below its threshold."""
     return [
         f"{report.profile}: {threshold.figure} is {report.figures[threshold.figure]:.4f},"
         f" under the {threshold.least:g} it must have."

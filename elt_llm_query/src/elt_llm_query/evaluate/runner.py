@@ -62,7 +62,7 @@ def _with(settings: Settings, **changed: object) -> Settings:
 
 @dataclass(frozen=True)
 class EvaluationQuestion:
-    """One question to measure with. `rank` maps chunks, best first, to keys, some of which `grades` may hold."""
+    """One question of an evaluation. `rank` maps chunks, best first, to keys; `grades` grades the relevant keys."""
 
     identity: str
     text: str

@@ -22,10 +22,10 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class FigureDifference:
-    """The difference of one figure between two profiles; `mean` is the second profile's mean minus the first's.
+    """The difference of one metric between two profiles; `mean` is the second profile's mean minus the first's.
 
     `low` and `high` bound the mean in 95 of 100 resampled sets of questions. `p_value` is the chance that equal
-    profiles differ at least so much.
+    profiles differ by at least this amount.
     """
 
     figure: str
@@ -37,7 +37,7 @@ class FigureDifference:
     worse: int
 
     def to_json(self) -> dict[str, Any]:
-        """The difference by name, rounded."""
+        """Return the rounded difference as JSON."""
         return {
             "difference": round(self.mean, 4),
             "interval": [round(self.low, 4), round(self.high, 4)],
@@ -49,7 +49,7 @@ class FigureDifference:
 
 @dataclass(frozen=True)
 class ProfileComparison:
-    """Two profiles on the same questions."""
+    """The differences between two profiles on the same questions."""
 
     first: str
     second: str
@@ -57,7 +57,7 @@ class ProfileComparison:
     differences: tuple[FigureDifference, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The comparison with each difference under the name of its figure."""
+        """Return the comparison as JSON, with each difference by the name of its metric."""
         return {
             "first": self.first,
             "second": self.second,
@@ -68,7 +68,7 @@ class ProfileComparison:
 
 
 def compare_reports(first: ProfileReport, second: ProfileReport, seed: int = SEED) -> ProfileComparison:
-    """Compare every figure of two reports on the same questions; equal seeds give equal results."""
+    """Compare every metric of two reports on the same questions. Equal seeds give equal results."""
     differences = tuple(paired_difference(name, first.values(name), second.values(name), seed) for name in MEASURES)
     return ProfileComparison(first.profile, second.profile, first.queries, differences)
 
@@ -76,7 +76,7 @@ def compare_reports(first: ProfileReport, second: ProfileReport, seed: int = SEE
 def paired_difference(
     figure: str, first: Sequence[float], second: Sequence[float], seed: int = SEED
 ) -> FigureDifference:
-    """Compute the paired difference of one figure, both of shape (questions,), for at least one question."""
+    """Compute the paired difference of one metric. Both sequences have one value for each question, at least one."""
     paired = np.asarray(second, np.float64) - np.asarray(first, np.float64)
     paired[np.abs(paired) < _TOLERANCE] = 0.0
 

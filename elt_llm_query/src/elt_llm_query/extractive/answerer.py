@@ -82,9 +82,9 @@ class Answer:
 
 
 def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
-    """Wrap `cancelled` so that it raises ModelTimeout, naming the writer, after so many seconds from now.
+    """Wrap `cancelled` so that it raises ModelTimeout, naming the writer, after this number of seconds from now.
 
-    The calls of one answer take together no longer than a single call may.
+    All calls of one answer share this limit.
     """
     until = time.monotonic() + seconds
 
@@ -100,7 +100,7 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 
 
 def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
-    """Return at most `most` sentences, best first: the best, and those nearly as good that add something else.
+    """Return at most `most` sentences, best first: the best, and others of nearly its score with other content.
 
     The threshold rises with the share of the question that the best sentence covers; decision 3 in docs/decisions has
     its costs in answers and gains in brevity. A question for two things is `twofold`: the sentence with the second may
@@ -123,7 +123,7 @@ def decisive_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: 
 
 
 def _distinct_sentences(scored: Sequence[ScoredSentence], most: int, least: float) -> list[ScoredSentence]:
-    """The best, and those with at least this score, none of which repeats another."""
+    """Return the best sentence and those with at least the score `least`, without repetitions."""
     chosen: list[ScoredSentence] = []
     for sentence in scored:
         if len(chosen) == most or (chosen and sentence.score < least):
@@ -143,7 +143,7 @@ def is_same_statement(left: ScoredSentence, right: ScoredSentence) -> bool:
 
 
 def reading_order(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
-    """Sort by paragraph, that of the best sentence first, and within a paragraph as it is written."""
+    """Sort the sentences by paragraph, and within a paragraph by position. The best sentence's paragraph is first."""
     paragraphs: list[list[ScoredSentence]] = []
     for sentence in chosen:
         own = next((others for others in paragraphs if _same_paragraph(others[0], sentence, chunks)), None)
@@ -174,7 +174,7 @@ def _span_of(sentence: ScoredSentence, chunks: Sequence[RetrievedChunk]) -> tupl
 
 
 def quoted_spans(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[Quote]:
-    """Quote the sentences, a sentence that opens a short list with its items; no quote lies inside another."""
+    """Quote the sentences. A sentence that opens a short list is quoted with the items. No quotes overlap fully."""
     quotes = [_quote_of(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen]
     return [quote for position, quote in enumerate(quotes) if not _inside_another(position, quotes)]
 
@@ -262,7 +262,7 @@ class ExtractiveAnswerer:
         return Answer(self._write(quotes, numbers), citations, True, decision.confidence, reasoning)
 
     def _write(self, quotes: Sequence[Quote], numbers: Sequence[int]) -> str:
-        """Join the quotes. A list keeps its lines, a line broken by the page's width is joined, a row is readable."""
+        """Join the quotes. Lists keep their lines, wrapped lines are joined, and table rows are readable text."""
         texts = []
         for quote, number in zip(quotes, numbers, strict=True):
             lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or quote.words)]
@@ -272,7 +272,7 @@ class ExtractiveAnswerer:
         return ("\n" if in_lines else " ").join(texts)
 
     def term_weights(self, chunks: Sequence[RetrievedChunk]) -> TermWeights:
-        """The term weights of the collection, or those estimated from the chunks."""
+        """Return the term weights of the collection, or weights estimated from the chunks."""
         stems = (self.tokeniser.stems(f"{chunk.context} {chunk.text}") for chunk in chunks)
         return self._terms or local_term_weights(list(stems))
 

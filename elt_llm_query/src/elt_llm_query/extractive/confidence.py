@@ -7,6 +7,7 @@ their change with the ranking. Weights fitted to a collection replace the shippe
 import hashlib
 import json
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,29 +26,9 @@ if TYPE_CHECKING:
     from elt_llm_core.collection.generation import Generation
 
 THRESHOLD: Final = 0.5
-INTERCEPT: Final = -0.55
-WEIGHTS: Final = MappingProxyType(
-    {
-        "cosine": 3.57,
-        "passage_cosine": 1.62,
-        "unknown": -1.63,
-        "expected_elsewhere": -1.74,
-        "figure_asked": 0.99,
-        "other_language": -0.3,
-        "unit_distance": -1.77,
-        "event_missing": -0.93,
-        "residue_distance": -1.39,
-        "unknown_names": -1.16,
-        "named_rest": -1.86,
-        "names_apart": -1.48,
-        "names_parted": -0.93,
-        "numbers_apart": -0.77,
-        "denied": -1.39,
-        "denied_beside": -1.16,
-        "contradicted": -1.8,
-        "unreasoned": -2.07,
-    }
-)
+_WEIGHTS = tomllib.loads(Path(__file__).with_name("confidence_weights.toml").read_text(encoding="utf-8"))
+INTERCEPT: Final[float] = _WEIGHTS["intercept"]
+WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
 
 
 @dataclass(frozen=True)
@@ -70,7 +51,7 @@ class ConfidenceDecision:
 
 
 def decide_to_answer(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> ConfidenceDecision:
-    """Answer if the confidence reaches the threshold."""
+    """Compute the confidence, and decide to answer if the confidence reaches the threshold."""
     values = evidence.as_dict()
     logit = weights.intercept + sum(weight * values[name] for name, weight in weights.weights)
     confidence = 1.0 / (1.0 + math.exp(-logit))
@@ -166,7 +147,7 @@ def list_profile_calibrations(
 
 
 def _fitted_weights(fitted: str) -> ConfidenceWeights | None:
-    """Read the weights; None if they are damaged or were fitted from other shipped weights."""
+    """Read the weights. Return None for damaged weights, or weights fitted from other shipped weights."""
     try:
         read = json.loads(fitted)
         intercept = float(read["intercept"])

@@ -31,7 +31,7 @@ _LEAST_DENIAL = 0.3
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """The share of the question that the sentences deny, 0 to 1; 0 for questions that "no" can answer."""
+    """Return the share of the question that the sentences deny, 0 to 1. Questions that "no" can answer get 0."""
     if context.question.kind == "yes_no":
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
@@ -86,9 +86,9 @@ _LEAST_CONTRADICTION = 0.5
 
 
 def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
-    """How strongly the sentence contradicts the question, 0 or 0.5 to 1, rising with the shared part of the question.
+    """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1, rising with their overlap.
 
-    0 for questions that "no" can answer, and for texts that have too little in common.
+    Questions that "no" can answer, and texts that have too little in common, get 0.
     """
     if context.question.kind == "yes_no" or sentence.coverage <= _FEWEST_SHARED:
         return 0.0
@@ -162,14 +162,14 @@ class AnswerEvidence:
     denied: float
     """Share of the question's assumptions that the best sentence denies; down is better."""
     denied_beside: float
-    """The same for the chosen sentence that denies most."""
+    """Share of the question's assumptions that the most denying chosen sentence denies; down is better."""
     contradicted: float
     """How strongly the best sentence contradicts an assumption of the question; down is better."""
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; down is better."""
 
     def as_dict(self) -> dict[str, float]:
-        """The numbers by name, for the trace."""
+        """Return the numbers by name, for the trace."""
         return {name: round(float(value), 4) for name, value in asdict(self).items()}
 
 
@@ -238,7 +238,7 @@ def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) ->
 
 
 def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """0 if a chosen sentence has every word of the question: there is nothing left to compare."""
+    """Return `residue_distance`; 0 if a chosen sentence has every word of the question."""
     question = context.question
     pairs: list[list[str]] = []
     for sentence in chosen:

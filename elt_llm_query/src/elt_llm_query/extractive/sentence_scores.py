@@ -41,7 +41,7 @@ _REASON = _PATTERNS.pattern("reason_value")
 
 
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
-    """How well the sentence holds a value of the expected kind that the question does not name itself.
+    """Return how well the sentence holds a value of the expected kind that the question does not name.
 
     1 for such a value, 0.5 for a similar one, 0 for none. Questions that expect no particular value get 1.
     """
@@ -55,7 +55,7 @@ def strip_numbering(sentence: str) -> str:
 
 
 def counted_phrases(sentence: str) -> list[str]:
-    """The words on either side of each number, at most three, and the names of columns with numbers."""
+    """Return up to three words on either side of each number, and the names of columns with numbers."""
     folded = fold(strip_numbering(sentence))
     phrases = _COLUMN.findall(folded)
     for found in _NUMBER.finditer(folded):

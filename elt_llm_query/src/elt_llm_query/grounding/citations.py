@@ -58,7 +58,7 @@ def move_marks_inside(text: str) -> str:
 
 
 def strip_citation_marks(text: str) -> str:
-    """Remove all numbers in brackets."""
+    """Remove all citation marks, which are numbers in brackets."""
     return _MARK.sub("", text)
 
 
@@ -74,7 +74,7 @@ def split_statements(text: str) -> list[AnswerStatement]:
 
 
 def _numbers(mark: str) -> list[int]:
-    """The numbers of a mark; [2-4] has three."""
+    """Return the numbers of a citation mark; [2-4] has three numbers."""
     numbers: list[int] = []
     for part in re.split(r"[,;]", mark.strip(" \t[]")):
         ends = [int(number) for number in re.findall(r"\d+", part)]
@@ -122,7 +122,7 @@ class Quote:
 
     @property
     def words(self) -> str:
-        """The words, unchanged."""
+        """The quoted words, unchanged."""
         return self.chunk.text[self.start : self.end]
 
 

@@ -6,8 +6,9 @@ the chunks do not support or that they contradict.
 
 import math
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -83,7 +84,7 @@ class SourceIndex:
         return parse_sentence(text, self.tokeniser, self._is_name)
 
     def weight(self, stem: str) -> float:
-        """The inverse document frequency of a stem among the sentences, above 0."""
+        """Return the inverse document frequency of a stem among the sentences, above 0."""
         size, count = len(self.sentences), self._frequency[stem]
         return 0.2 + math.log1p((size - count + 0.5) / (count + 0.5))
 
@@ -159,7 +160,7 @@ class ClaimComparer:
         self._contraries = contraries
 
     def coverage(self, claim: ParsedSentence, stems: frozenset[str]) -> float:
-        """The share of the weight of all the claim's words that `stems` has."""
+        """Return the share, by weight, of the claim's words that `stems` contains."""
         weights = {stem: self._sources.weight(stem) for stem in claim.stems}
         total = sum(weights.values())
         return sum(weight * match_term(stem, stems) for stem, weight in weights.items()) / total if total else 0.0
@@ -218,7 +219,7 @@ class ClaimComparer:
     def _locate_name(
         self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
     ) -> Literal["there", "beside", "missing"]:
-        """Locate a name in the sentences, only beside them (sentences before, headings), or nowhere."""
+        """Return whether a name is in the sentences, only in the headings or sentences before, or missing."""
         parsed = [one.sentence for one in sentences]
         is_acronym = token.text.isupper() and len(token.text) > 1
         if any(
@@ -286,24 +287,9 @@ def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSent
 
 
 # A logistic regression on altered and honestly reworded sentences, see docs/decisions/0020-grounding.md.
-INTERCEPT: Final = 1.78
-WEIGHTS: Final = MappingProxyType(
-    {
-        "lacking": -1.03,
-        "elsewhere": -1.11,
-        "numbers": -1.82,
-        "names": -1.33,
-        "borrowed": -0.43,
-        "contrary": -3.29,
-        "exchanged": -1.47,
-        "swapped": -2.16,
-        "distance": -1.34,
-        "pair": -0.27,
-        "replaced": -2.2,
-        "traded": -0.93,
-        "behind": -1.44,
-    }
-)
+_WEIGHTS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text(encoding="utf-8"))
+INTERCEPT: Final[float] = _WEIGHTS["intercept"]
+WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
 _COMPARED = 6
 _ALONE = 3
 _GAIN = 0.12

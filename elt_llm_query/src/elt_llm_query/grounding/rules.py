@@ -125,7 +125,7 @@ def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
 
 
 def _digits(value: float) -> int:
-    """The number of significant digits: 1 of 300, 3 of 304."""
+    """Return the number of significant digits: 300 has one, 304 has three."""
     return len(f"{value:.15g}".replace(".", "").strip("0"))
 
 
@@ -294,7 +294,7 @@ def _clause(
     numbers: Sequence[NumberValue],
     stems: Callable[[str], Sequence[str]],
 ) -> tuple[RuleClause, frozenset[int]]:
-    """Read one clause; return it with the positions of the words that it accounts for."""
+    """Read the rule of one clause. Return the rule and the positions of its rule words."""
     negations = [mark for mark in inside if mark.kind == "not"]
     force = _force(inside, negated=bool(negations))
     if force == "neednot":
@@ -316,7 +316,7 @@ def _clause(
 
 
 def _force(inside: Sequence[RuleMark], *, negated: bool) -> Force:
-    """The force of the first modal: in German a negation alone turns "muss" and "braucht" into "need not"."""
+    """Return the force of the first modal. In German, a negation turns "muss" and "braucht" into "need not"."""
     limited = any(mark.kind in _HARD for mark in inside)
     for mark in inside:
         if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
@@ -365,7 +365,7 @@ def _limit(
 
 
 def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[NumberValue, ...]:
-    """The number of a limit: the next one, or else the one just before ("five or more")."""
+    """Return the number of a limit: the next number, or else the number just before ("five or more")."""
     trailing = mark.words.startswith(("or ", "and ", "oder ")) or mark.words.startswith("ubers")
     following = [one for one in numbers if mark.end <= one.start < min(end, mark.end + _REACH)]
     leading = [one for one in numbers if mark.start - _BEFORE <= one.start < mark.start]

@@ -324,7 +324,7 @@ def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeight
 
 
 def match_term(term: str, stems: Collection[str]) -> float:
-    """1 if the stem is there, 0.8 if one with the same long prefix is (register, registration), else 0."""
+    """Return 1 if `stems` has the term, 0.8 if a stem shares its long prefix (register, registration), else 0."""
     if term in stems:
         return 1.0
     if len(term) < _SHORTEST_SHARED_PREFIX or any(letter.isdigit() for letter in term):

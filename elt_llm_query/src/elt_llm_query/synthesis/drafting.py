@@ -81,7 +81,7 @@ class AnswerTask:
     history: tuple[tuple[str, str], ...] = ()
 
     def values(self, **more: str) -> dict[str, str]:
-        """The values of every prompt, and more."""
+        """Return the values that every prompt uses, and the values in `more`."""
         return {"question": self.question, "language": self.language, "steps": str(self.most_steps), **more}
 
 
@@ -145,7 +145,7 @@ def split_reasoning(written: str, most_steps: int) -> tuple[tuple[str, ...], str
 
 
 def _steps(text: str) -> list[str]:
-    """One step per numbered or bulleted line with the lines that follow it; without marks, one per line."""
+    """Split a text at its numbered or bulleted lines; without such lines, every line is a step."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     marked = [bool(_STEP.match(line)) for line in lines]
     steps: list[str] = []
@@ -159,7 +159,7 @@ def _steps(text: str) -> list[str]:
 
 
 def read_attempt_scores(reply: str, count: int) -> list[float | None]:
-    """The score of each attempt, 0 to 10; None where the reply has none, several, or one out of range."""
+    """Return the score of each attempt, 0 to 10; None for a missing, ambiguous or out-of-range score."""
     scores: dict[int, set[float]] = {}
     for match in _SCORE.finditer(reply):
         scores.setdefault(int(match[1]), set()).add(float(match[2]))
@@ -176,7 +176,7 @@ class AnswerStream:
         self.started = False
 
     def __call__(self, piece: str) -> None:
-        """Take the next piece."""
+        """Receive the next piece of the reply."""
         if self.started:
             self._on_piece(piece)
             return

@@ -10,7 +10,7 @@ from elt_llm_core.results import QueryResult, RetrievedChunk
 
 @dataclass(frozen=True)
 class QuestionRewritten:
-    """A follow-up question is searched in these words."""
+    """The wording in which a follow-up question is searched."""
 
     question: str
 
@@ -54,7 +54,7 @@ def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk,
 
 
 def send_answer(text: str, chunks: Sequence[RetrievedChunk], listen: Listener, again: Literal["", "back"] = "") -> None:
-    """Send a complete answer with its sources; `back` for a first answer after a second that was no better."""
+    """Send a complete answer with its sources. Use `back` to send the first answer again after a worse second."""
     listen(SourcesFound(in_citation_order(chunks)))
     listen(AnswerStarted(again))
     listen(AnswerDelta(text))

@@ -69,7 +69,7 @@ class AnswerQuality:
         return self.coverage >= LEAST_COVERAGE and self.support >= LEAST_SUPPORT
 
     def as_dict(self) -> dict[str, object]:
-        """The measures by name, for the trace."""
+        """Return the measures by name, for the trace."""
         return {
             "coverage": round(self.coverage, 4),
             "support": round(self.support, 4),
@@ -86,7 +86,7 @@ def measure_quality(
     tokeniser: KeywordTokeniser,
     idf: Callable[[str], float],
 ) -> AnswerQuality:
-    """Measure an answer with this support, written from these chunks."""
+    """Measure the quality of an answer with this support that was written from these chunks."""
     # An answering chunk need not contain words that only ask, such as "long" of "how long".
     weights = {stem: idf(stem) for stem in parse_question(_HOW.sub(" ", question), tokeniser).terms}
     present = {
@@ -203,7 +203,7 @@ def find_entity_neighbours(text: str, generations: Sequence[Generation]) -> tupl
 
 @dataclass(frozen=True)
 class WrittenAnswer:
-    """The answer and the chunks it was written from, those of further steps after the others."""
+    """An answer and the chunks it was written from. Chunks of further search steps come last."""
 
     answer: Answer
     chunks: tuple[RetrievedChunk, ...]
@@ -284,7 +284,7 @@ class IterativeAnswerer:
 
     @staticmethod
     def _send_again(first: WrittenAnswer, listen: Listener) -> None:
-        """Send the first answer last, under the numbers it was written with: the last answer counts."""
+        """Send the first answer again with its source numbers, because clients show the last answer sent."""
         send_answer(first.answer.text if first.answer.answered else "", first.chunks, listen, "back")
 
     def _answer(self, request: AnswerRequest, log: StageLog, listen: Listener, *, again: bool) -> Answer:
@@ -303,7 +303,7 @@ class IterativeAnswerer:
         return measure_quality(question, chunks, support, self._extractive.tokeniser, idf)
 
     def _search(self, step: SearchStep, where: Sequence[str]) -> Sequence[RetrievedChunk]:
-        """Run a step. A query without words, which a model may write, finds nothing."""
+        """Run a search step. A query without words returns no chunks: a model may write one."""
         names = find_entity_neighbours(step.text, self._generations) if step.kind == "GRAPH" else ()
         strategy: StrategyName | None = None if step.kind == "RETRIEVE" else "sparse"
         try:

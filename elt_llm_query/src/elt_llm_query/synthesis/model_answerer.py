@@ -103,7 +103,7 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
 
 
 def number_as_listed(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[Citation, ...]:
-    """The first citation of each chunk, under the number that the chunk is listed by, in order of these numbers."""
+    """Return the first citation of each chunk, numbered and sorted by the rank of the chunk."""
     ranked = in_citation_order(chunks)
     first: dict[int, Citation] = {}
     for chunk, citation in zip(cited_chunks(citations, chunks), citations, strict=True):
@@ -112,7 +112,7 @@ def number_as_listed(citations: Sequence[Citation], chunks: Sequence[RetrievedCh
 
 
 def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource]) -> tuple[CheckedSentence, ...]:
-    """Every sentence with its verdict and the spans that support it."""
+    """Return every sentence with its verdict and its supporting spans."""
     number_of = {source.chunk.node_id: source.number for source in sources}
     return tuple(
         CheckedSentence(
@@ -151,7 +151,7 @@ class UnmarkedStream:
         self._waiting = ""
 
     def __call__(self, piece: str) -> None:
-        """Take the next piece."""
+        """Receive the next piece of the answer."""
         text = self._waiting + piece
         unfinished = _UNFINISHED.search(text, max(0, len(text) - 250))
         cut = unfinished.start() if unfinished else len(text)
@@ -258,7 +258,7 @@ class ModelAnswerer:
         grounded = self._ground(draft.text, draft.read, strict=settings.strict)
         claims = [one for one in grounded.sentences if one.verdict != "no claim"]
         no_support = all(one.verdict == "unsupported" for one in claims)
-        # The check by code alone takes one honest sentence in twenty for invented: a refusal needs a second sign.
+        # The check by code alone marks one correct sentence in twenty as unsupported: a refusal needs a second sign.
         doubtful = not evidence.answered or mentions_refusal(draft.text)
         if no_support and ((settings.strict and claims) or (settings.abstain and doubtful)):
             return self._refuse(question, evidence, draft, calls, grounded)
@@ -295,7 +295,7 @@ class ModelAnswerer:
         )
 
     def _refusal_text(self, question: str, evidence: Answer) -> str:
-        """The refusal in the language of the settings if there is a text in that language, else the question's."""
+        """Return the refusal in the configured language if it has a refusal text, else in the question's language."""
         named = (self._settings.llm.answer_language or "").strip().casefold()
         language = _LANGUAGES.get(named) or question_language(question)
         return refusal_text(language, evidence.citations if self._settings.answer.enable_citation else ())
