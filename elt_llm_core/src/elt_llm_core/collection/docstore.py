@@ -1,0 +1,96 @@
+"""A pinned generation as a LlamaIndex docstore."""
+
+from typing import Any, NoReturn
+
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.storage.docstore.keyval_docstore import KVDocumentStore
+from llama_index.core.storage.docstore.utils import doc_to_json
+from llama_index.core.storage.kvstore.types import DEFAULT_COLLECTION, BaseKVStore
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.store.records import StoredNode
+
+_NAMESPACE = "generation"
+_NODES = f"{_NAMESPACE}/data"
+_DOCUMENTS = f"{_NAMESPACE}/ref_doc_info"
+
+
+def generation_docstore(generation: Generation) -> KVDocumentStore:
+    """Return a read-only docstore over the nodes of `generation`, valid while the generation is open."""
+    return KVDocumentStore(_GenerationValues(generation), namespace=_NAMESPACE)
+
+
+def text_node(node: StoredNode) -> TextNode:
+    """Convert a stored node to a LlamaIndex node: the span becomes text, the context metadata."""
+    return TextNode(
+        id_=node.node_id,
+        text=node.text,
+        start_char_idx=node.start,
+        end_char_idx=node.end,
+        metadata={
+            **node.metadata,
+            "source": node.source,
+            "title": node.title,
+            "page": node.page,
+            "section": node.section,
+            "context": node.context,
+        },
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=node.document_id)},
+    )
+
+
+class _GenerationValues(BaseKVStore):
+    """The key-value store behind KVDocumentStore."""
+
+    def __init__(self, generation: Generation) -> None:
+        self._generation = generation
+        self._known = frozenset(generation.ids)
+
+    def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
+        """Return a node, or the node ids of a document; None if the key is unknown."""
+        if collection == _DOCUMENTS:
+            return self.get_all(_DOCUMENTS).get(key)
+        if collection != _NODES or key not in self._known:
+            return None
+        return doc_to_json(text_node(self._generation.nodes([key])[0]))
+
+    def get_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
+        """Return every node, or every document with its node ids in order."""
+        if collection not in (_NODES, _DOCUMENTS):
+            return {}
+        nodes = self._generation.nodes(self._generation.ids)
+        if collection == _NODES:
+            return {node.node_id: doc_to_json(text_node(node)) for node in nodes}
+        grouped: dict[str, dict[str, Any]] = {}
+        for node in sorted(nodes, key=lambda node: (node.document_id, node.ordinal)):
+            empty: dict[str, Any] = {"node_ids": [], "metadata": {"source": node.source, "title": node.title}}
+            grouped.setdefault(node.document_id, empty)["node_ids"].append(node.node_id)
+        return grouped
+
+    def put(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> NoReturn:
+        """Raise NotImplementedError, because a generation is immutable."""
+        raise _read_only()
+
+    def delete(self, key: str, collection: str = DEFAULT_COLLECTION) -> NoReturn:
+        """Raise NotImplementedError, because a generation is immutable."""
+        raise _read_only()
+
+    async def aget(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
+        """Do the same as `get`."""
+        return self.get(key, collection)
+
+    async def aget_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
+        """Do the same as `get_all`."""
+        return self.get_all(collection)
+
+    async def aput(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> NoReturn:
+        """Raise NotImplementedError, because a generation is immutable."""
+        raise _read_only()
+
+    async def adelete(self, key: str, collection: str = DEFAULT_COLLECTION) -> NoReturn:
+        """Raise NotImplementedError, because a generation is immutable."""
+        raise _read_only()
+
+
+def _read_only() -> NotImplementedError:
+    return NotImplementedError("A generation is immutable; publish a new one.")
