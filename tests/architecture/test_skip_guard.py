@@ -61,7 +61,8 @@ def test_a_file_that_needs_a_missing_extra_is_skipped_with_its_name(
 def run_below(folder: Path, project: Path, given: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     """Run the tests of a folder with our conftest.py, as if `mcp` were not installed."""
     shutil.copy(project / "tests" / "conftest.py", folder)
-    shutil.copy(project / "tests" / "support" / "optional.py", folder)
+    for name in ("optional.py", "sampling.py"):
+        shutil.copy(project / "tests" / "support" / name, folder)
     shutil.copytree(project / "tests" / "no_network", folder / "no_network")
     (folder / "hidden.py").write_text("import sys\nsys.modules['mcp'] = None\n")
     environment = {name: value for name, value in os.environ.items() if name not in {"CI", "ELT_LLM_DATASETS"}}

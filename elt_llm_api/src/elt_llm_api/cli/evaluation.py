@@ -231,7 +231,7 @@ def measure_refusals_of_collection(
 def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCalibration":
     """Fit the confidence to a collection and store the result for its generation and profile.
 
-    If the shipped weights are better, the stored result says so and they stay in use.
+    If the shipped weights are better, they stay in use, and the stored result records this.
     """
     from contextlib import closing
 
