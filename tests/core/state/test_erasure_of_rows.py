@@ -9,7 +9,7 @@ from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import drop
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.state.database import STATE_NAME, STATE_STEPS, open_state
+from elt_llm_core.state.database import STATE_NAME, open_state
 from elt_llm_core.state.jobs import (
     ANY_DOCUMENT,
     JobName,
@@ -137,7 +137,7 @@ def test_a_purge_keeps_rows_that_quote_another_collection(data_dir: Path, state:
 
 def test_a_database_of_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
     with closing(Database(tmp_path / STATE_NAME, for_writing=True)) as state:
-        apply_schema_step(state, STATE_STEPS[0], 1)
+        apply_schema_step(state, "elt_llm_core.state", 1)
     with closing(open_state(tmp_path)) as state:
         assert JobRowTable(state).all(NAME) == {}
         assert JobReviewTable(state).all(NAME) == {}

@@ -13,7 +13,7 @@ from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.database import (
     STORE_NAME,
-    STORE_STEPS,
+    STORE_VERSION,
     Database,
     back_up,
     backup_faults,
@@ -65,7 +65,7 @@ def test_reading_an_old_store_is_refused_with_the_command_that_migrates_it(old: 
 def test_writing_to_an_old_store_backs_it_up_and_migrates_it(old: Path) -> None:
     before = _rows_of(old / STORE_NAME)
     with writing(old) as store:
-        assert schema_version(store.database) == len(STORE_STEPS)
+        assert schema_version(store.database) == STORE_VERSION
         assert find_store_damage(store, deep=True) == []
     [backup] = list_backups(old)
     assert backup.name.startswith("store-schema-1-")
@@ -127,7 +127,7 @@ def _killed(data_dir: Path, plan: str = "", statement: int = 0) -> bool:
 
 
 def _check_unharmed(old: Path, before: list[tuple[object, ...]]) -> None:
-    assert _version_of(old / STORE_NAME) in (1, len(STORE_STEPS))
+    assert _version_of(old / STORE_NAME) in (1, STORE_VERSION)
     assert _rows_of(old / STORE_NAME) == before
     with writing(old) as store:
         assert find_store_damage(store, deep=True) == []

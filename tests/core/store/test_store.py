@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import STORE_NAME, STORE_STEPS, Database, migrate, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, migrate, schema_version
 from elt_llm_core.store.store import open_store
 
 
@@ -16,7 +16,7 @@ def test_reading_an_empty_directory_names_the_first_command(tmp_path: Path) -> N
 
 def test_a_new_store_has_the_latest_schema_and_is_private(tmp_path: Path) -> None:
     with open_store(tmp_path / "data", for_writing=True) as store:
-        assert schema_version(store.database) == len(STORE_STEPS)
+        assert schema_version(store.database) == STORE_VERSION
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
@@ -30,8 +30,8 @@ def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("for_writing", [True, False])
 def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool) -> None:
     with open_store(tmp_path, for_writing=True) as store:
-        store.database.execute(f"PRAGMA user_version = {len(STORE_STEPS) + 1}")
-    with pytest.raises(StoreError, match=f"schema {len(STORE_STEPS) + 1}") as caught:
+        store.database.execute(f"PRAGMA user_version = {STORE_VERSION + 1}")
+    with pytest.raises(StoreError, match=f"schema {STORE_VERSION + 1}") as caught:
         open_store(tmp_path, for_writing=for_writing)
     assert "newer version" in caught.value.hint
 

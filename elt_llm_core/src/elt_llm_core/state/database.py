@@ -7,119 +7,8 @@ from elt_llm_core.store.database import Database, apply_schema_step, schema_vers
 from elt_llm_core.store.disk import refuse_network_file_system
 
 STATE_NAME = "state.sqlite3"
-_FIRST_SCHEMA = """
-CREATE TABLE sessions (
-    id TEXT PRIMARY KEY,
-    title TEXT NOT NULL,
-    collections TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE turns (
-    session TEXT NOT NULL REFERENCES sessions ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    asked TEXT NOT NULL,
-    understood TEXT NOT NULL,
-    answer TEXT NOT NULL,
-    result TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    PRIMARY KEY (session, number)
-) STRICT;
-CREATE TABLE calibrations (
-    collection TEXT NOT NULL,
-    generation TEXT NOT NULL,
-    profile TEXT NOT NULL,
-    fitted TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    PRIMARY KEY (collection, generation, profile)
-) STRICT;
-"""
-_JOBS_SCHEMA = """
-CREATE TABLE job_rows (
-    job TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    part TEXT NOT NULL,
-    row_key TEXT NOT NULL,
-    made_from TEXT NOT NULL,
-    content TEXT NOT NULL,
-    documents TEXT NOT NULL,
-    calls INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    made_at TEXT NOT NULL,
-    PRIMARY KEY (job, kind, part, row_key, made_from)
-) STRICT;
-CREATE TABLE job_shown (
-    job TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    place INTEGER NOT NULL,
-    part TEXT NOT NULL,
-    row_key TEXT NOT NULL,
-    content TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    documents TEXT NOT NULL,
-    PRIMARY KEY (job, kind, part, row_key)
-) STRICT;
-CREATE TABLE job_reviews (
-    job TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    part TEXT NOT NULL,
-    row_key TEXT NOT NULL,
-    status TEXT NOT NULL,
-    reviewer TEXT NOT NULL,
-    comment TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    documents TEXT NOT NULL,
-    reviewed_at TEXT NOT NULL,
-    PRIMARY KEY (job, kind, part, row_key)
-) STRICT;
-"""
-_SERVING_SCHEMA = """
-ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
-CREATE TABLE api_keys (
-    name TEXT NOT NULL PRIMARY KEY,
-    hash BLOB NOT NULL UNIQUE,
-    read TEXT NOT NULL,
-    write TEXT NOT NULL,
-    administers INTEGER NOT NULL,
-    created_at TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE queued_jobs (
-    id TEXT NOT NULL PRIMARY KEY,
-    kind TEXT NOT NULL,
-    arguments TEXT NOT NULL,
-    requested_by TEXT NOT NULL,
-    status TEXT NOT NULL,
-    attempts INTEGER NOT NULL,
-    pid INTEGER,
-    progress TEXT NOT NULL,
-    result TEXT NOT NULL,
-    error TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL
-) STRICT;
-CREATE TABLE measures (
-    period TEXT NOT NULL,
-    start TEXT NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (period, start)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE feedback (
-    id TEXT NOT NULL PRIMARY KEY,
-    owner TEXT NOT NULL,
-    session TEXT,
-    turn INTEGER,
-    request_id TEXT,
-    question TEXT NOT NULL,
-    collections TEXT NOT NULL,
-    documents TEXT NOT NULL,
-    verdict TEXT NOT NULL,
-    comment TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    FOREIGN KEY (session, turn) REFERENCES turns (session, number) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-"""
-STATE_STEPS = (_FIRST_SCHEMA, _JOBS_SCHEMA, _SERVING_SCHEMA)
+STATE_VERSION = 3
+"""The number of schema steps in the folder `schema`."""
 
 
 def open_state(data_dir: Path) -> Database:
@@ -141,16 +30,16 @@ def open_state(data_dir: Path) -> Database:
 
 
 def _migrate(database: Database) -> None:
-    if schema_version(database) == len(STATE_STEPS):
+    if schema_version(database) == STATE_VERSION:
         return
     with database.transaction():  # if two processes migrate at once, the second one finds the current version
         version = schema_version(database)
-        if version > len(STATE_STEPS):
+        if version > STATE_VERSION:
             raise StoreError(
                 f"{database.path} was written by a newer version of elt-llm: it has schema {version},"
-                f" and this program supports schemas up to {len(STATE_STEPS)}.",
+                f" and this program supports schemas up to {STATE_VERSION}.",
                 hint="Use the newer version, or move the file away. Without the file, conversations and reviews are"
                 " lost, but documents are not.",
             )
-        for number, step in enumerate(STATE_STEPS[version:], start=version + 1):
-            apply_schema_step(database, step, number)
+        for step in range(version + 1, STATE_VERSION + 1):
+            apply_schema_step(database, "elt_llm_core.state", step)

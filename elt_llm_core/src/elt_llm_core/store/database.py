@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 
+STORE_VERSION = 2
+"""The number of schema steps in the folder `schema`."""
 STORE_NAME = "store.sqlite3"
 MIN_SQLITE = (3, 51, 3)  # older versions can corrupt a write-ahead log
 Row = tuple[Any, ...]
@@ -205,149 +208,6 @@ def _copy_database(database: Database, target: Path) -> None:
     sync_file(target.parent.parent)
 
 
-_FIRST_SCHEMA = """
-CREATE TABLE collections (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    name TEXT NOT NULL UNIQUE,
-    created_at TEXT NOT NULL,
-    published INTEGER,
-    previous INTEGER,
-    last_number INTEGER NOT NULL DEFAULT 0,
-    rolled_back INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE TABLE roots (
-    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    path TEXT NOT NULL,
-    whole INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (collection, name)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE files (
-    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    document_id TEXT NOT NULL,
-    root TEXT NOT NULL,
-    path TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    modified_ns INTEGER NOT NULL,
-    checked_ns INTEGER NOT NULL,
-    content_hash BLOB NOT NULL,
-    outcome TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    PRIMARY KEY (collection, document_id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE texts (
-    id INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL UNIQUE,
-    text TEXT NOT NULL
-) STRICT;
-CREATE TABLE document_versions (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE,
-    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    document_id TEXT NOT NULL,
-    root TEXT NOT NULL,
-    path TEXT NOT NULL,
-    content_hash BLOB NOT NULL,
-    size INTEGER NOT NULL,
-    reader TEXT NOT NULL,
-    chunker TEXT NOT NULL,
-    tokeniser TEXT NOT NULL,
-    outcome TEXT NOT NULL,
-    title TEXT NOT NULL,
-    text INTEGER NOT NULL REFERENCES texts,
-    pages TEXT NOT NULL,
-    sections TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    notes TEXT NOT NULL,
-    checksum BLOB NOT NULL,
-    created_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX versions_by_document ON document_versions (collection, document_id);
-CREATE INDEX versions_by_text ON document_versions (text);
-CREATE TABLE nodes (
-    id INTEGER PRIMARY KEY,
-    version INTEGER NOT NULL REFERENCES document_versions ON DELETE CASCADE,
-    ordinal INTEGER NOT NULL,
-    node_id TEXT NOT NULL,
-    start INTEGER NOT NULL,
-    end INTEGER NOT NULL,
-    page INTEGER,
-    section TEXT,
-    text TEXT NOT NULL,
-    context TEXT NOT NULL,
-    metadata TEXT NOT NULL,
-    embedded_hash BLOB NOT NULL,
-    stems TEXT NOT NULL,
-    UNIQUE (version, ordinal)
-) STRICT;
-CREATE INDEX nodes_by_node_id ON nodes (node_id);
-CREATE TABLE vectors (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE,
-    vector BLOB NOT NULL
-) STRICT;
-CREATE TABLE generations (
-    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    created_at TEXT NOT NULL,
-    fresh_base INTEGER NOT NULL,
-    changed_since_fresh INTEGER NOT NULL,
-    documents INTEGER NOT NULL,
-    nodes INTEGER NOT NULL,
-    collection_hash BLOB NOT NULL,
-    passport TEXT NOT NULL,
-    PRIMARY KEY (collection, number)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE generation_documents (
-    collection INTEGER NOT NULL,
-    generation INTEGER NOT NULL,
-    version INTEGER NOT NULL REFERENCES document_versions,
-    PRIMARY KEY (collection, generation, version),
-    FOREIGN KEY (collection, generation) REFERENCES generations (collection, number) ON DELETE CASCADE
-) STRICT, WITHOUT ROWID;
-CREATE INDEX generations_of_version ON generation_documents (version);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY,
-    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    command TEXT NOT NULL,
-    started_at TEXT NOT NULL,
-    finished_at TEXT,
-    report TEXT
-) STRICT;
-"""
-
-_SECOND_SCHEMA = """
-ALTER TABLE collections ADD COLUMN job TEXT;
-ALTER TABLE document_versions ADD COLUMN part_of INTEGER REFERENCES document_versions ON DELETE CASCADE;
-ALTER TABLE document_versions ADD COLUMN part TEXT NOT NULL DEFAULT '';
-ALTER TABLE document_versions ADD COLUMN extraction TEXT NOT NULL DEFAULT '';
-ALTER TABLE document_versions ADD COLUMN modified_at TEXT;
-CREATE INDEX versions_by_file ON document_versions (part_of);
-CREATE INDEX versions_by_content ON document_versions (content_hash, part);
-CREATE TABLE artefacts (
-    version INTEGER NOT NULL REFERENCES document_versions ON DELETE CASCADE,
-    name TEXT NOT NULL,
-    content TEXT NOT NULL,
-    PRIMARY KEY (version, name)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE forgotten (
-    collection INTEGER NOT NULL REFERENCES collections ON DELETE CASCADE,
-    document_id TEXT NOT NULL,
-    content_hash BLOB NOT NULL,
-    name BLOB NOT NULL,
-    forgotten_at TEXT NOT NULL,
-    PRIMARY KEY (collection, document_id, content_hash)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE enrichments (
-    id INTEGER PRIMARY KEY,
-    key BLOB NOT NULL UNIQUE,
-    text TEXT NOT NULL
-) STRICT;
-"""
-
-STORE_STEPS: tuple[str, ...] = (_FIRST_SCHEMA, _SECOND_SCHEMA)
-
-
 def schema_version(database: Database) -> int:
     """Return the schema version of the database, or 0 for an empty file."""
     row = database.row("PRAGMA user_version")
@@ -362,25 +222,26 @@ def migrate(database: Database) -> None:
     """
     check_not_newer(database)
     present = schema_version(database)
-    if 0 < present < len(STORE_STEPS):
+    if 0 < present < STORE_VERSION:
         back_up(database, present)
-    for number, step in enumerate(STORE_STEPS[present:], start=present + 1):
+    for version in range(present + 1, STORE_VERSION + 1):
         with failpoint(Failpoint.MIGRATE), database.transaction():
-            apply_schema_step(database, step, number)
+            apply_schema_step(database, "elt_llm_core.store", version)
 
 
-def apply_schema_step(database: Database, step: str, number: int) -> None:
-    """Run the statements of a schema step and set the schema version to `number`. The caller opens the transaction."""
+def apply_schema_step(database: Database, package: str, version: int) -> None:
+    """Run `schema/<version>.sql` of a package and set the schema version. The caller opens the transaction."""
+    step = (resources.files(package) / "schema" / f"{version}.sql").read_text(encoding="utf-8")
     for statement in filter(None, map(str.strip, step.split(";\n"))):
         database.execute(statement)
-    database.execute(f"PRAGMA user_version = {number}")
+    database.execute(f"PRAGMA user_version = {version}")
 
 
 def check_not_newer(database: Database) -> None:
     """Raise StoreError if a newer program wrote this store."""
-    if schema_version(database) > len(STORE_STEPS):
+    if schema_version(database) > STORE_VERSION:
         raise StoreError(
             f"{database.path} has schema {schema_version(database)}, but this program supports schemas up to"
-            f" {len(STORE_STEPS)}.",
+            f" {STORE_VERSION}.",
             hint="Use the newer version of elt-llm that wrote the store.",
         )

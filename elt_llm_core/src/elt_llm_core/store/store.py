@@ -7,7 +7,7 @@ from typing import Any
 
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
-from elt_llm_core.store.database import STORE_NAME, STORE_STEPS, Database, check_not_newer, migrate, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, check_not_newer, migrate, schema_version
 from elt_llm_core.store.disk import refuse_network_file_system, tree_size
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
 from elt_llm_core.store.generations import GenerationTable
@@ -72,7 +72,7 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     check_not_newer(store.database)
     if not schema_version(store.database):
         raise _no_data_error(data_dir)
-    if schema_version(store.database) < len(STORE_STEPS):
+    if schema_version(store.database) < STORE_VERSION:
         store.close()
         raise OutdatedStore(
             f"{path} was written by an older version.",
