@@ -129,7 +129,7 @@ def test_a_search_without_reranker_keeps_the_fused_order(
     found = search_once(QUESTION, [make_generation(TEXTS)], embedding, settings(use_reranker=False))
     fused = [chunk.fused_score or 0 for chunk in found.chunks]
     assert fused == sorted(fused, reverse=True)
-    assert any("no reranker" in note for note in found.notes)
+    assert any("No reranker" in note for note in found.notes)
 
 
 def test_a_search_with_hybrid_search_off_ignores_keywords(
