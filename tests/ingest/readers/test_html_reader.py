@@ -97,3 +97,37 @@ def test_deeply_nested_html_is_read(tmp_path: Path) -> None:
 def test_a_table_row_of_many_cells_is_complete(tmp_path: Path) -> None:
     cells = "".join(f"<td>cell {number}</td>" for number in range(5000))
     assert "cell 4999" in _read(tmp_path, f"<p>Words.</p><table><tr>{cells}</tr></table>").text
+
+
+def test_a_table_whose_first_cells_are_item_labels_is_read_as_a_list(tmp_path: Path) -> None:
+    source = (
+        "<body><table><tr><td><p>(1)</p></td><td><p>\u2018risk\u2019 means harm:</p>"
+        "<table><tr><td>(a)</td><td>to a person;</td></tr></table></td></tr></table>"
+        "<table><tr><td>(2)</td><td>\u2018user\u2019 means a person;</td></tr></table>"
+    )
+    document = _read(tmp_path, source)
+    assert document.text.split("\n\n") == [
+        "(1) \u2018risk\u2019 means harm:",
+        "(a) to a person;",
+        "(2) \u2018user\u2019 means a person;",
+    ]
+    assert {block.kind for block in document.blocks} == {"list"}
+
+
+def test_a_table_with_other_first_cells_stays_a_table(tmp_path: Path) -> None:
+    source = "<body><table><tr><td>(1)</td><td>one</td></tr><tr><td>Total</td><td>two</td></tr></table>"
+    assert _read(tmp_path, source).text == "(1) | one\nTotal | two"
+
+
+def test_spanning_cells_fill_the_cells_that_they_cover(tmp_path: Path) -> None:
+    source = (
+        "<body><table><tr><th>Region<th colspan=2>Fee</tr><tr><td rowspan=2>North<td>5<td>6</tr>"
+        "<tr><td>7<td>8</tr><tr><td colspan=3>Prices in pounds</tr></table>"
+    )
+    assert _read(tmp_path, source).text == ("Region | Fee | Fee\nNorth | 5 | 6\nNorth | 7 | 8\nPrices in pounds")
+
+
+def test_title_paragraphs_of_the_official_journal_are_headings(tmp_path: Path) -> None:
+    source = "<body><p class='oj-ti-art'>Article 3</p><p class='oj-sti-art'>Definitions</p><p>Words.</p>"
+    document = _read(tmp_path, source)
+    assert [(one.level, one.title) for one in document.sections] == [(3, "Article 3"), (4, "Definitions")]

@@ -75,3 +75,14 @@ def test_a_table_with_an_empty_header_keeps_its_rows_separate(tmp_path: Path) ->
         "| a | b |",
         "| c | d |",
     ]
+
+
+def test_a_title_in_front_matter_becomes_the_first_heading(tmp_path: Path) -> None:
+    document = _read(tmp_path, "---\ntitle: Glossary\n---\n\n- **ADR** - a record.\n\n# Notes\n")
+    assert document.text == "# Glossary\n\n- **ADR** - a record.\n\n# Notes\n"
+    assert [(one.level, one.title) for one in document.sections] == [(1, "Glossary"), (1, "Notes")]
+
+
+@pytest.mark.parametrize("body", ["# The Rules\n\nWords.\n", "The Rules\n=====\n\nWords.\n"])
+def test_a_first_heading_of_the_text_replaces_the_title_of_the_front_matter(tmp_path: Path, body: str) -> None:
+    assert _read(tmp_path, f"---\ntitle: Rules | Site\n---\n{body}").text == body

@@ -74,3 +74,10 @@ def test_a_line_of_marks_alone_is_not_a_heading(tmp_path: Path, line: str) -> No
     document = _read(tmp_path, f"Above.\n\n{line}\n\nBelow.\n".encode())
     assert document.text == f"Above.\n\n{line}\n\nBelow.\n"
     assert document.sections == ()
+
+
+def test_an_underlined_line_within_the_text_of_numbered_sections_is_no_heading(tmp_path: Path) -> None:
+    table = "      Phase / Explanation\n      -------------------\n      1 Request\n\n"
+    text = f"The Book\n========\n\n1. Scope\n\n   Words.\n\n2. Terms\n\n{table}3. Annex\n\n   More.\n"
+    document = _read(tmp_path, text.encode())
+    assert [one.title for one in document.sections] == ["The Book", "1. Scope", "2. Terms", "3. Annex"]

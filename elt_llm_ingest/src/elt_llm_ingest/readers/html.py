@@ -1,4 +1,5 @@
 """Read HTML: the visible main part of a page with headings, lists, tables, marked terms and metadata."""
+# ruff: noqa: RUF001 - the labels of list items have dashes.
 
 import re
 from collections import Counter
@@ -109,6 +110,26 @@ _INLINE_TAGS = frozenset(
     )
 )
 _ITEM_TAGS: Mapping[str, BlockKind] = {"li": "list", "dt": "definition", "dd": "definition"}
+# Titles in the HTML of the Official Journal of the European Union, which are paragraphs with these classes.
+_TITLE_CLASSES = {
+    "oj-doc-ti": 1,
+    "doc-ti": 1,
+    "oj-ti-section-1": 2,
+    "ti-section-1": 2,
+    "oj-ti-section-2": 2,
+    "ti-section-2": 2,
+    "oj-ti-art": 3,
+    "ti-art": 3,
+    "oj-sti-art": 4,
+    "sti-art": 4,
+    "oj-ti-grseq-1": 4,
+    "ti-grseq-1": 4,
+}
+# The first cell of a row that is a list item: "(1)", "a)", "iv.", "2.1", or a bullet.
+_LABEL_CELL = re.compile(
+    r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[a-zA-Z]{1,2}|[ivxIVX]{1,6})[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|[-–—•·▪◦‣●○■□]"
+)
+_MOST_SPANNED = 1000  # cells that one cell may cover; HTML allows 65,534 rows
 _NOTE_LINKS = frozenset(("doc-noteref", "noteref", "footnote-reference", "footnote-ref", "footnoteref"))
 
 
@@ -166,15 +187,19 @@ class HtmlBlockWriter:
         if tag in EMPHASIS:
             self._emphasis.open(tag)
             return
-        if tag in ("p", "div") and self._bare and self._line_text() == self._bare:
-            # The text of the list item is in a paragraph, so that its marker is written with this paragraph.
+        if tag in ("p", "div", "td") and self._bare and self._line_text() == self._bare:
+            # The text of the list item is in a paragraph or cell, so that its marker is written with this text.
             return
         self._flush()
         if tag == "dl":
             self._definitions.append(DefinitionListMarks(self._builder.marks))
         elif tag in ("dt", "dd"):
             self._definition_starts.append(self._builder.count)
-        if tag in _ITEM_TAGS:
+        if tag == "tr" and (label := _item_label(node)):
+            self._kind, self._tight = "list", False
+            self._append(f"{label} ")
+            self._bare = label
+        elif tag in _ITEM_TAGS:
             self._kind = _ITEM_TAGS[tag]
             self._tight = tag == "dd" or _follows_item(node)
             marker = self._marker(node)
@@ -208,7 +233,12 @@ class HtmlBlockWriter:
         elif tag == "pre":
             self._flush()
             self._builder.add(node.text().strip("\n").expandtabs(4), "code")
-        elif tag == "table" and node.css_first(_LAYOUT) is None:
+        elif tag == "p" and (level := _title_level(node)):
+            self._flush()
+            self._builder.add_heading(_single_line(node), level)
+        elif tag in ("td", "th") and _is_item_label(node):
+            return True  # The label was written with the row.
+        elif tag == "table" and node.css_first(_LAYOUT) is None and not _is_list(node):
             self._flush()
             self._write_table(node)
         else:
@@ -232,14 +262,70 @@ class HtmlBlockWriter:
         if caption:
             self._builder.add(_single_line(caption))
         header, first = "", caption is None
+        covered: dict[int, tuple[int, str]] = {}
         for row in table.css("tr"):
             cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
-            text = " | ".join(_single_line(cell) for cell in cells).strip(" |")
+            text = " | ".join(_filled_cells(cells, covered)).strip(" |")
             if not text:
                 continue
             is_header = len(cells) > 1 and all(cell.tag == "th" for cell in cells)
             self._builder.add(text, "table", header="" if is_header else header, tight=not first)
             header, first = text if is_header else header, False
+
+
+def _title_level(paragraph: LexborNode) -> int:
+    """Return the heading level of a paragraph whose class marks a title in the Official Journal; 0 for others."""
+    classes = (paragraph.attributes.get("class") or "").split()
+    return next((_TITLE_CLASSES[name] for name in classes if name in _TITLE_CLASSES), 0)
+
+
+def _item_label(row: LexborNode) -> str:
+    """Return the label of a table row that is a list item: of two cells, the first is "(1)" or a bullet; else ""."""
+    cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
+    label = _single_line(cells[0]) if len(cells) == 2 else ""
+    return label if _LABEL_CELL.fullmatch(label) and _count_words(cells[1]) > 0 else ""
+
+
+def _is_item_label(cell: LexborNode) -> bool:
+    row = cell.parent
+    first = next((one for one in row.iter() if one.tag in ("td", "th")), None) if row is not None else None
+    return first is not None and row is not None and first.mem_id == cell.mem_id and bool(_item_label(row))
+
+
+def _is_list(table: LexborNode) -> bool:
+    """Whether each row of a table is a list item, as in legal texts that indent their lists by tables."""
+    rows = table.css("tr")[:_MOST_SPANNED]
+    return bool(rows) and all(_item_label(row) for row in rows)
+
+
+def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, str]]) -> Iterator[str]:
+    """Yield the texts of a row, with the text of each spanning cell in all columns and rows that the cell covers.
+
+    `covered` holds, by column, how many further rows a cell above covers, and its text; it is updated for the next row.
+    """
+    cells = list(cells)
+    column = 0
+    for cell in [*cells, None]:
+        while column in covered:
+            rows, text = covered.pop(column)
+            if rows > 1:
+                covered[column] = (rows - 1, text)
+            yield text
+            column += 1
+        if cell is not None:
+            text, down = _single_line(cell), _span_of(cell, "rowspan")
+            # The only cell of a row is a title of the rows below, which is written once.
+            across = _span_of(cell, "colspan") if len(cells) > 1 else 1
+            for _ in range(across):
+                if down > 1:
+                    covered[column] = (down - 1, text)
+                yield text
+                column += 1
+
+
+def _span_of(cell: LexborNode, name: str) -> int:
+    value = cell.attributes.get(name) or "1"
+    return min(max(int(value), 1), _MOST_SPANNED) if value.isdecimal() and len(value) < 6 else 1
 
 
 def _note_mark(link: LexborNode) -> str:
@@ -329,7 +415,7 @@ class HtmlReader(DocumentReader):
     """Read .html and .xhtml files, but no other file that a page refers to."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""

@@ -21,6 +21,7 @@ from elt_llm_ingest.readers.headings import starts_rule
 _KEY = re.compile(r"([A-Za-z][\w-]{0,63}):(?:[ \t]+(\S.*))?[ \t]{0,99}")
 _LIST_ITEM = re.compile(r"[ \t]{0,9}-[ \t]+(?:name:[ \t]+)?([^:]{1,300})")
 _MAX_LINES = 200
+_LONGEST_TITLE = 2000  # characters
 _AUTHOR_KEYS = ("authors", "author", "creator", "by")
 _DATE_KEYS = ("year", "date", "published", "publication_date", "created", "dateupdated", "updated", "last_updated")
 _URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
@@ -105,11 +106,12 @@ _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 class MarkdownReader(DocumentReader):
     """Read .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
-    The text is the source below the front matter, without pictures that are embedded as `data:` addresses.
+    The text is the source below the front matter, without pictures that are embedded as `data:` addresses. A title in
+    the front matter becomes the first heading, unless the text starts with a heading of the first level.
     """
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -117,10 +119,17 @@ class MarkdownReader(DocumentReader):
         whole = remove_inline_images(source.replace("\f", "\n"))
         body, values = split_front_matter(whole)
         text = whole[body:].lstrip("\n") if body else whole
+        if (named := values.get("title")) and not _has_title_line(text):
+            text = f"# {named}\n\n{text}"
         blocks, sections = _Outline(text).parse()
         heading = next((section.title for section in sections if section.level == 1 and section.title), "")
         title = values.get("title") or heading or values.get("name") or path.stem
         return ParsedDocument(text, title, (), sections, blocks, front_matter_metadata(values), notes)
+
+
+def _has_title_line(text: str) -> bool:
+    first = text[:_LONGEST_TITLE].lstrip().split("\n", 2)
+    return first[0].startswith("# ") or (len(first) > 1 and re.fullmatch(r"=+\s*", first[1]) is not None)
 
 
 class _Outline:

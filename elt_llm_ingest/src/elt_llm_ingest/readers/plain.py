@@ -12,13 +12,16 @@ from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, underl
 
 # A text with this many underlined headings underlines all headings, so that its numbered short lines are list items.
 _MIN_UNDERLINED = 3
+# A text with this many numbered headings numbers all headings, so that an underlined line with a deeper indentation
+# is the header row of a table, or a caption within the text.
+_MIN_NUMBERED = 3
 
 
 class PlainTextReader(DocumentReader):
     """Read .txt and .rst files. The text is that of the file, with line ends in place of form feeds."""
 
     name: ClassVar[str] = "plain"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -40,17 +43,19 @@ class _Outline:
         self.sections: list[Section] = []
         self.underlines: list[str] = []
         self.is_underlined = False
+        self.numbered_indent: int | None = None
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
         paragraphs = paragraph_spans(self.text)
         self.is_underlined = sum(map(self._looks_underlined, paragraphs)) >= _MIN_UNDERLINED
+        self.numbered_indent = self._numbered_indent(paragraphs)
         for lines in paragraphs:
             self._body(lines[self._heading_lines(lines) :])
         return tuple(self.blocks), tuple(self.sections)
 
     def _heading_lines(self, lines: list[tuple[int, int]]) -> int:
         """Record the heading at the top of a paragraph, and return the number of its lines."""
-        if len(lines) >= 2 and (level := self._underlined(lines)):
+        if len(lines) >= 2 and self._follows_scheme(lines[0]) and (level := self._underlined(lines)):
             count = 3 if underline_character(self._line(lines[0])) and len(lines) > 2 else 2
         elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
             count = 1
@@ -60,6 +65,19 @@ class _Outline:
         self.sections.append(Section(lines[0][0], level, " ".join(titles)))
         self.blocks.append(Block(lines[0][0], lines[count - 1][1], "heading"))
         return count
+
+    def _numbered_indent(self, paragraphs: list[list[tuple[int, int]]]) -> int | None:
+        """Return the smallest indentation of the numbered headings, or None if the text has few of them."""
+        numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
+        return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
+
+    def _follows_scheme(self, line: tuple[int, int]) -> bool:
+        """Whether a line below the first heading is indented no deeper than the numbered headings of the text."""
+        deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
+        return self.is_underlined or not deeper or not self.sections
+
+    def _indent(self, line: tuple[int, int]) -> int:
+        return line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
         """Whether a line of marks underlines the first line, or the second if the first also consists of marks."""
