@@ -61,3 +61,25 @@ def test_an_abbreviation_of_initials_is_always_found(words: list[str], before: s
     assert place is None or text[slice(*place)].strip() == text[slice(*place)]
     if not any(sign.isalnum() for sign in before) and len(text) == len(text.casefold()):
         assert place is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The effective implementation of Regulation (EU) 2024/1689 counts.",
+        "It was established by Council Regulation (EC) No 765/2008.",
+    ],
+)
+def test_a_bracket_of_a_citation_is_no_abbreviation(text: str) -> None:
+    assert defined(text) == []
+
+
+def test_small_words_are_skipped_between_the_initials() -> None:
+    assert defined("See the Treaty on the Functioning of the European Union (TFEU) for this.") == [
+        ("TFEU", "Treaty on the Functioning of the European Union")
+    ]
+
+
+def test_the_meaning_of_a_short_name_is_the_full_name_before_the_bracket() -> None:
+    text = "High protection as enshrined in the Charter of Rights of the Union (the \u2018Charter\u2019) applies."
+    assert defined(text) == [("Charter", "the Charter of Rights of the Union")]

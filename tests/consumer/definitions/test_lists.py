@@ -1,7 +1,10 @@
 """Glossaries written as lists are read under a heading, after an announcing line, and without either."""
 
 import pytest
-from row_jobs.definitions import defined, terms_in
+from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.jobs.sections import GlossarySection
+from row_jobs.contexts import corpus_of
+from row_jobs.definitions import defined, definitions_in, terms_in
 
 TWO = [("Asset", "a thing that is owned."), ("Audit", "a check of the books.")]
 
@@ -51,3 +54,45 @@ def test_a_line_may_announce_a_list_of_definitions() -> None:
         "# Gates\n\nWords used by our stewards:\n\n- **Late Gate** - the small gate beside the club shop.\n\nThe end.\n"
     )
     assert defined(text) == [("Late Gate", "the small gate beside the club shop.")]
+
+
+def test_entries_with_a_sign_before_each_term_are_found_without_the_sign() -> None:
+    text = "# Definitions\n\n   $ *-property\n      A rule that forbids writing down.\n\n"
+    text += "   $ X.509\n      A standard for keys.\n\n"
+    text += "   $ access list\n      1. A roster of persons who may enter.\n\n      2. A file with their names.\n"
+    assert defined(text) == [
+        ("*-property", "A rule that forbids writing down."),
+        ("X.509", "A standard for keys."),
+        ("access list", "1. A roster of persons who may enter. 2. A file with their names."),
+    ]
+
+
+def test_an_entry_that_only_refers_is_a_reference() -> None:
+    found = definitions_in("# Glossary\n\n   $ accounting See: cost accounting.\n\n   $ audit\n      (N) See: check.\n")
+    assert [(one.term, one.pattern, one.refers_to) for one in found] == [
+        ("accounting", "reference", "cost accounting"),
+        ("audit", "reference", "check"),
+    ]
+
+
+def test_a_document_titled_glossary_is_a_glossary_without_a_heading() -> None:
+    corpus = corpus_of({"glossary": "- **Asset** - a thing.\n\n- **508** - a rule.\n"})
+    assert [one.term for one in find_definitions(corpus)] == ["Asset", "508"]
+
+
+def test_a_definition_may_start_on_the_line_below_the_dash() -> None:
+    assert defined("# Glossary\n\n- **CRM** -\n  A system for customers.\n") == [("CRM", "A system for customers.")]
+
+
+def test_a_bullet_of_a_glossary_belongs_to_its_definition_as_a_whole() -> None:
+    text = "# Glossary\n\n- **Outage** means a stop of the service. A planned stop is none.\n\n"
+    text += "- **Audit** means a check.\n"
+    assert defined(text) == [("Outage", "a stop of the service. A planned stop is none."), ("Audit", "a check.")]
+
+
+def test_an_entry_that_is_too_long_is_cut_at_a_paragraph() -> None:
+    text = "# Glossary\n\nKey\n   A value.\n\n" + "   More words about keys.\n\n" * 200 + "Lock\n   A door.\n"
+    found = dict(defined(text, GlossarySection(longest_definition=100)))
+    assert found["Key"].startswith("A value. More words about keys.")
+    assert len(found["Key"]) <= 100
+    assert found["Lock"] == "A door."

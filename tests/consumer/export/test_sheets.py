@@ -87,7 +87,7 @@ def test_cells_that_are_guarded_against_formulas_can_be_read_back(text: str) -> 
 def test_a_workbook_has_filters_a_frozen_header_and_links_to_the_evidence(tmp_path: Path) -> None:
     [path] = write_xlsx(glossary_result(), tmp_path / "words.xlsx")
     workbook = openpyxl.load_workbook(path)
-    assert workbook.sheetnames == ["Terms", "Evidence"]
+    assert workbook.sheetnames == ["Terms", "Evidence", "Notes"]
     sheet = workbook["Terms"]
     assert (sheet.freeze_panes, sheet.auto_filter.ref[:3]) == ("D2", "A1:")
     names = [cell.value for cell in sheet[1]]

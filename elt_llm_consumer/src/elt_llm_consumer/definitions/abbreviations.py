@@ -25,7 +25,32 @@ _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$"
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
 _REACH = 200  # maximum characters before a bracket to search
 _MAX_SHORT_FORM = 10
-_ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "and", "of", "for", "to", "in", "or", "by", "with"))
+_ARTICLES = frozenset(
+    (
+        *(
+            "a",
+            "an",
+            "the",
+            "der",
+            "die",
+            "das",
+            "and",
+            "of",
+            "for",
+            "to",
+            "in",
+            "or",
+            "by",
+            "with",
+            "on",
+            "at",
+            "from",
+        ),
+        *("as", "und", "für", "von", "zur", "zum", "im", "des"),
+    )
+)
+# "Regulation (EU) 2024/1689", "Regulation (EC) No 765/2008": the bracket is part of the name of a law.
+_OF_CITATION = re.compile(r"\s{1,3}(?:No\.?\s{1,3}|Nr\.?\s{1,3})?\d")
 _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
@@ -34,7 +59,7 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     text = layout.text
     yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
-        if layout.is_contents(text[bracket.start() : bracket.end() + 8]):
+        if layout.is_contents(text[bracket.start() : bracket.end() + 8]) or _OF_CITATION.match(text, bracket.end()):
             continue
         inner, begin = bracket[1].strip(), bracket.start(1)
         if is_short_form(inner):
@@ -182,6 +207,7 @@ _NOT_FIRST: Final = pattern("bracket_not_first")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
+_MAX_BEFORE_NAME = 4  # words between a determiner and the words of a term
 _LABEL_LENGTH = 12  # maximum characters of a number before a sentence
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
 _INTRODUCED: Final = pattern("bracket_introduced")
@@ -224,12 +250,30 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
             start = number + 1
         elif _VERB.match(bare):
             related = _RELATIVE.match(words[number - 1].group()) is None and related
-        if _BREAK.search(word.group()) and number + 1 < len(words):
+        if (
+            _BREAK.search(word.group())
+            and number + 1 < len(words)
+            and not (word.group().endswith(")") and _OF_CITATION.match(text, word.end()))
+        ):
             start, related = number + 1, False
-    first = _first_word_of_name(words, start, found)
+    first = _first_word_of_name(words, _start_of_same_name(words, start, found), found)
     if first is None or len(words) - first > _MAX_WORDS or _only_place(text[words[first].start() : end]):
         return None
     return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int:
+    """Return the position of the determiner before the words of the term, if the text before the bracket has them.
+
+    The meaning of "the Charter of Rights of the Union ('Charter')" is no more than the name that contains "Charter".
+    """
+    term = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
+    plain = [word.group().strip("\"“”‘’',()*_") for word in words]
+    for number in range(len(words) - len(term), start, -1):
+        if plain[number : number + len(term)] == term:
+            before = range(number, max(start, number - _MAX_BEFORE_NAME) - 1, -1)
+            return next((place for place in before if _DETERMINER.match(plain[place])), start)
+    return start
 
 
 def _only_place(body: str) -> bool:

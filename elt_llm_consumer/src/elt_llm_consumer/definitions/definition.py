@@ -28,6 +28,8 @@ class Definition:
     """The rule or term to which this definition only refers, such as `Rule A3`; empty if it gives a meaning."""
     aliases: tuple[str, ...] = ()
     """Other names of the term in the same sentence or row."""
+    listed: bool = False
+    """Whether a glossary list gives the long form of an abbreviation as the definition, as in "MOU - Memorandum"."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class DefinitionDraft:
     abbreviation: str = ""
     refers_to: str = ""
     aliases: tuple[str, ...] = ()
+    listed: bool = False
 
 
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})

@@ -1,12 +1,15 @@
-"""Find every definition in the texts of a job."""
+"""Find every definition in the texts of a job, and the entries that look like definitions but were not read."""
+# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.outline import Span
 
 from elt_llm_consumer.definitions.abbreviations import (
     find_abbreviations,
@@ -17,7 +20,7 @@ from elt_llm_consumer.definitions.abbreviations import (
 from elt_llm_consumer.definitions.defining_sentences import find_in_sentences
 from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft, term_key
 from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
-from elt_llm_consumer.definitions.lists import DefinitionLists
+from elt_llm_consumer.definitions.lists import DefinitionLists, EntryReader
 from elt_llm_consumer.definitions.markup import find_marked_terms
 from elt_llm_consumer.definitions.tables import DefinitionTables
 from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
@@ -30,6 +33,7 @@ _VARIABLE = re.compile(r"<[^<>]{1,80}>$")
 _ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
 _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
 
+_TERM_MARKS: Final = frozenset("*_$§►▶→◆")
 _ELSEWHERE: Final = pattern("defined_elsewhere")
 _IS = re.compile(r"\b(?:is|are)\s{0,9}$", re.IGNORECASE)
 _OF_OTHERS: Final = pattern("of_other_documents")
@@ -49,13 +53,7 @@ class DraftFilters:
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
-        if (
-            not term
-            or len(term) > settings.longest_term
-            or _RULE_NAME.match(term)
-            or _ONLY_NUMBERS.match(term)
-            or _VARIABLE.match(term)
-        ):
+        if not term or len(term) > settings.longest_term or self._is_label(draft, term):
             return False
         if not settings.shortest_definition <= len(body) <= settings.longest_definition:
             return False
@@ -66,6 +64,19 @@ class DraftFilters:
         if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
             return False
         return term_key(term) not in self._skipped and term_key(term) != term_key(body)
+
+    def _is_label(self, draft: DefinitionDraft, term: str) -> bool:
+        """Return whether a term is a variable, the number of a rule, or a page number.
+
+        In a glossary, a number that is marked as a term is no label: "**508** - the rule on access".
+        """
+        if _VARIABLE.match(term):
+            return True
+        if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
+            return False
+        before = self._layout.text[max(0, draft.term[0] - 2) : draft.term[0]]
+        marked = draft.pattern == "list" and before[:1] in _TERM_MARKS
+        return not (marked and self._layout.in_region(draft.term[0]))
 
     def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
         """Return whether a draft only refers to a definition in a text that is not part of the job."""
@@ -81,6 +92,11 @@ class DraftFilters:
         return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
 
 
+_SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→◆]\s)+|[\"“”*_:,\s]+$")
+# A mark of the kind of definition before its text, as in "(I) A value" and "(N) /PKI/ See: key".
+_ANNOTATION: Final = re.compile(r"(?:\([A-Z]{1,2}\)\s{1,9}|/[^/\n]{2,40}/\s{1,9}){1,2}")
+_BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
+_MAX_BEFORE_TERM = 8  # characters of a bullet and quotes before a term
 # The bars between the rows of a cell that spans several rows.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
 _DEFAULT = GlossarySection()
@@ -94,7 +110,10 @@ def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> li
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
     """Return the definitions in one document, in order. Of overlapping drafts, the first pattern counts."""
     layout = DocumentLayout(document, settings)
-    drafts = [_reclassified_draft(layout, draft) for draft in _drafts(layout, settings)]
+    drafts = [
+        _reclassified_draft(layout, _shortened_draft(layout, _whole_item_draft(layout, draft), settings))
+        for draft in _drafts(layout, settings)
+    ]
     filters = DraftFilters(layout, settings)
     kept = _without_duplicates(
         [draft for draft in drafts if draft.pattern in settings.patterns and filters.keep(draft)]
@@ -111,14 +130,37 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
     yield from find_abbreviations(layout)
 
 
+def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
+    """Return the draft of a bullet such as "- **Outage** means ..." in a glossary with all sentences of the bullet."""
+    if draft.pattern != "sentence" or not layout.in_region(draft.term[0]):
+        return draft
+    number = bisect_right(layout.lines, draft.term[0], key=lambda line: line.start) - 1
+    line = layout.lines[number]
+    if not _BULLET.match(line.text) or draft.term[0] - line.start > _MAX_BEFORE_TERM or draft.body[0] < draft.term[1]:
+        return draft
+    end = layout.lines[EntryReader(layout).last_line(layout.lines, number)].end
+    return replace(draft, body=trim_span(layout.text, draft.body[0], max(end, draft.body[1])))
+
+
+def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> DefinitionDraft:
+    """Return the draft of a list entry that is too long with its first paragraphs, at most the longest definition."""
+    start, end = draft.body
+    if draft.pattern != "list" or end - start <= settings.longest_definition:
+        return draft
+    stop = layout.text.rfind("\n\n", start, start + settings.longest_definition)
+    return replace(draft, body=trim_span(layout.text, start, stop)) if stop > start else draft
+
+
 def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
     """Return the draft as an abbreviation if its body is a long form, or as a reference if its body only refers."""
     short = one_line(layout.text[slice(*draft.term)])
     if draft.pattern in ("table", "list", "sentence") and is_short_form(short):
         spelt = one_line(layout.text[slice(*draft.body)]).rstrip(" .")
         if long_form(short, spelt) == (0, len(spelt)):
-            return replace(draft, pattern="abbreviation")
-    see = None if draft.refers_to else SEE.match(layout.text[slice(*draft.body)])
+            listed = draft.pattern == "list" and layout.in_region(draft.term[0])
+            return replace(draft, pattern="abbreviation", listed=listed)
+    body = _ANNOTATION.sub("", layout.text[slice(*draft.body)], count=1)
+    see = None if draft.refers_to else SEE.match(body)
     if see is None:
         return draft
     return replace(draft, pattern="reference", refers_to=see["target"].strip())
@@ -159,11 +201,17 @@ def _overlaps(one: DefinitionDraft, other: DefinitionDraft) -> bool:
     return one.term[0] < other.term[1] and other.term[0] < one.term[1]
 
 
+def _bare_name(term: str) -> str:
+    """Return a term without signs around it, except a sign that belongs to the name, as in "*-property"."""
+    name = _SIGNS_AROUND.sub("", term)
+    return name.removesuffix(")").rstrip() if name.count(")") > name.count("(") else name
+
+
 def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     text = layout.text
     term = trim_span(text, *draft.term)
     start, end = with_marks(text, min(term[0], draft.body[0]), max(term[1], draft.body[1]), term)
-    name = one_line(text[slice(*term)]).strip('"“”*_:, ')
+    name = _bare_name(one_line(text[slice(*term)]))
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
     return Definition(
         name,
@@ -175,4 +223,112 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
         short,
         one_line(draft.refers_to),
         tuple(one_line(alias) for alias in draft.aliases),
+        draft.listed,
     )
+
+
+_BOLD_ENTRY: Final = re.compile(
+    r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
+)
+_DASH_ENTRY: Final = re.compile(
+    r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
+)
+_SIGN_ENTRY: Final = re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$")
+_ROW_ENTRY: Final = re.compile(r"\|?\s*(?P<term>[^|\n]{1,80}?)\s*\|\s*(?P<body>[^|\n]{10,2000}?)\s*\|?$")
+_MEANS_ENTRY: Final = re.compile(
+    r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
+    r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
+)
+_LINE_ENTRIES: Final = (("bold", _BOLD_ENTRY), ("sign", _SIGN_ENTRY), ("row", _ROW_ENTRY), ("dash", _DASH_ENTRY))
+_MIN_ENTRIES, _MIN_DASHES = 5, 8
+_MAX_LINES_APART = 40
+_MIN_ORDERED = 0.8
+_MIN_DIFFERENT = 0.6  # share of different terms in a list
+_MIN_BODY_WORDS = 4
+_MIN_MISSED, _MIN_MISSED_SHARE = 3, 0.1
+
+
+@dataclass(frozen=True)
+class MissedEntries:
+    """The entries of a document that look like definitions, and those of them that no definition was read from."""
+
+    document: CorpusDocument
+    entries: int
+    missed: tuple[Span, ...]
+    """The spans of the terms, in order."""
+
+    def __str__(self) -> str:
+        """Return a message with the number of missed entries and the places of the first ones."""
+        text = self.document.text
+        first = [
+            f"{one_line(text[slice(*span)])!r} ({self.document.evidence(*span, 1.0).place})" for span in self.missed[:3]
+        ]
+        return (
+            f"{self.document.source}: {len(self.missed)} of {self.entries} entries that look like definitions are not "
+            f"in the glossary, such as {', '.join(first)}. Check these places; see docs/glossary.md for the layouts "
+            "that are read."
+        )
+
+
+def missed_entries(document: CorpusDocument, found: Iterable[Definition], settings: GlossarySection) -> MissedEntries:
+    """Compare the definitions that were read from a document with all entries that look like definitions.
+
+    The entries are found without the rules of the definitions: lists of terms in bold, after a sign such as "$", before
+    a dash or colon, rows with two cells, and sentences such as "'X' means". A list counts under a heading that
+    announces definitions, or if its terms are in alphabetical order.
+    """
+    layout = DocumentLayout(document, settings)
+    taken = sorted(one.term_span for one in found)
+    entries = sorted({*_listed_entries(layout), *(one.span("term") for one in _MEANS_ENTRY.finditer(document.text))})
+    missed = [span for span in entries if not _touches(span, taken)]
+    return MissedEntries(document, len(entries), tuple(missed))
+
+
+def is_gap(missed: MissedEntries) -> bool:
+    """Return whether enough entries were missed for a warning: three, or a tenth of the entries."""
+    return bool(missed.missed) and (
+        len(missed.missed) >= _MIN_MISSED or len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
+    )
+
+
+def _touches(span: Span, taken: Sequence[Span]) -> bool:
+    number = bisect_right(taken, span[1] - 1, key=lambda one: one[0]) - 1
+    return any(taken[place][1] > span[0] for place in range(max(0, number - 3), number + 1))
+
+
+def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
+    """Yield the spans of the terms in lists and two-column tables that look like glossaries."""
+    runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind, _ in _LINE_ENTRIES}
+    for number, line in enumerate(layout.lines):
+        if line.start in layout.heading_lines or layout.is_contents(line.text):
+            continue
+        for kind, entry in _LINE_ENTRIES:
+            found = entry.match(line.text)
+            if found is None or not any(map(str.isalpha, found["term"])) or len(found["term"].split()) > 8:
+                continue
+            run = runs[kind]
+            if run and number - run[-1][0] > _MAX_LINES_APART:
+                yield from _glossary_run(layout, kind, run)
+                run.clear()
+            run.append((number, (line.start + found.start("term"), line.start + found.end("term"))))
+            break
+    for kind, run in runs.items():
+        yield from _glossary_run(layout, kind, run)
+
+
+def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Span]]) -> Iterator[Span]:
+    terms = [fold(layout.text[slice(*span)]) for _, span in run]
+    if len(run) < _MIN_ENTRIES or len(set(terms)) < _MIN_DIFFERENT * len(terms):
+        return
+    ordered = sum(one <= other for one, other in pairwise(terms)) / (len(terms) - 1)
+    if kind == "dash" and len(run) < _MIN_DASHES:
+        return
+    if kind == "row" and _mean_words(layout, run) < _MIN_BODY_WORDS:
+        return
+    announced = [span for _, span in run if layout.in_region(span[0])]
+    yield from (span for _, span in run) if ordered >= _MIN_ORDERED else announced if kind != "dash" else ()
+
+
+def _mean_words(layout: DocumentLayout, run: Sequence[tuple[int, Span]]) -> float:
+    rows = [_ROW_ENTRY.match(layout.lines[number].text) for number, _ in run]
+    return sum(len(row["body"].split()) for row in rows if row) / len(run)

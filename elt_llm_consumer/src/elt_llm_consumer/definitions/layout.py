@@ -107,6 +107,9 @@ class DocumentLayout:
     def regions(self) -> tuple[tuple[int, int], ...]:
         """The spans of the sections that define terms, in order and without overlap."""
         sections = self.document.outline.sections
+        announcing = [section for section in sections if self._headings.announce(section.title)]
+        if self._headings.announce(self.document.title) and all(section.start == 0 for section in announcing):
+            return ((0, len(self.text)),)
         found: list[tuple[int, int]] = []
         for number, section in enumerate(sections):
             if found and section.start < found[-1][1]:
@@ -122,6 +125,10 @@ class DocumentLayout:
         for one, following in pairwise([*headings, None]):
             if one is not None and self._headings.announce(one.text):
                 yield one.start, following.start if following else len(self.text)
+
+    def announces(self, line: TextLine) -> bool:
+        """Return whether a line is a heading that announces definitions."""
+        return self._headings.announce(line.text.strip("#=* "))
 
     def in_region(self, offset: int) -> bool:
         """Return whether `offset` is in a section that defines terms."""

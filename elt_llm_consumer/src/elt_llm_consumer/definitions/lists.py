@@ -126,8 +126,14 @@ _ENTRY: Final = pattern("list_entry")
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
+# A sign before each term, as in "$ access control" of RFC 4949.
+_TERM_MARK = re.compile(r"[$§►▶→◆]\s{1,9}")
+_SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
+_SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
+# A dot inside a term belongs to a name, as in "X.509"; a dot before a blank ends a sentence.
+_NO_TERM_SIGN = re.compile(r"[!?;|,]|\.(?:\s|$)")
 _MAX_WORDS = 9
 _MIN_BODY_LENGTH = 10  # minimum characters of a definition on a separate line
 
@@ -163,10 +169,14 @@ class EntryReader:
         if announced and (found := read_numbered(lines, number)) is not None:
             draft = self._draft(found.term, found.begin, found.end, 0.95)
             return ListEntry(replace(draft, aliases=found.aliases), found.following, "numbered")
-        inline = self._inline(line) or (self._run_in(line, small=small) if announced else None)
+        inline = (
+            self._inline(line)
+            or self._signed_at_end(lines, number)
+            or (self._run_in(line, small=small) if announced else None)
+        )
         if inline is not None:
             term, body, way = inline
-            last = self._last(lines, number, line)
+            last = self.last_line(lines, number)
             return ListEntry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
         return self._below(lines, number)
 
@@ -179,35 +189,61 @@ class EntryReader:
     def _inline(self, line: TextLine) -> tuple[tuple[int, int], int, str] | None:
         """Return the term, the start of the body, and the style of an entry such as "X: ..."."""
         start = skip_labels(line.text, 0, len(line.text))
-        marked = QUOTED_TERM.match(line.text, start)
-        if marked:
-            sign = _AFTER_MARKED.match(line.text, marked.end())
-            begin, end = quoted_span(marked)
-            inner = line.text[begin:end].rstrip()
-            if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
-                return None
-            return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
-        found = _ENTRY.match(line.text, start)
-        if found is None or not self.is_term(found["term"]):
+        if marked := QUOTED_TERM.match(line.text, start):
+            return self._after_marked(line, marked)
+        mark = _TERM_MARK.match(line.text, start)
+        found = _ENTRY.match(line.text, mark.end() if mark else start)
+        return self._plain_entry(line, found) if found else None
+
+    def _after_marked(self, line: TextLine, marked: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
+        sign = _AFTER_MARKED.match(line.text, marked.end())
+        begin, end = quoted_span(marked)
+        inner = line.text[begin:end].rstrip()
+        if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
             return None
+        return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
+
+    def _plain_entry(self, line: TextLine, found: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
+        if found["colon"] and (see := _SEE_AFTER.search(found["term"])) and self.is_term(found["term"][: see.start()]):
+            end = found.start("term") + see.start()
+            return self._at(line, found.start("term"), end, end + 1, "see")
         least = 2 if self._layout.in_region(line.start) else 4
-        if found["gap"] and found.end() - found.start("gap") < least:
+        too_close = found["gap"] and found.end() - found.start("gap") < least
+        if too_close or not self.is_term(found["term"]):
             return None
-        if found["colon"] is None and VERB.search(line.text, start, found.end()):
+        if found["colon"] is None and VERB.search(line.text, found.start(), found.end()):
             return None
         sign_of = found["colon"] or (found["dash"] or " ")[:1]
         return self._at(
             line, found.start("term"), found.start("term") + len(found["term"].rstrip()), found.end(), sign_of
         )
 
+    def _signed_at_end(self, lines: Sequence[TextLine], number: int) -> tuple[tuple[int, int], int, str] | None:
+        """Return the same as `_inline`, for an entry whose definition starts on the next line, as in "**X** -"."""
+        line, below = lines[number], lines[number + 1] if number + 1 < len(lines) else None
+        sign = _SIGN_AT_END.search(line.text)
+        start = skip_labels(line.text, 0, len(line.text))
+        marked = QUOTED_TERM.match(line.text, start)
+        if sign is None or marked is None or marked.end() != sign.start() or below is None or below.apart:
+            return None
+        begin, end = quoted_span(marked)
+        return (line.start + begin, line.start + end), below.start, sign.group().strip() + "marked"
+
     def _at(self, line: TextLine, begin: int, end: int, body: int, way: str) -> tuple[tuple[int, int], int, str] | None:
         term = line.text[begin:end]
-        if not any(map(str.isalpha, term)) or _GENERIC.match(term) or body >= len(line.text) or is_note(line.text):
+        marked = way.endswith("marked") and self._layout.in_region(line.start)
+        if (
+            not (marked or any(map(str.isalpha, term)))
+            or _GENERIC.match(term)
+            or body >= len(line.text)
+            or is_note(line.text)
+        ):
             return None
         return (line.start + begin, line.start + end), line.start + body, way
 
-    def _last(self, lines: Sequence[TextLine], number: int, first: TextLine) -> int:
-        """Return the last line of an entry, which ends before the next entry or an unrelated paragraph."""
+    def last_line(self, lines: Sequence[TextLine], number: int) -> int:
+        """Return the last line of the entry at lines[number], before the next entry or an unrelated paragraph."""
+        first = lines[number]
         own = marker_style(first.text)
         last = number
         for place in range(number + 1, len(lines)):
@@ -258,17 +294,18 @@ class EntryReader:
             return None
         if _FINAL.search(line.text) or marker_style(line.text):
             return None
+        term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
         if below.indent > line.indent or colon:
             last = self._indented(lines, number + 1, line.indent, colon=colon is not None)
             begin = below.start + (colon.end() if colon else 0)
-            return ListEntry(self._draft(_bare_term(line), begin, lines[last].end, 0.95), last + 1, "indented")
+            return ListEntry(self._draft(term, begin, lines[last].end, 0.95), last + 1, "indented")
         if not (line.apart or not number or _FINAL.search(lines[number - 1].text)) or not self._is_sentence(below):
             return None
         last = self._last_below(lines, number + 1)
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
-        return ListEntry(self._draft(_bare_term(line), below.start, lines[last].end, 0.85), last + 1, "below")
+        return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
 
     def _is_sentence(self, line: TextLine) -> bool:
         text = line.text
@@ -310,7 +347,7 @@ class EntryReader:
         words = bare.casefold().split()
         if not words or len(words) > _MAX_WORDS or words[0] in NOT_FIRST or _GENERIC.match(bare):
             return False
-        plain = any(map(str.isalpha, bare)) and not any(sign in bare for sign in ".!?;|,")
+        plain = any(map(str.isalpha, bare)) and _NO_TERM_SIGN.search(bare) is None
         return plain and FINITE.search(bare) is None
 
     def _draft(self, term: tuple[int, int], begin: int, end: int, score: float) -> DefinitionDraft:
@@ -328,7 +365,9 @@ def _opens_definition(line: TextLine) -> bool:
 def _bare_term(line: TextLine) -> tuple[int, int]:
     """Return the span of the term on a line of its own, without quotes and emphasis."""
     marked = QUOTED_TERM.match(line.text)
-    begin, end = quoted_span(marked) if marked and marked.end() == len(line.text) else (0, len(line.text))
+    mark = _TERM_MARK.match(line.text)
+    whole = (mark.end() if mark else 0, len(line.text))
+    begin, end = quoted_span(marked) if marked and marked.end() == len(line.text) else whole
     return line.start + begin, line.start + end
 
 
@@ -349,7 +388,8 @@ class DefinitionLists:
     def drafts(self) -> Iterator[DefinitionDraft]:
         """Yield the definitions in the lists of definition sections, then those in other lists."""
         for start, end in self._layout.regions:
-            yield from self._section(self._layout.lines_between(start, end)[1:])
+            lines = self._layout.lines_between(start, end)
+            yield from self._section(lines[1:] if lines and self._layout.announces(lines[0]) else lines)
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:

@@ -28,7 +28,8 @@ _CUT_NOTE = " … (full text in the JSON file)"
 _MAX_LINKS = 65_000  # links per sheet; Excel allows 65,530
 _SHEET_NAME = 31
 _EVIDENCE = "Evidence"
-_WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30}
+_NOTES = "Notes"
+_WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30, "note": 120}
 _WIDE, _MIDDLE, _NARROW = 45, 24, 12  # characters
 _LONG, _SHORT = 60, 16  # lengths of the longest value, in characters, from which or up to which a column has this width
 _HIDDEN = ("table", "key")
@@ -59,6 +60,8 @@ def write_xlsx(result: JobResult, path: Path) -> list[Path]:
         writer.offer_choices(sheet, column_names(table), len(lines))
         _link(sheet, writer.link, table, lines, rows_of)
     writer.sheet(_EVIDENCE, EVIDENCE_COLUMNS, evidence)
+    if result.notes:
+        writer.sheet(_NOTES, ("note",), [(note,) for note in result.notes])
     workbook.close()
     write_atomically(path, buffer.getvalue())
     return [path]

@@ -94,6 +94,8 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
         return Cell(value=best.text, verdict="inferred", evidence=places, confidence=best.evidence.score, note=note)
     if term.references:
         return absent_cell(f"It is only referred to where it is defined: {term.references[0].refers_to}.")
+    if listed := [one for one in term.short_forms if one.listed]:
+        return found_cell(listed[0].text, [one.evidence for one in listed])
     return absent_cell("Only its short form is explained.")
 
 

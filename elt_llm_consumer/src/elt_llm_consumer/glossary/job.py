@@ -12,7 +12,7 @@ from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.definitions.definition import Definition, term_key
-from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.definitions.find import MissedEntries, find_definitions, is_gap, missed_entries
 from elt_llm_consumer.definitions.layout import one_line
 from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, with_note
 from elt_llm_consumer.glossary.cells import (
@@ -151,12 +151,29 @@ class GlossaryJob:
             kind=self.kind,
             description=file.spec.description,
             tables=(Table(name="terms", columns=COLUMNS, rows=made),),
-            figures=_figures(made),
+            figures={**_figures(made), "may be missing": sum(len(one.missed) for one in self._gaps)},
+            notes=tuple(map(str, self._gaps)),
         )
 
     @cached_property
+    def _definitions(self) -> list[Definition]:
+        return find_definitions(self._context.corpus, self._section)
+
+    @cached_property
+    def _gaps(self) -> list[MissedEntries]:
+        """The documents with entries that look like definitions but are not in the glossary."""
+        found: dict[tuple[str, str], list[Definition]] = {}
+        for one in self._definitions:
+            found.setdefault((one.evidence.collection, one.evidence.document_id), []).append(one)
+        checked = (
+            missed_entries(document, found.get((document.collection, document.document_id), ()), self._section)
+            for document in self._context.corpus.documents
+        )
+        return [one for one in checked if is_gap(one)]
+
+    @cached_property
     def _terms(self) -> list[MergedTerm]:
-        return merge_definitions(find_definitions(self._context.corpus, self._section))
+        return merge_definitions(self._definitions)
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, ...], MergedTerm]:

@@ -1,0 +1,49 @@
+"""The glossary reports the entries of a document that look like definitions but were not read as definitions."""
+
+from elt_llm_consumer.definitions.find import definitions_in_document, is_gap, missed_entries
+from elt_llm_consumer.jobs.sections import GlossarySection
+from row_jobs.contexts import corpus_of
+
+BOLD = "# Glossary\n\n" + "\n\n".join(
+    f"- **{name}** - a kind of thing." for name in ("Ash", "Beech", "Elm", "Fir", "Oak")
+)
+
+
+def _missed(text: str, **settings: object) -> tuple[list[str], int, bool]:
+    section = GlossarySection.model_validate(settings)
+    document = corpus_of({"text.md": text}).documents[0]
+    found = missed_entries(document, definitions_in_document(document, section), section)
+    return [text[slice(*span)] for span in found.missed], found.entries, is_gap(found)
+
+
+def test_a_glossary_that_was_read_completely_has_no_gap() -> None:
+    assert _missed(BOLD) == ([], 5, False)
+
+
+def test_skipped_entries_are_a_gap_with_their_number_and_place() -> None:
+    section = GlossarySection(patterns=("sentence",))
+    document = corpus_of({"text.md": BOLD}).documents[0]
+    found = missed_entries(document, definitions_in_document(document, section), section)
+    assert is_gap(found)
+    assert str(found).startswith(
+        "text.md: 5 of 5 entries that look like definitions are not in the glossary, such as 'Ash' (text.md), 'Beech'"
+    )
+
+
+def test_sentences_with_a_quoted_term_are_counted() -> None:
+    text = "# Rules\n\n“Site” means the land. “Plot” means a part of it.\n"
+    assert _missed(text, patterns=["list"]) == (["Site", "Plot"], 2, True)
+
+
+def test_rows_and_marked_terms_in_alphabetical_order_are_counted_under_any_heading() -> None:
+    rows = "".join(f"| {name} | a long explanation of this thing |\n" for name in ("ash", "beech", "elm", "fir", "oak"))
+    assert _missed(f"# Trees\n\n| Name | About |\n|---|---|\n{rows}", patterns=["sentence"])[0][-5:] == [
+        *("ash", "beech", "elm", "fir", "oak")
+    ]
+    signs = "".join(f"$ {name}\n   A tree of some kind.\n\n" for name in ("ash", "beech", "elm", "fir", "oak"))
+    assert len(_missed(signs, patterns=["sentence"])[0]) == 5
+
+
+def test_lists_in_no_order_and_under_another_heading_are_no_glossary() -> None:
+    text = "# Fees\n\n" + "\n".join(f"- **{name}** - five pounds." for name in ("Oak", "Ash", "Fir", "Elm", "Beech"))
+    assert _missed(text, patterns=["sentence"]) == ([], 0, False)
