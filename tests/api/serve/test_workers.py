@@ -25,7 +25,7 @@ def test_excess_work_is_rejected_at_once_until_a_place_is_free() -> None:
         with Workers(2, 3) as workers:
             tasks = [asyncio.ensure_future(workers.run(lambda _: go_on.wait(10))) for _ in range(5)]
             await asyncio.sleep(0)
-            assert workers.is_full
+            assert workers.free == 0
             since = time.monotonic()
             with pytest.raises(ServerOverloaded, match="as many questions"):
                 await workers.run(lambda _: True)
@@ -53,7 +53,7 @@ def test_running_work_is_notified_when_its_caller_is_cancelled_and_keeps_its_thr
             await wait_until_set(started)
             task.cancel()
             await wait_until_set(reported)
-            assert workers.is_full
+            assert workers.free == 0
             end.set()
             await asyncio.gather(task, return_exceptions=True)
             await asyncio.sleep(0.05)

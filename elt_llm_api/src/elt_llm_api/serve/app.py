@@ -1,8 +1,10 @@
 """Create the ASGI app: routes, OpenAPI description, user interface and MCP mount, inside the middleware."""
 
-from collections.abc import AsyncIterator
+import tomllib
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from types import MappingProxyType
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from elt_llm_core.settings.loader import LoadedSettings
@@ -32,15 +34,8 @@ from elt_llm_api.serve.routes import (
     openai,
     rows,
 )
-from elt_llm_api.serve.services import Services, open_services
+from elt_llm_api.serve.services import open_services
 from elt_llm_api.serve.ui.mounting import UserInterface, UserInterfaceRoute
-
-
-def create_gate(services: Services, token: str | None) -> AccessGate:
-    """Return the gate that admits callers with the token or a key, and everybody while there is neither."""
-    serve = services.loaded.settings.serve
-    callers = CallerRegistry(token, services.key_cache.find, lambda: services.key_cache.has_keys)
-    return AccessGate(callers, Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute))
 
 
 def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASGIApp:
@@ -55,29 +50,8 @@ def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASG
 
 
 OPEN_PATHS = frozenset({"/health"})
-ERRORS = MappingProxyType(
-    {
-        "400": "The request cannot be carried out.",
-        "401": "A valid key is required.",
-        "403": "The key does not allow the request, or the thing does not exist.",
-        "404": "Nothing has that name.",
-        "405": "The path does not accept this method.",
-        "408": "The body of the request came too slowly.",
-        "409": "Another process is writing, or the collection was built with another model.",
-        "413": "The request is larger than allowed.",
-        "415": "The type of the request is not supported.",
-        "416": "The request has more ranges than are served at once.",
-        "421": "The server does not answer for that host.",
-        "422": "The request does not match its schema.",
-        "429": "Too many requests; Retry-After gives the seconds to wait.",
-        "431": "The headers are too large.",
-        "500": "Only the operator of the server can fix the error.",
-        "502": "The model server failed.",
-        "503": "The server is overloaded, or something is unavailable; Retry-After gives the seconds to wait.",
-        "504": "The model took too long.",
-        "507": "The quota or the disk is full.",
-    }
-)
+ERRORS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("http_errors.toml").read_text(encoding="utf-8"))
+"""The meaning of each HTTP status of an error."""
 
 
 class ErrorContent(BaseModel):
@@ -95,18 +69,8 @@ class ErrorResponse(BaseModel):
     error: ErrorContent
 
 
-def describe_api(app: FastAPI) -> None:
-    """Serve an OpenAPI description with our errors and the authentication at /openapi.json."""
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _openapi_document(app)
-        return app.openapi_schema
-
-    app.openapi = openapi  # type: ignore[method-assign]  # the way that FastAPI documents
-
-
 def _openapi_document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description with our errors and the authentication."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=app.description)
     components = document.setdefault("components", {})
     schemas: dict[str, Any] = components.setdefault("schemas", {})
@@ -157,11 +121,15 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.services = services
-    app.state.gate = create_gate(services, token)
+    serve = loaded.settings.serve
+    callers = CallerRegistry(token, services.key_cache.find, lambda: services.key_cache.has_keys)
+    app.state.gate = AccessGate(
+        callers, Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute)
+    )
     add_error_handlers(app)
-    describe_api(app)
+    app.openapi = cache(partial(_openapi_document, app))  # type: ignore[method-assign]  # the way that FastAPI documents
     for module in (health, ask, collections, conversations, documents, jobs, login, openai, rows):
         app.include_router(module.router)
     tools = mount_tools(app, services)
     app.router.routes.append(UserInterfaceRoute(interface))
-    return with_middleware(app, app.state.gate, loaded.settings.serve)
+    return with_middleware(app, app.state.gate, serve)

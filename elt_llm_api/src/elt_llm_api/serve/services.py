@@ -29,7 +29,7 @@ from elt_llm_query.synthesis.prompts import Prompts, load_prompts
 from elt_llm_query.understanding.aliases import ALIASES_FILE, Aliases, load_aliases
 from pydantic import BaseModel, ConfigDict
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal, requested_collections
+from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.engines import (
     MODEL_CHECK_SECONDS,
     CollectionHealthCache,
@@ -213,8 +213,18 @@ class Services(Closeable):
         return self.active.loaded
 
     def collections(self, principal: Principal, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
-        """Return the collections of a request that this caller may read. Raises Forbidden."""
-        return requested_collections(principal, names, prefixes, self.collection_names())
+        """Return the collections in `names`, then further ones whose names start with one of the prefixes.
+
+        A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or
+        that the caller may not read. Both errors have the same message, so that it reveals no names.
+        """
+        readable = principal.readable(self.collection_names())
+        for name in names:
+            if name not in readable:
+                raise Forbidden(f"There is no collection '{name}', or this key may not read it.")
+        return list(
+            dict.fromkeys([*names, *(one for prefix in prefixes for one in readable if one.startswith(prefix))])
+        )
 
     def collection_names(self) -> list[str]:
         """Return the name of every collection, sorted."""

@@ -32,19 +32,10 @@ class Workers(Closeable):
 
     def __init__(self, threads: int, queue: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="question")
-        self._free = threads + queue
+        self.free = threads + queue
+        """The number of further calls of `run` that would be accepted now, to run at once or to wait."""
         self._lock = Lock()
         self._computing = BoundedSemaphore(COMPUTE_THREADS)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next call of `run` would be rejected."""
-        return self._free <= 0
-
-    @property
-    def free(self) -> int:
-        """The number of further calls of `run` that would be accepted now, to run at once or to wait."""
-        return self._free
 
     async def run(self, work: Callable[[Event], T]) -> T:
         """Return the result of `work`. Its argument is an event that is set when the caller is cancelled.
@@ -53,10 +44,10 @@ class Workers(Closeable):
         errors of the work.
         """
         with self._lock:
-            if self._free <= 0:
+            if self.free <= 0:
                 message = "The server has as many questions as it can take."
                 raise ServerOverloaded(message, hint="Try again in a few seconds.")
-            self._free -= 1
+            self.free -= 1
         abandoned = Event()
         running = self._threads.submit(work, abandoned)
         running.add_done_callback(self._release)
@@ -90,7 +81,7 @@ class Workers(Closeable):
 
     def _release(self, _: Future[T]) -> None:
         with self._lock:
-            self._free += 1
+            self.free += 1
 
 
 def retry_after_seconds() -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from elt_llm_api.serve.jobs.handover import claim_job, decode_settings, encode_settings
-from elt_llm_api.serve.jobs.runner import JobRunner
+from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import MAX_ATTEMPTS, JobQueue, QueuedJob
@@ -26,8 +26,7 @@ def test_a_job_whose_process_does_not_start_fails(tmp_path: Path) -> None:
     with closing(open_state(loaded.data_dir)) as state:
         queue = JobQueue(state)
         job = queue.submit("evaluate", {"collection": "samples"}, "local")
-        with JobRunner(queue, lambda: nowhere) as runner:
-            runner.start()
+        with run_queued_jobs(queue, lambda: nowhere):
             ended: QueuedJob = wait_for_job(queue, job.id)
     assert (ended.status, ended.attempts) == ("failed", 0)
     assert "does not start" in ended.error
@@ -45,8 +44,7 @@ def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:
                 queue.abandoned(job.id, "Its process was killed.")
         locks = loaded.data_dir / "jobs" / "queue"
         assert [one.name for one in locks.iterdir()] == [job.id]
-        with JobRunner(queue, lambda: loaded) as runner:
-            runner.start()
+        with run_queued_jobs(queue, lambda: loaded):
             ended: QueuedJob = wait_for_job(queue, job.id)
     assert ended.status == "failed"
     assert "tried 3 times" in ended.error

@@ -1,6 +1,6 @@
 """The caller of a request, and the collections that the caller may read and write."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -41,21 +41,6 @@ class Principal:
 
 LOCAL = Principal("local", administers=True)
 """The caller of all requests while no key is required."""
-
-
-def requested_collections(
-    principal: Principal, names: Sequence[str], prefixes: Sequence[str], existing: Sequence[str]
-) -> list[str]:
-    """Return the collections in `names`, then further ones whose names start with one of the prefixes.
-
-    A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or that
-    the caller may not read. Both errors have the same message, so that it reveals no names.
-    """
-    matched = [name for prefix in prefixes for name in existing if name.startswith(prefix) and principal.may_read(name)]
-    for name in names:
-        if name not in existing or not principal.may_read(name):
-            raise Forbidden(f"There is no collection '{name}', or this key may not read it.")
-    return list(dict.fromkeys([*names, *matched]))
 
 
 def _matches(collection: str, patterns: Iterable[str]) -> bool:

@@ -70,7 +70,7 @@ class HealthActions(ServiceActions):
         reasons = list(dict.fromkeys(faults))
         if not published:
             reasons.append("Nothing was ingested yet. Run: elt-llm ingest PATH -c NAME")
-        if is_full := self._services.workers.is_full:
+        if is_full := self._services.workers.free <= 0:
             reasons.append("The server has as many questions as it can take.")
         return Readiness(ready=len(faults) < len(published) and not is_full, reasons=reasons)
 

@@ -1,9 +1,10 @@
 """Conversions for OpenAI-compatible routes: chat messages, footnotes, model names, embeddings."""
 
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from elt_llm_core.errors import UsageError
@@ -132,27 +133,9 @@ def _footnote_line(citation: Citation) -> str:
     return f"{citation.reference} {text[:_MAX_LINE]}"
 
 
-IGNORED_PARAMETERS = frozenset(
-    {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "parallel_tool_calls"}
-)
-_EMPTY_VALUES: Mapping[str, tuple[object, ...]] = MappingProxyType(
-    {
-        "tools": ([],),
-        "tool_choice": ("none", "auto"),
-        "functions": ([],),
-        "function_call": ("none", "auto"),
-        "n": (1,),
-        "logprobs": (False,),
-        "top_logprobs": (0,),
-        "logit_bias": ({},),
-        "response_format": ({"type": "text"},),
-        "modalities": (["text"],),
-        "audio": (),
-        "prediction": (),
-        "web_search_options": (),
-        "stop": ([], ""),
-    }
-)
+_PARAMETERS = tomllib.loads(Path(__file__).with_name("openai_parameters.toml").read_text(encoding="utf-8"))
+_IGNORED_PARAMETERS: Sequence[str] = _PARAMETERS["ignored"]
+_EMPTY_VALUES: Mapping[str, Sequence[object]] = _PARAMETERS["empty_values"]
 """Parameters that would change the response, and the values with which they have no effect."""
 
 
@@ -174,7 +157,7 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
 
 def ignored_parameters_note(parameters: Mapping[str, Any]) -> list[str]:
     """Return a sentence that names ignored parameters, such as the temperature, or no sentence."""
-    known = {*IGNORED_PARAMETERS, *_EMPTY_VALUES}
+    known = {*_IGNORED_PARAMETERS, *_EMPTY_VALUES}
     names = sorted(name for name, value in parameters.items() if value is not None and name not in known)
     return [f"Ignored, because settings and profile decide it: {', '.join(names)}."] if names else []
 

@@ -42,18 +42,14 @@ def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Pa
     paths = tuple(allowed.check(name) for name in names)
     data_dir = loaded.data_dir.resolve()
     for name, path in zip(names, paths, strict=True):
-        if path.is_relative_to(data_dir) or _contains_visibly(path, data_dir):
+        below = data_dir.relative_to(path).parts if data_dir.is_relative_to(path) else None
+        # Reading a folder above the data directory reaches the data directory unless a hidden folder is between them.
+        reaches = below is not None and not any(part.startswith(".") for part in below)
+        if path.is_relative_to(data_dir) or reaches:
             raise UsageError(
                 f"{name!r} may not be read: the server keeps its own data there.", hint="Name another path."
             )
     return paths
-
-
-def _contains_visibly(folder: Path, data_dir: Path) -> bool:
-    """Return whether reading a folder would reach the data directory. Hidden folders are not read."""
-    if not data_dir.is_relative_to(folder):
-        return False
-    return not any(part.startswith(".") for part in data_dir.relative_to(folder).parts)
 
 
 _NAME = re.compile(r"[\w-]{1,100}")

@@ -15,7 +15,7 @@ from typing import IO, cast
 from elt_llm_core.errors import EltError
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.state.jobs import JobQueue, QueuedJob
-from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable
+from elt_llm_core.utilities import FAILPOINT_VARIABLE
 
 from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED
 from elt_llm_api.serve.jobs.handover import delete_claim, encode_settings, is_claimed
@@ -29,33 +29,6 @@ _MAX_DELAY = 30.0
 _STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
 _MAX_ATTEMPTS = 3
 _log = logging.getLogger(__name__)
-
-
-class JobRunner(Closeable):
-    """Runs the jobs of a queue until it is closed: one writing job and one reading job at a time.
-
-    Several servers may run the queue of one data directory. The process that runs a job holds the lock of the job.
-    """
-
-    def __init__(self, queue: JobQueue, current_settings: SettingsSource) -> None:
-        self._stop = Event()
-        lanes = (tuple(WRITING_KINDS), tuple(READING_KINDS))
-        self._threads = [
-            Thread(target=JobLane(queue, current_settings, kinds, self._stop).run, name=f"jobs-{number}")
-            for number, kinds in enumerate(lanes)
-        ]
-
-    def start(self) -> None:
-        """Start to run queued jobs, and jobs that a killed server left unfinished."""
-        for thread in self._threads:
-            thread.start()
-
-    def close(self) -> None:
-        """Stop the threads. Running jobs are queued again and continue when a server runs the queue."""
-        self._stop.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
 
 
 class JobLane:
@@ -163,9 +136,21 @@ _DAYS_KEPT = 30
 
 
 @contextmanager
-def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource) -> Iterator[JobRunner]:
-    """Run the queued jobs, including those of an earlier server. Delete jobs that ended long ago first."""
+def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource) -> Iterator[None]:
+    """Run queued jobs, and jobs that a killed server left unfinished, one writing and one reading job at a time.
+
+    Several servers may run the queue of one data directory. The process that runs a job holds the lock of the job. When
+    the block ends, running jobs are queued again. Jobs that ended long ago are deleted first.
+    """
     queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
-    with JobRunner(queue, current_settings) as runner:
-        runner.start()
-        yield runner
+    stop = Event()
+    lanes = [JobLane(queue, current_settings, tuple(kinds), stop) for kinds in (WRITING_KINDS, READING_KINDS)]
+    threads = [Thread(target=lane.run, name=f"jobs-{number}") for number, lane in enumerate(lanes)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()

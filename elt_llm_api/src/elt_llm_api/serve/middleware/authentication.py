@@ -33,7 +33,9 @@ class Authentication:
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)
         elif admitted.status == 401 and _requests_page(scope):
-            await _redirect_to_login(scope, receive, send, forget=secret is not None)
+            # A revoked key is deleted from the browser, because repeating it would lock the browser out.
+            cookie = {"set-cookie": set_cookie_header(None, scope)} if secret is not None else {}
+            await RedirectResponse("/login", 303, {"cache-control": "no-store", **cookie})(scope, receive, send)
         else:
             await send_error(
                 scope, send, admitted.status, admitted.kind, admitted.message, admitted.hint, admitted.headers
@@ -49,12 +51,3 @@ def _requests_page(scope: Scope) -> bool:
         and "text/html" in (header(scope, "accept") or "")
         and not any(path == prefix or path.startswith(f"{prefix}/") for prefix in _API_PATHS)
     )
-
-
-async def _redirect_to_login(scope: Scope, receive: Receive, send: Send, *, forget: bool) -> None:
-    """Redirect to the login form.
-
-    `forget` deletes a revoked key from the browser, because repeating it would lock the browser out.
-    """
-    cookie = {"set-cookie": set_cookie_header(None, scope)} if forget else {}
-    await RedirectResponse("/login", 303, {"cache-control": "no-store", **cookie})(scope, receive, send)

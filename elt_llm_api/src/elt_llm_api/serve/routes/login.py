@@ -1,6 +1,7 @@
 """`/login` and `/logout`: exchange a key for a browser cookie, without scripts."""
 
 import html
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
@@ -12,17 +13,7 @@ from elt_llm_api.serve.asgi import header
 router = APIRouter(include_in_schema=False)
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FORM_BYTES = 8192  # bytes of a form that holds one key
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Sign in</title>
-<style>body{{font:16px/1.5 system-ui,sans-serif;max-width:24rem;margin:15vh auto;padding:0 1rem}}
-input,button{{font:inherit;width:100%;box-sizing:border-box;padding:.6rem;margin:.4rem 0}}
-p[role=alert]{{border-left:4px solid #c33;padding-left:.6rem}}</style></head>
-<body><main><h1>Sign in</h1>{alert}<form method="post" action="/login">
-<label for="key">Key</label>
-<input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
-<button type="submit">Sign in</button></form></main></body></html>
-"""
+_PAGE = Path(__file__).with_name("login.html").read_text(encoding="utf-8")
 
 
 @router.get("/login")
@@ -56,7 +47,7 @@ async def logout(request: Request) -> Response:
 
 def _login_page(message: str = "", status: int = 200, headers: dict[str, str] | None = None) -> HTMLResponse:
     alert = f'<p role="alert">{html.escape(message)}</p>' if message else ""
-    return HTMLResponse(_PAGE.format(alert=alert), status, {**(headers or {}), "cache-control": "no-store"})
+    return HTMLResponse(_PAGE.replace("{alert}", alert), status, {**(headers or {}), "cache-control": "no-store"})
 
 
 def _redirect(path: str, secret: str | None, request: Request) -> Response:
