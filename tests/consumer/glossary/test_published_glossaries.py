@@ -11,7 +11,7 @@ from elt_llm_consumer.definitions.find import definitions_in_document, is_gap, m
 from elt_llm_consumer.glossary.terms import MergedTerm, merge_definitions
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
-from elt_llm_core.text.outline import Outline
+from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Outline
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.readers.html import HtmlReader
 from elt_llm_ingest.readers.markdown import MarkdownReader
@@ -28,7 +28,8 @@ TEXTS: tuple[tuple[str, str, type[DocumentReader]], ...] = (
 def _document(reader: type[DocumentReader], path: Path) -> CorpusDocument:
     read = reader().read(path)
     outline = Outline(read.pages, read.sections)
-    return CorpusDocument("texts", path.name, path.name, read.title, "hash", read.text, outline)
+    marked = MarkedTerms.from_json(read.artefacts.get(MARKED_TERMS_ARTEFACT, {}), len(read.text))
+    return CorpusDocument("texts", path.name, path.name, read.title, "hash", read.text, outline, marked)
 
 
 def _folded(text: str) -> list[str]:

@@ -239,13 +239,21 @@ _MEANS_ENTRY: Final = re.compile(
     r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
     r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
 )
-_LINE_ENTRIES: Final = (("bold", _BOLD_ENTRY), ("sign", _SIGN_ENTRY), ("row", _ROW_ENTRY), ("dash", _DASH_ENTRY))
+# A term of AsciiDoc: "[[def_branch]]branch::"
+_COLONS_ENTRY: Final = re.compile(r"(?:\[\[[^\[\]\n]{1,80}\]\])?(?P<term>[^\s:|][^:|\n]{0,80}?)::$")
+_LINE_ENTRIES: Final = (
+    ("colons", _COLONS_ENTRY),
+    ("bold", _BOLD_ENTRY),
+    ("sign", _SIGN_ENTRY),
+    ("row", _ROW_ENTRY),
+    ("dash", _DASH_ENTRY),
+)
 _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
 _MIN_DIFFERENT = 0.6  # share of different terms in a list
 _MIN_BODY_WORDS = 4
-_MIN_MISSED, _MIN_MISSED_SHARE = 3, 0.1
+_MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 
 @dataclass(frozen=True)
@@ -285,10 +293,9 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
 
 
 def is_gap(missed: MissedEntries) -> bool:
-    """Return whether enough entries were missed for a warning: three, or a tenth of the entries."""
-    return bool(missed.missed) and (
-        len(missed.missed) >= _MIN_MISSED or len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
-    )
+    """Return whether enough entries were missed for a warning: three, or two that are a tenth of the entries."""
+    few = len(missed.missed) >= _MIN_MISSED_FEW and len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
+    return few or len(missed.missed) >= _MIN_MISSED
 
 
 def _touches(span: Span, taken: Sequence[Span]) -> bool:
