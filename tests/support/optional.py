@@ -9,6 +9,7 @@ PROVIDED_BY = {
     "fpdf": "--group samples",
     "gradio": "--extra ui",
     "llama_index.llms.openai_like": "--extra openai-like",
+    "kreuzberg": "--extra formats",
     "linkify_it": "--group serve-tests",
     "mcp": "--extra mcp",
     "mcp_types": "--extra mcp",

@@ -1,6 +1,7 @@
 """Readers turn one file into one parsed document. The libraries of a format are imported when its reader is created."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
 # Suffixes, and the module and the class or function that creates their reader.
 _READERS = {
-    (".md", ".markdown"): ("markdown", "MarkdownReader"),
+    (".md", ".markdown", ".mdx"): ("markdown", "MarkdownReader"),
     (".txt", ".text", ".rst"): ("plain", "PlainTextReader"),
     (".html", ".htm", ".xhtml"): ("html", "HtmlReader"),
     (".pdf",): ("pdf", "create_pdf_reader"),
@@ -26,6 +27,49 @@ _READERS = {
 }
 _READER_OF_SUFFIX = {suffix: reader for suffixes, reader in _READERS.items() for suffix in suffixes}
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(_READER_OF_SUFFIX)
+"""The suffixes that are read without an extra."""
+FORMAT_SUFFIXES: frozenset[str] = frozenset(
+    (
+        *(
+            ".doc",
+            ".ppt",
+            ".rtf",
+            ".msg",
+            ".eml",
+            ".json",
+            ".jsonl",
+            ".yaml",
+            ".yml",
+            ".toml",
+            ".xml",
+            ".svg",
+            ".ipynb",
+        ),
+        *(".tex", ".typ", ".org", ".bib", ".fb2", ".dbk", ".opml", ".zip", ".tar", ".tgz", ".gz"),
+        *(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"),
+    )
+)
+"""The suffixes that are read with the extra `formats`."""
+INSTALL_FORMATS = "uv sync --inexact --extra formats"
+
+
+def has_formats() -> bool:
+    """Return whether the extra `formats` is installed."""
+    return find_spec("kreuzberg") is not None
+
+
+def readable_suffixes() -> frozenset[str]:
+    """Return the suffixes of all files that can be read with the installed extras."""
+    return SUPPORTED_SUFFIXES | FORMAT_SUFFIXES if has_formats() else SUPPORTED_SUFFIXES - REFUSED_SUFFIXES
+
+
+def no_reader_reason(suffix: str) -> str:
+    """Return why a file with this suffix is not read, and the command that installs its reader, if there is one."""
+    if suffix.lower() in FORMAT_SUFFIXES:
+        return f"no reader for {suffix} without the extra formats; run: {INSTALL_FORMATS}"
+    return f"no reader for {suffix or 'files without a suffix'}"
+
+
 _NAMED_READERS = {
     "leanix_model": ("drawio", "LeanixModelReader"),
     "leanix_inventory": ("sheets", "LeanixInventoryReader"),
@@ -41,6 +85,10 @@ def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "Docume
 def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
     """Create a reader by name, such as "html"; "auto" chooses by the suffix. Return None for an unknown name."""
     suffix = path.suffix if name == "auto" else _SUFFIX_OF_NAME.get(name, f".{name}")
+    if name not in _NAMED_READERS and suffix.lower() in FORMAT_SUFFIXES and has_formats():
+        from elt_llm_ingest.readers.formats import create_formats_reader
+
+        return create_formats_reader(suffix.lower(), options)
     reader = _NAMED_READERS.get(name) or _READER_OF_SUFFIX.get(suffix.lower())
     if reader is None:
         return None

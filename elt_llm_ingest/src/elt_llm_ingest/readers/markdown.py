@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import ClassVar
@@ -116,15 +117,20 @@ class MarkdownReader(DocumentReader):
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
         source, notes = decode(read_bytes(path))
-        whole = remove_inline_images(source.replace("\f", "\n"))
-        body, values = split_front_matter(whole)
-        text = whole[body:].lstrip("\n") if body else whole
-        if (named := values.get("title")) and not _has_title_line(text):
-            text = f"# {named}\n\n{text}"
-        blocks, sections = _Outline(text).parse()
-        heading = next((section.title for section in sections if section.level == 1 and section.title), "")
-        title = values.get("title") or heading or values.get("name") or path.stem
-        return ParsedDocument(text, title, (), sections, blocks, front_matter_metadata(values), notes)
+        return replace(markdown_document(source, path.stem), notes=notes)
+
+
+def markdown_document(source: str, name: str) -> ParsedDocument:
+    """Return the document of a Markdown source. `name` is its title if neither front matter nor a heading gives one."""
+    whole = remove_inline_images(source.replace("\f", "\n"))
+    body, values = split_front_matter(whole)
+    text = whole[body:].lstrip("\n") if body else whole
+    if (named := values.get("title")) and not _has_title_line(text):
+        text = f"# {named}\n\n{text}"
+    blocks, sections = _Outline(text).parse()
+    heading = next((section.title for section in sections if section.level == 1 and section.title), "")
+    title = values.get("title") or heading or values.get("name") or name
+    return ParsedDocument(text, title, (), sections, blocks, front_matter_metadata(values))
 
 
 def _has_title_line(text: str) -> bool:

@@ -11,7 +11,7 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Failpoint, failpoint
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES
+from elt_llm_ingest.readers import readable_suffixes
 from elt_llm_ingest.run.changes import DeletedDocuments, ScannedFile, inspect_file
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import FileOutcome
@@ -191,7 +191,7 @@ def _unread_outcomes(
 
 def nothing_to_ingest_error(discovery: Discovery) -> IngestError:
     """Build the error of a run without a single file. Its message names skipped files."""
-    readable = ", ".join(sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES))
+    readable = ", ".join(sorted(readable_suffixes()))
     skipped = "; ".join(f"{item.path.name} ({item.reason})" for item in discovery.skipped[:5])
     return IngestError(
         "There is nothing to ingest" + (f": skipped {skipped}." if skipped else ": no files were found."),

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from elt_llm_core.errors import EltError, LockHeld, UsageError
 
-from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, readable_suffixes
 
 Result = TypeVar("Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
@@ -42,7 +42,7 @@ class WatchScope:
         if any(part.startswith(".") for part in path.relative_to(root).parts) or _is_temporary(path.name):
             return False
         # A deleted path may have been a folder.
-        return deleted or path.suffix.lower() in SUPPORTED_SUFFIXES or path.is_dir()
+        return deleted or path.suffix.lower() in SUPPORTED_SUFFIXES | readable_suffixes() or path.is_dir()
 
 
 def _is_temporary(name: str) -> bool:

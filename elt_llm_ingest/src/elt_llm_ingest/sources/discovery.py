@@ -10,7 +10,7 @@ from pathlib import Path
 
 from elt_llm_core.errors import UsageError
 
-from elt_llm_ingest.readers import SUPPORTED_SUFFIXES
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, no_reader_reason, readable_suffixes
 from elt_llm_ingest.sources.patterns import PathSelection
 
 
@@ -90,6 +90,7 @@ class _Search:
     seen: dict[Path, FoundFile] = field(default_factory=dict)
     names: set[tuple[Path, str]] = field(default_factory=set)
     incomplete: set[Path] = field(default_factory=set)
+    suffixes: frozenset[str] = field(default_factory=lambda: SUPPORTED_SUFFIXES | readable_suffixes())
 
     def scan(self, root: Path) -> None:
         """Add every file below `root`. With an unreadable folder the root does not count as scanned."""
@@ -155,8 +156,8 @@ class _Search:
             return "not a regular file"
         if relative.encode("utf-8", "ignore").decode() != relative:
             return "its name is not valid UTF-8"
-        if path.suffix.lower() not in SUPPORTED_SUFFIXES:
-            return f"no reader for {path.suffix or 'files without a suffix'}"
+        if path.suffix.lower() not in self.suffixes:
+            return no_reader_reason(path.suffix)
         if path in self.seen:
             return f"already found under {self.seen[path].root}"
         if (root, relative) in self.names:

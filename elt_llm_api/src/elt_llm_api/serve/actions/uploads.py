@@ -18,7 +18,7 @@ from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploads_folder
-from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES
+from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES, has_formats, readable_suffixes
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -104,6 +104,25 @@ _BINARY_SIGNATURES = (
     b"SQLite format 3",
 )
 
+_TAR_SIGNATURE_AT = 257  # the first 257 bytes of a tar file are the name and dates of its first member
+# Signatures of the formats of the extra `formats` that are not text.
+_SIGNATURES: dict[str, bytes | tuple[bytes, ...]] = {
+    ".doc": (_OLE, _ZIP),
+    ".ppt": (_OLE, _ZIP),
+    ".msg": _OLE,
+    ".zip": _ZIP,
+    ".gz": b"\x1f\x8b",
+    ".tgz": b"\x1f\x8b",
+    ".png": b"\x89PNG",
+    ".jpg": b"\xff\xd8\xff",
+    ".jpeg": b"\xff\xd8\xff",
+    ".gif": b"GIF8",
+    ".bmp": b"BM",
+    ".tif": (b"II*\0", b"MM\0*"),
+    ".tiff": (b"II*\0", b"MM\0*"),
+    ".webp": b"RIFF",
+}
+
 
 def safe_file_name(sent_name: str) -> str:
     """Return the last part of a name in Unicode's composed form (NFC), at most 120 characters with its suffix.
@@ -117,8 +136,8 @@ def safe_file_name(sent_name: str) -> str:
     name = _SPACES.sub(" ", _FORBIDDEN.sub("_", plain)).rstrip(" .")
     stem, dot, ending = name.rpartition(".")
     suffix = f"{dot}{ending}" if dot else ""
-    if suffix.lower() not in SUPPORTED_SUFFIXES:
-        readable = ", ".join(sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES))
+    if suffix.lower() not in SUPPORTED_SUFFIXES | readable_suffixes():
+        readable = ", ".join(sorted(readable_suffixes()))
         what = f"files ending in {suffix[:20]}" if suffix else "files without a suffix"
         raise UnsupportedUpload(
             f"Files of this type are not supported: {what}.", hint=f"Files of these types are read: {readable}"
@@ -139,8 +158,12 @@ def check_content(path: Path, name: str) -> None:
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".pdf":
         fits = _PDF in head[:1024]
+    elif suffix in _SIGNATURES and has_formats():
+        fits = head.startswith(_SIGNATURES[suffix])
     elif suffix in _ZIPPED:
         fits = head.startswith(_ZIP)
+    elif suffix == ".tar":
+        fits = head[_TAR_SIGNATURE_AT:].startswith(b"ustar")
     elif suffix == ".xls":
         fits = head.startswith((_ZIP, _OLE)) or _is_text(head)
     else:

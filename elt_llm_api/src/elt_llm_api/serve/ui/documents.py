@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gradio as gr
 from elt_llm_core.errors import EltError
-from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES
+from elt_llm_ingest.readers import readable_suffixes
 
 from elt_llm_api.display.text import local_time
 from elt_llm_api.serve.access.principal import Principal
@@ -53,7 +53,7 @@ class DocumentsTab:
             )  # fmt: skip
             self._files = gr.File(
                 label="Files to upload", file_count="multiple", type="filepath", height=140, elem_id="documents-files",
-                file_types=sorted(SUPPORTED_SUFFIXES - REFUSED_SUFFIXES),
+                file_types=sorted(readable_suffixes()),
             )  # fmt: skip
         with gr.Row(elem_id="documents-buttons"):
             self._upload = gr.Button("Upload", variant="primary", elem_id="documents-upload-button")

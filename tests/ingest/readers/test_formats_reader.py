@@ -1,0 +1,134 @@
+"""Files of the extra `formats` are read with text, structure, attachments and members, or refused with a reason."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import FORMAT_SUFFIXES, create_reader, readable_suffixes
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers.tesseract import installed_version
+from file_formats.further import FURTHER, email_file, tar_file, zip_file
+from optional import needs
+
+needs("kreuzberg")
+
+TITLES = ("Fees", "Rules of the club", "Annual report 2026", "Memory & storage")
+SENTENCE = "The registration fee is 5 pounds for every senior player."
+
+
+def _read(path: Path, data: bytes, options: ReaderOptions | None = None) -> ParsedDocument:
+    path.write_bytes(data)
+    reader = create_reader(path, options)
+    assert reader is not None
+    return reader.read(path)
+
+
+def _whole_text(document: ParsedDocument) -> str:
+    return "\n".join([document.text, *(part.document.text for part in document.parts)])
+
+
+@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("suffix", sorted(FURTHER))
+def test_one_hundred_files_of_25_formats_are_read_with_their_sentence(tmp_path: Path, suffix: str, title: str) -> None:
+    path = tmp_path / ("file.md.gz" if suffix == ".gz" else f"file{suffix}")
+    data = FURTHER[suffix](title.replace("&", "and"), SENTENCE)
+    document = _read(path, data)
+    assert SENTENCE in " ".join(_whole_text(document).split())
+    assert document.title
+    assert all(document.text[block.start : block.end].strip() for block in document.blocks)
+    assert _read(path, data) == document
+
+
+@pytest.mark.parametrize("suffix", sorted(FORMAT_SUFFIXES))
+def test_every_suffix_of_the_extra_has_a_reader(suffix: str) -> None:
+    reader = create_reader(Path(f"file{suffix}"))
+    assert reader is not None
+    assert reader.identity
+    assert suffix in readable_suffixes()
+
+
+@pytest.mark.parametrize("suffix", [".tex", ".typ", ".org", ".ipynb", ".dbk", ".fb2"])
+def test_headings_become_sections(tmp_path: Path, suffix: str) -> None:
+    document = _read(tmp_path / f"file{suffix}", FURTHER[suffix]("Fees", SENTENCE))
+    assert "Fees" in [section.title for section in document.sections]
+
+
+def test_an_email_has_sender_date_subject_and_thread(tmp_path: Path) -> None:
+    document = _read(tmp_path / "mail.eml", email_file("New fees", SENTENCE))
+    assert document.title == "New fees"
+    assert document.metadata == {
+        "kind": "email",
+        "authors": "Ann Example <ann@example.org>",
+        "sender": "Ann Example <ann@example.org>",
+        "receivers": "bob@example.org",
+        "subject": "New fees",
+        "sent": "2026-03-02T10:00:00+00:00",
+        "year": 2026,
+        "message_id": "<second@example.org>",
+        "thread": "<first@example.org>",
+    }
+    assert document.text.startswith("New fees\n\nFrom: Ann Example <ann@example.org>\nTo: bob@example.org\nDate: ")
+
+
+def test_the_html_body_of_an_email_is_read_as_a_page(tmp_path: Path) -> None:
+    assert SENTENCE in _read(tmp_path / "mail.eml", email_file("Fees", SENTENCE, html=True)).text
+
+
+def test_attachments_of_an_email_are_documents_and_unread_ones_are_named(tmp_path: Path) -> None:
+    attachments = {
+        "fees.md": b"# List\n\nJuniors pay 3 pounds.\n",
+        "tool.exe": b"MZ",
+        "old.zip": zip_file({"a.md": b"A"}),
+    }
+    document = _read(tmp_path / "mail.eml", email_file("Fees", SENTENCE, attachments))
+    [part] = document.parts
+    assert (part.name, part.group, part.document.title) == ("fees.md", "attachment", "List")
+    assert part.document.metadata["attachment"] == "fees.md"
+    assert "Juniors pay 3 pounds." in part.document.text
+    assert document.notes == ("tool.exe: no reader for .exe", "old.zip: an archive inside a file is not read")
+
+
+def test_members_of_an_archive_are_documents_and_damaged_ones_are_named(tmp_path: Path) -> None:
+    members = {"a/one.md": b"# One\n\nWords.\n", "b/one.md": b"# Two\n\nWords.\n", "broken.docx": b"no package"}
+    document = _read(tmp_path / "files.zip", zip_file(members))
+    assert [part.name for part in document.parts] == ["a/one.md", "b/one.md"]
+    assert document.text == "- a/one.md\n- b/one.md\n- broken.docx"
+    assert [note.split(":")[0] for note in document.notes] == ["broken.docx"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("file.doc", b"plain words", "is not a zip package"),
+        ("file.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 damaged", "cannot be converted: it is damaged"),
+        ("file.msg", b"plain words", "is not an Outlook message"),
+        ("file.rtf", b"plain words", "is not an RTF file"),
+        ("file.eml", b"plain words without any header", "is not an e-mail"),
+        ("file.json", b"{not json", "cannot be converted"),
+        ("file.zip", b"plain words", "is not a zip package"),
+        ("file.tgz", gzip.compress(bytes(5_000_000)), "decompresses 4,8.* bytes to more than the limit of 1,000,000"),
+        ("file.tar", b"plain words", "is not a .tar archive, or is damaged"),
+        ("file.tar", tar_file({"../../etc/passwd": b"x"}), "a member whose path leads out of its folder"),
+    ],
+)
+def test_a_file_that_lies_or_grows_without_end_is_refused_with_a_reason(
+    tmp_path: Path, name: str, data: bytes, reason: str
+) -> None:
+    with pytest.raises(UnreadableDocument, match=reason):
+        _read(tmp_path / name, data)
+
+
+def test_a_picture_without_ocr_is_empty_with_a_note(tmp_path: Path) -> None:
+    document = _read(tmp_path / "scan.png", b"\x89PNG")
+    assert (document.text, document.notes) == ("", ("is a picture; to read its text, set ingest.ocr: true",))
+
+
+def test_a_damaged_picture_is_refused_by_ocr(tmp_path: Path) -> None:
+    if shutil.which("tesseract") is None:
+        pytest.skip("needs tesseract: apt-get install tesseract-ocr")
+    options = ReaderOptions(ocr=True, ocr_engine=installed_version())
+    with pytest.raises(UnreadableDocument, match="cannot be read as a picture"):
+        _read(tmp_path / "scan.png", b"\x89PNG damaged", options)
