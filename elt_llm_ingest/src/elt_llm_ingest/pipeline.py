@@ -116,7 +116,7 @@ class _Run:
     def scan(self, sources: CollectionSources, parser: Parser, progress: ProgressListener) -> ScanResult:
         """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
-        options = ReaderOptions.of(self._settings.ingest)
+        options = ReaderOptions.of(self._settings.ingest, request.columns)
         reading = FileReading(parser, options, request.reader, request.split_by or None, request.group)
         maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, reading.scope)
         progress.stage("read", len(sources.files))

@@ -43,6 +43,9 @@ def test_a_job_overrides_the_settings(project: JobProject) -> None:
         ("paths: [x]\ncollection: a\nsplit_by: page\ncollection_prefix: b\n", "one of section, type"),
         ("paths: x\ncollection: a\n", ":1: paths"),
         ("paths: [x]\ncollection: a\nmetadata: {a: {b: c}}\n", ":3: metadata.a"),
+        ("paths: [x]\ncollection: a\ncolumns: {entty: X}\n", ":3: unknown key 'entty'"),
+        ("paths: [x]\ncollection: a\ncolumns: {entity: X}\n", ":3: a data dictionary needs the column of definition"),
+        ("paths: [x]\ncollection: a\nreader: dictionary\n", "needs the column of entity and definition"),
         ("jobs: []\n", ":1: jobs"),
     ],
 )

@@ -79,7 +79,8 @@ def open_job(
         store = opened.enter_context(open_store(loaded.data_dir))
         structured = _StructuredSources(store, opened)
         model = structured.model(sources.model)
-        inventory = structured.inventory(sources.inventory)
+        of_model = (sources.model,) if sources.model and model and model.of_inventory else ()
+        inventory = structured.inventory(sources.inventory or of_model)
         embedding = embedding or create_embedding(settings)
         aliases = _load_aliases(file, loaded)
         engine = (

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from elt_llm_core.collection.generation import Generation
-from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, Inventory, Relationship
+from elt_llm_core.enterprise import (
+    EnterpriseModel,
+    Entity,
+    FactSheet,
+    Inventory,
+    Relationship,
+    RelationshipEnd,
+)
 from elt_llm_core.errors import UsageError
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Outline
 from elt_llm_query.grounding.sentences import TextPiece, split_pieces
@@ -116,6 +123,7 @@ def _read_documents(generation: Generation) -> list[CorpusDocument]:
     ]
 
 
+_HIERARCHY = " / "  # between the names in the display name of a fact sheet
 _ENTITY, _RELATIONSHIP, _FACT_SHEET = "#entity/", "#relationship/", "#fact-sheet/"
 
 
@@ -125,19 +133,25 @@ class ModelSource:
 
     model: EnterpriseModel
     corpus: Corpus = field(repr=False)
+    of_inventory: bool = False
+    """Whether the entities are the fact sheets of an inventory or the rows of a data dictionary."""
 
     def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
         """Return the model's sentence about an entity as evidence, or only `words` of that sentence.
 
         The result is empty if the corpus has no document of the entity.
         """
-        return _part_evidence(self.corpus, _ENTITY + entity.id, words, score)
+        prefix = _FACT_SHEET if self.of_inventory else _ENTITY
+        return _part_evidence(self.corpus, prefix + entity.id, words, score)
 
     def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
         """Return the model's sentence about a relationship as evidence, or only `words` of that sentence.
 
         The result is empty if the corpus has no document of the relationship.
         """
+        if self.of_inventory:
+            words = words or relationship.target.name
+            return _part_evidence(self.corpus, _FACT_SHEET + relationship.source.entity_id, words, score)
         return _part_evidence(self.corpus, _RELATIONSHIP + relationship.id, words, score)
 
 
@@ -157,9 +171,50 @@ class InventorySource:
 
 
 def read_model_source(generation: Generation) -> ModelSource:
-    """Return the model of a collection. Raises UsageError unless the collection has exactly one model."""
+    """Return the model of a collection, or a model of its inventory or data dictionary if it has no diagram.
+
+    Raises UsageError unless the collection has exactly one of them.
+    """
+    if not generation.artefacts("enterprise_model") and len(generation.artefacts("inventory")) == 1:
+        source = read_inventory([generation])
+        return ModelSource(model_of_inventory(source.inventory), source.corpus, of_inventory=True)
     value = _single_artefact(generation, "enterprise_model", "enterprise model", "model")
     return ModelSource(EnterpriseModel.from_json(value), read_corpus([generation]))
+
+
+def model_of_inventory(inventory: Inventory) -> EnterpriseModel:
+    """Return a model with the fact sheets as entities, their ancestors as domains, and their relations.
+
+    The domain is the outermost ancestor, or the type of a fact sheet without ancestors. The subgroup is the next one.
+    """
+    parents = {sheet.parent for sheet in inventory.fact_sheets}
+    by_id = {sheet.id: sheet for sheet in inventory.fact_sheets}
+    entities = tuple(
+        Entity(
+            id=sheet.id,
+            name=sheet.name,
+            type=sheet.type,
+            fact_sheet_id=sheet.fact_sheet_id,
+            domain=above[0] if above else sheet.type,
+            subgroup=above[1] if len(above) > 1 else "",
+            container=sheet.display_name in parents,
+        )
+        for sheet in inventory.fact_sheets
+        for above in [[name for name in sheet.parent.split(_HIERARCHY) if name]]
+    )
+    relationships = tuple(
+        Relationship(
+            id=f"{sheet.id}/{relation.kind}/{relation.target_id}",
+            source=RelationshipEnd(entity_id=sheet.id, name=sheet.name),
+            target=RelationshipEnd(entity_id=relation.target_id, name=by_id[relation.target_id].name),
+            kind=relation.kind,
+        )
+        for sheet in inventory.fact_sheets
+        for relation in sheet.relations
+        if relation.target_id in by_id
+    )
+    unique = {one.id: one for one in relationships}
+    return EnterpriseModel(entities=entities, relationships=tuple(unique.values()), notes=inventory.notes).in_order()
 
 
 def read_inventory(generations: Sequence[Generation]) -> InventorySource:

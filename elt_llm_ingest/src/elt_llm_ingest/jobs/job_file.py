@@ -23,6 +23,7 @@ from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pa
 
 INGEST_FOLDER = "ingest"
 _MAX_PREFIX_LENGTH = 31
+COLUMN_ROLES = ("entity", "definition", "domain", "subgroup", "type", "id")
 
 
 class IngestJob(SettingsSection):
@@ -49,6 +50,11 @@ class IngestJob(SettingsSection):
         pattern=r"^[a-z][a-z0-9_-]{0,40}$",
         description="The reader of the files; auto: chosen by file name extension.",
     )
+    columns: dict[str, str] = Field(
+        default_factory=dict,
+        description="Column headers of a data dictionary (workbook or CSV), by what each column holds: entity and "
+        "definition are needed; domain, subgroup, type and id are optional. Each row becomes an entity.",
+    )
     chunking: ChunkingSettings | None = Field(None, description="Overrides of the chunking section.")
     metadata: dict[str, MetadataValue] = Field(
         default_factory=dict, description="Metadata of every document, for display and filters."
@@ -58,6 +64,11 @@ class IngestJob(SettingsSection):
         None,
         description="A collection whose entries are compared with those of this job by id, to report gaps.",
     )
+
+    @property
+    def chosen_reader(self) -> str:
+        """The name of the reader: that of data dictionaries if the job gives columns, and no other reader."""
+        return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
         """Return the settings with the overrides of the job."""
@@ -152,6 +163,14 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
                 check_collection_name(name)
         except UsageError as error:
             raise SettingsError(f"{where(key)}: {error}", hint=error.hint) from error
+    unknown = sorted(spec.columns.keys() - COLUMN_ROLES)
+    if unknown:
+        raise SettingsError(
+            f"{where('columns')}: unknown key {unknown[0]!r}", hint=f"Known are {', '.join(COLUMN_ROLES)}."
+        )
+    missing = [role for role in ("entity", "definition") if role not in spec.columns]
+    if (spec.columns or spec.reader == "dictionary") and missing:
+        raise SettingsError(f"{where('columns')}: a data dictionary needs the column of {' and '.join(missing)}")
     if spec.reader != "auto" and create_named_reader(spec.reader, file) is None:
         raise SettingsError(
             f"{where('reader')}: there is no reader named {spec.reader}",
@@ -182,7 +201,8 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
         paths=tuple(dict.fromkeys(path for path, _ in resolved)),
         include=tuple(pattern for _, pattern in resolved),
         exclude=tuple(_exclude_pattern(given, allowed.start) for given in job.spec.exclude),
-        reader=job.spec.reader,
+        reader=job.spec.chosen_reader,
+        columns=job.spec.columns,
         metadata=job.spec.metadata,
         split_by=job.spec.split_by or "",
         job=job.name,

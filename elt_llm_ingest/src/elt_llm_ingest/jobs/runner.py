@@ -94,7 +94,9 @@ class JobRunner:
         filled = collections_filled_by(self._store, job, self._loaded)
         parser = CachingParser(self._parser)  # the collections of this job share their files
         sources = find_sources(KnownSources(), request.paths, request.selection, everything=False)
-        reading = FileReading(parser, ReaderOptions.of(self._loaded.settings.ingest), job.spec.reader)
+        reading = FileReading(
+            parser, ReaderOptions.of(self._loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
+        )
         grouped = GroupFinder(reading, job.spec.split_by or "section", filled).find(sources.files)
         others = {record.name for record in self._store.collections.all()} - {one.name for one in filled}
         names = collection_names(job.spec.collection_prefix or "", grouped.files.keys(), filled, others)
@@ -176,7 +178,9 @@ def plan_job(
         if job.spec.split_by is None:
             return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store)
         filled = collections_filled_by(store, job, loaded) if store else []
-        reading = FileReading(DirectParser(), ReaderOptions.of(loaded.settings.ingest), job.spec.reader)
+        reading = FileReading(
+            DirectParser(), ReaderOptions.of(loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
+        )
         return _plan_split_job(job, request, filled, GroupFinder(reading, job.spec.split_by, filled))
     except UsageError as error:
         return IngestPlan(job.spec.collection or f"{job.spec.collection_prefix}*", (), refused=str(error), job=job.name)

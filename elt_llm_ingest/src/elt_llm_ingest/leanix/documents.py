@@ -117,9 +117,9 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
     """Return the overview as text, fact sheets as parts, and the inventory as an artefact."""
-    builder = DocumentBuilder()
+    builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
-    builder.add(f"{len(inventory.fact_sheets)} fact sheets of {len(inventory.by_type)} types.")
+    builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")
     for kind, sheets in inventory.by_type.items():
         builder.add(f"{kind or '(no type)'}: {len(sheets)}", "list", tight=True)
     overview = builder.build(title, {}, inventory.notes)

@@ -73,6 +73,7 @@ def no_reader_reason(suffix: str) -> str:
 _NAMED_READERS = {
     "leanix_model": ("drawio", "LeanixModelReader"),
     "leanix_inventory": ("sheets", "LeanixInventoryReader"),
+    "dictionary": ("dictionary", "DictionaryReader"),
 }
 _SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
 
@@ -94,5 +95,5 @@ def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" =
         return None
     module, function = reader
     create = getattr(import_module(f"elt_llm_ingest.readers.{module}"), function)
-    created: DocumentReader = create(options) if module == "pdf" else create()
+    created: DocumentReader = create(options) if module in ("pdf", "dictionary") else create()
     return created

@@ -100,7 +100,7 @@ class _Planner:
             self._forgotten = store.forgotten.all(record.id)
         published = published_documents(store, record) if store and record else {}
         self._files = {identity: document for identity, document in published.items() if not document.part}
-        options = ReaderOptions.of(settings.ingest)
+        options = ReaderOptions.of(settings.ingest, request.columns)
         self._reading = FileReading(DirectParser(), options, request.reader, request.split_by or None, request.group)
         self._maker = (
             version_maker(request.collection, settings, embedding, request.metadata, self._reading.scope)

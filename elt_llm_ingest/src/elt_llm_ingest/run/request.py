@@ -24,10 +24,10 @@ class IngestRequest:
     """A request to ingest `paths`, or else the former folders and files of the collection.
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
-    "auto". `metadata` is added to every document. With `split_by`, only one `group` of each file is ingested: a
-    top-level section, or the documents of one type within the file. `job` is the requesting job file, if any. With
-    `remember`, forgotten files are read again. `check_against` names the collection of the inventory with which an
-    enterprise model is compared.
+    "auto". `columns` are the column headers of a data dictionary by what they hold. `metadata` is added to every
+    document. With `split_by`, only one `group` of each file is ingested: a top-level section, or the documents of one
+    type within the file. `job` is the requesting job file, if any. With `remember`, forgotten files are read again.
+    `check_against` names the collection of the inventory with which an enterprise model is compared.
     """
 
     collection: str
@@ -35,6 +35,7 @@ class IngestRequest:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     reader: str = "auto"
+    columns: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     split_by: Literal["", "section", "type"] = ""
     group: str = ""

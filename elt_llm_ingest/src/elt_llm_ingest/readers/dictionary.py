@@ -1,0 +1,157 @@
+"""Read a data dictionary: each row of a workbook or CSV file becomes an entity with its definition and domain."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from elt_llm_core.enterprise import FactSheet, Inventory, fact_sheet_order
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.utilities import nearest_names
+
+from elt_llm_ingest.leanix.documents import inventory_document
+from elt_llm_ingest.parsing.charset import decode
+from elt_llm_ingest.parsing.document_builder import UniqueNames
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.parsing.workbook import open_workbook
+from elt_llm_ingest.readers.delimited import detect_delimiter, parse_rows
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers.sheets import cell_display
+
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+_HEADER_ROWS = 20  # rows that are searched for the headers
+_TYPE = "DataElement"
+_SEPARATOR = " / "
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+$")
+_NOT_IN_ID = re.compile(r"[^\w.~-]+", re.ASCII)
+_MAX_ID_LENGTH = 90
+
+_Rows = Sequence[Sequence[str]]
+
+
+class DictionaryReader(DocumentReader):
+    """Read the rows below the headers that the job names. Columns of web addresses become metadata of their row.
+
+    An address in the text would have every row embedded again when all addresses change.
+    """
+
+    name: ClassVar[str] = "dictionary"
+    version: ClassVar[int] = 1
+
+    def __init__(self, options: ReaderOptions | None = None) -> None:
+        self._mapping = options.columns if options and options.columns else "{}"
+
+    @property
+    def identity(self) -> str:
+        """The version of the reader and a hash of the columns, which decide the text."""
+        return f"{super().identity}-{hashlib.sha256(self._mapping.encode()).hexdigest()[:8]}"
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument if it is damaged, or no sheet has the columns of the job."""
+        columns: dict[str, str] = json.loads(self._mapping)
+        sheets, notes = _read_sheets(path)
+        found = [_Table(rows, columns) for rows in sheets if _header_row(rows, columns["entity"]) is not None]
+        if not found:
+            raise UnreadableDocument(
+                f"has no column {columns['entity']!r} in the first {_HEADER_ROWS} rows of a sheet",
+                hint=_columns_hint(columns["entity"], sheets),
+            )
+        unique = UniqueNames()
+        entries = sorted((one for table in found for one in table.fact_sheets(unique)), key=fact_sheet_order)
+        skipped = sum(table.without_name for table in found)
+        counts = f"{len(entries)} entries of a data dictionary"
+        more = (f"{skipped} {'row' if skipped == 1 else 'rows'} without a name left out",) if skipped else ()
+        document = inventory_document(Inventory(fact_sheets=tuple(entries), notes=(counts, *more, *notes)), path.stem)
+        addresses = {identifier: address for table in found for identifier, address in table.addresses.items()}
+        return replace(
+            document,
+            parts=tuple(
+                replace(part, document=replace(part.document, metadata={**part.document.metadata, **extra}))
+                for part, entry in zip(document.parts, entries, strict=True)
+                for extra in [{"url": addresses[entry.id]} if entry.id in addresses else {}]
+            ),
+        )
+
+
+def _read_sheets(path: Path) -> tuple[list[_Rows], tuple[str, ...]]:
+    if path.suffix.lower() in _WORKBOOKS:
+        sheets = open_workbook(path).sheets
+        return [[[cell_display(cell).strip() for cell in row] for row in sheet.rows] for sheet in sheets], ()
+    text, notes = decode(read_bytes(path))
+    rows, row_notes = parse_rows(text, detect_delimiter(text))
+    return [[[" ".join(cell.split()) for cell in row] for row in rows]], (*notes, *row_notes)
+
+
+def _header_row(rows: _Rows, header: str) -> int | None:
+    wanted = header.casefold()
+    return next((n for n, row in enumerate(rows[:_HEADER_ROWS]) if wanted in [cell.casefold() for cell in row]), None)
+
+
+def _columns_hint(wanted: str, sheets: Iterable[_Rows]) -> str:
+    headers = list(dict.fromkeys(cell for rows in sheets for row in rows[:1] for cell in row if cell))
+    return nearest_names(wanted, headers) or f"The columns are {', '.join(headers[:30])}."
+
+
+class _Table:
+    """The rows of one sheet below its header row."""
+
+    def __init__(self, rows: _Rows, columns: Mapping[str, str]) -> None:
+        header = _header_row(rows, columns["entity"]) or 0
+        names = [cell.casefold() for cell in rows[header]]
+        for role, name in columns.items():
+            if name.casefold() not in names:
+                hint = _columns_hint(name, [rows[header:]])
+                raise UnreadableDocument(f"has no column {name!r}, which the job maps to {role}", hint=hint)
+        self._places = {role: names.index(name.casefold()) for role, name in columns.items()}
+        self._headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
+        self._address_columns = [column for column in range(len(self._headers)) if self._holds_addresses(column)]
+        self.addresses: dict[str, str] = {}
+        """The first web address of each entry that has one, by the id of the entry."""
+        self.without_name = 0
+
+    def fact_sheets(self, unique: UniqueNames) -> Iterator[FactSheet]:
+        """Yield one fact sheet for each row with a name. `unique` makes their ids unique in the file."""
+        for number, row in enumerate(self._rows, self._first):
+            name = self._cell(row, "entity")
+            if not name:
+                self.without_name += any(row)
+                continue
+            above = [part for part in (self._cell(row, "domain"), self._cell(row, "subgroup")) if part]
+            parent = _SEPARATOR.join(part.replace(_SEPARATOR, ", ") for part in above)
+            identifier = self._cell(row, "id") or _SEPARATOR.join((*above, name))
+            key = unique.take(_NOT_IN_ID.sub("-", identifier).strip("-.")[:_MAX_ID_LENGTH] or f"row-{number}")
+            if self._address_columns and (address := self._value(row, self._address_columns[0])):
+                self.addresses[key] = address
+            yield FactSheet(
+                id=key,
+                fact_sheet_id=self._cell(row, "id"),
+                type=self._cell(row, "type") or _TYPE,
+                name=name,
+                display_name=_SEPARATOR.join(filter(None, (parent, name.replace(_SEPARATOR, ", ")))),
+                parent=parent,
+                description=self._cell(row, "definition"),
+                row=number,
+                fields=self._further_fields(row),
+            )
+
+    def _further_fields(self, row: Sequence[str]) -> dict[str, str]:
+        used = {*self._places.values(), *self._address_columns}
+        return {
+            header: self._value(row, column)
+            for column, header in enumerate(self._headers)
+            if header and column not in used and self._value(row, column)
+        }
+
+    def _cell(self, row: Sequence[str], role: str) -> str:
+        return self._value(row, self._places[role]) if role in self._places else ""
+
+    def _value(self, row: Sequence[str], column: int) -> str:
+        return row[column] if column < len(row) else ""
+
+    def _holds_addresses(self, column: int) -> bool:
+        values = [value for row in self._rows if (value := self._value(row, column))]
+        return bool(values) and column not in self._places.values() and all(map(_ADDRESS.match, values))

@@ -1,0 +1,75 @@
+"""A data dictionary becomes entities with definitions and domains, and its web addresses stay out of the texts."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.enterprise import Inventory
+from elt_llm_core.errors import UnreadableDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.dictionary import DictionaryReader
+from elt_llm_ingest.readers.options import ReaderOptions
+from file_formats.workbooks import xlsx
+from stored.job_project import JobProject
+
+COLUMNS = '{"definition":"Definition","domain":"Domain","entity":"Element Name","id":"Global ID","subgroup":"Entity"}'
+ROWS = [
+    ["Global ID", "Element Name", "Definition", "Domain", "Entity", "Option Set", "URL"],
+    ["1", "First Name", "The name given at birth.", "Learners", "Identity", "", "https://example.org/1"],
+    ["2", "Status", "The state of a case.", "Staff", "", "Open; Closed", "https://example.org/2"],
+    ["3", "", "A row without a name.", "Staff", "", "", ""],
+]
+
+
+def _read(path: Path, columns: str = COLUMNS) -> ParsedDocument:
+    return DictionaryReader(ReaderOptions(columns=columns)).read(path)
+
+
+def _csv(rows: list[list[str]]) -> str:
+    return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows) + "\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_each_row_with_a_name_becomes_an_entity(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"elements{suffix}"
+    title: list[list[str]] = [["Elements, edition 3"], []] if suffix == ".xlsx" else []
+    path.write_bytes(_csv(ROWS).encode() if suffix == ".csv" else xlsx({"Elements": [*title, *ROWS]}))
+    document = _read(path)
+    inventory = Inventory.from_json(document.artefacts["inventory"])
+    first, second = inventory.fact_sheets
+    assert (first.id, first.name, first.description) == ("1", "First Name", "The name given at birth.")
+    assert (first.display_name, first.parent) == ("Learners / Identity / First Name", "Learners / Identity")
+    assert (second.type, second.parent, second.fields) == ("DataElement", "Staff", {"Option Set": "Open; Closed"})
+    assert document.notes == ("2 entries of a data dictionary", "1 row without a name left out")
+
+
+def test_web_addresses_are_metadata_of_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "elements.csv"
+    path.write_text(_csv(ROWS))
+    parts = _read(path).parts
+    assert [part.document.metadata["url"] for part in parts] == ["https://example.org/1", "https://example.org/2"]
+    assert not any("example.org" in part.document.text for part in parts)
+
+
+def test_a_missing_column_is_named_with_the_nearest_headers(tmp_path: Path) -> None:
+    path = tmp_path / "elements.csv"
+    path.write_text(_csv(ROWS))
+    with pytest.raises(UnreadableDocument, match="has no column 'Elemnt Name'") as entity:
+        _read(path, '{"definition":"Definition","entity":"Elemnt Name"}')
+    assert "Nearest: Element Name" in entity.value.hint
+    with pytest.raises(UnreadableDocument, match="has no column 'Meaning', which the job maps to definition"):
+        _read(path, '{"definition":"Meaning","entity":"Element Name"}')
+
+
+def test_changed_addresses_embed_no_row_again(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    project.write({"elements.csv": _csv(ROWS)})
+    project.job(
+        "elements",
+        "collection: elements\npaths: [elements.csv]\n"
+        "columns: {entity: Element Name, definition: Definition, domain: Domain, id: Global ID}\n",
+    )
+    [first] = project.run("elements").reports
+    assert first.embedded == 3
+    project.write({"elements.csv": _csv(ROWS).replace("https://example.org/", "https://example.org/new/")})
+    [again] = project.run("elements").reports
+    assert (again.embedded, again.generation) == (0, 2)
