@@ -3,13 +3,14 @@
 import csv
 import json
 from contextlib import closing
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from elt_llm_consumer.export.text import write_atomically
-from elt_llm_consumer.review.reviews import review_overview
+from elt_llm_consumer.review.reviews import review_history, review_overview
 from elt_llm_consumer.review.sheet import ImportReport, SheetRow, import_reviews, read_sheet
 from elt_llm_consumer.review.stale import read_sources, stale_rows
 from elt_llm_consumer.runner.plan import RowSelection
@@ -39,9 +40,9 @@ def _line(key: str, status: str, reviewer: str = "", comment: str = "", table: s
     return SheetRow("row 2", table, key, status, reviewer, comment)
 
 
-def _import(loaded: LoadedSettings, *lines: SheetRow) -> ImportReport:
+def _import(loaded: LoadedSettings, *lines: SheetRow, replacing: bool = False) -> ImportReport:
     with closing(open_state(loaded.data_dir)) as state:
-        return import_reviews(lines, state, NAME)
+        return import_reviews(lines, state, NAME, replace=replacing)
 
 
 def _reviews(loaded: LoadedSettings) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def _change(loaded: LoadedSettings, before: str, after: str) -> None:
 
 def test_a_review_is_in_the_next_outputs_and_survives_runs(loaded: LoadedSettings) -> None:
     report = _import(
-        loaded, _line("Term 01", "APPROVED", "Registrar", "Good."), _line("a", "REJECTED", table="folders")
+        loaded, _line("Term 01", "APPROVED", "Registrar", "Good."), _line("a", "REJECTED", "Auditor", table="folders")
     )
     assert (report.taken, report.problems) == (2, ())
     for choice in (RowSelection(), RowSelection(anew=True), RowSelection(only=("Term 03",))):
@@ -203,3 +204,54 @@ def test_forgetting_a_document_deletes_its_rows_and_reviews(loaded: LoadedSettin
     assert (report.rows, report.reviews) == (3, 1)
     with closing(open_state(loaded.data_dir)) as state:
         assert [it.key for it in review_overview(state, NAME).reviews] == ["Term 02"]
+
+
+def _line_of(loaded: LoadedSettings, key: str, status: str, reviewer: str, comment: str = "") -> SheetRow:
+    """Return the line of a sheet that was written now, as a reviewer fills it in."""
+    seen = _reviews(loaded)[key]["reviewed_at"]
+    return replace(_line(key, status, reviewer, comment), reviewed_at=seen)
+
+
+def test_an_older_sheet_does_not_replace_a_newer_review(loaded: LoadedSettings) -> None:
+    run(loaded)
+    of_ann, of_bob = (
+        _line_of(loaded, "Term 00", status, who) for status, who in (("APPROVED", "Ann"), ("REJECTED", "Bob"))
+    )
+    assert _import(loaded, of_ann).taken == 1
+    report = _import(loaded, of_bob)
+    [conflict] = report.conflicts
+    assert (report.taken, report.exit_code) == (0, 1)
+    assert "'Term 00' has the review APPROVED by Ann of " in conflict
+    assert "import with --replace" in conflict
+    run(loaded)
+    assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
+
+
+def test_a_newer_review_is_replaced_on_request_or_by_a_sheet_that_shows_it(loaded: LoadedSettings) -> None:
+    run(loaded)
+    _import(loaded, _line_of(loaded, "Term 00", "APPROVED", "Ann"))
+    forced = _import(loaded, replace(_line("Term 00", "REJECTED", "Bob"), reviewed_at=""), replacing=True)
+    assert (forced.taken, forced.conflicts) == (1, ())
+    run(loaded)
+    seen = _import(loaded, _line_of(loaded, "Term 00", "APPROVED", "Cid"))
+    assert (seen.taken, seen.conflicts) == (1, ())
+    assert "replaces REJECTED by Bob of " in seen.notes[0]
+
+
+def test_the_history_of_a_row_has_every_review(loaded: LoadedSettings) -> None:
+    run(loaded)
+    _import(loaded, _line("Term 00", "APPROVED", "Ann", "Fine."))
+    _import(loaded, _line("Term 00", "REJECTED", "Bob", "Too short."))
+    with closing(open_state(loaded.data_dir)) as state:
+        found = review_history(state, NAME, "term 00")
+        with pytest.raises(UsageError, match="The job has no row 'Term 9'"):
+            review_history(state, NAME, "Term 9")
+    assert [(one.status, one.reviewer, one.comment) for one in found] == [
+        ("APPROVED", "Ann", "Fine."),
+        ("REJECTED", "Bob", "Too short."),
+    ]
+
+
+def test_a_rejection_needs_a_reviewer(loaded: LoadedSettings) -> None:
+    report = _import(loaded, _line("Term 00", "REJECTED"))
+    assert (report.taken, report.problems) == (0, ("row 2: the rejection of 'Term 00' needs the name of its reviewer",))

@@ -37,7 +37,7 @@ SheetLine = tuple[str | int | float, ...]
 def column_names(table: Table) -> tuple[str, ...]:
     """Return the column names of a table: identity, review columns, and three columns per field."""
     fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
-    return (*IDENTITY_COLUMNS, *_group_columns(table), *REVIEW_COLUMNS, "review_stale", *fields, "notes")
+    return (*IDENTITY_COLUMNS, *_group_columns(table), *REVIEW_COLUMNS, "reviewed_at", "review_stale", *fields, "notes")
 
 
 def row_values(table: Table, row: Row) -> SheetLine:
@@ -47,7 +47,7 @@ def row_values(table: Table, row: Row) -> SheetLine:
     fields = [part for column in table.columns for part in _field_values(row, column)]
     review = row.review
     stale = "yes" if review.stale else ""
-    reviewed = (review.status, review.reviewer, review.comment, stale)
+    reviewed = (review.status, review.reviewer, review.comment, review.reviewed_at, stale)
     return (table.name, row.key, row.name, *filled, *reviewed, *fields, "\n".join(row.notes))
 
 

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, QuotedDocument, RowId, StoredReview
 from elt_llm_core.store.database import Database
+from elt_llm_core.utilities import nearest_names
 
 from elt_llm_consumer.evidence import Cell, JobResult, Review, ReviewStatus, Row, hash_json
 from elt_llm_consumer.export.text import printable
@@ -99,12 +100,30 @@ def save_review(
             f"The row '{row.place.key}' has changed since it was shown.", hint="Read the row again, then review it."
         )
     said = printable(reviewer).strip(), printable(comment).strip()
+    if status == "REJECTED" and not said[0]:
+        raise UsageError("A rejection needs the name of its reviewer.")
     if len(said[0]) > MAX_REVIEWER_LENGTH or len(said[1]) > MAX_COMMENT_LENGTH:
         raise UsageError(
             f"A reviewer's name has at most {MAX_REVIEWER_LENGTH} characters, a comment {MAX_COMMENT_LENGTH:,}."
         )
     JobReviewTable(state).put(name, [StoredReview(row.place, status, *said, row.digest, row.documents)])
     return JobReviewTable(state).all(name)[row.place]
+
+
+def review_history(state: Database, name: JobName, row: str) -> list[StoredReview]:
+    """Return all reviews of a row, oldest first. `row` is its key or its name in any case.
+
+    Raises UsageError, with similar names, if the job has written no such row, or several of this name.
+    """
+    shown = JobRowTable(state).shown(name)
+    names = {place: Row.model_validate_json(one.content).name for place, one in shown.items()}
+    found = [place for place, called in names.items() if row == place.key or row.casefold() == called.casefold()]
+    if not found:
+        raise UsageError(f"The job has no row '{row}'.", hint=nearest_names(row, sorted(set(names.values()))))
+    if len(found) > 1:
+        keys = ", ".join(sorted(place.key for place in found))
+        raise UsageError(f"Several rows are named '{row}'.", hint=f"Give one of the keys {keys}.")
+    return JobReviewTable(state).history(name, found[0])
 
 
 @dataclass(frozen=True)

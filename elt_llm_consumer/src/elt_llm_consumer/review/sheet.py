@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
 
 REQUIRED_COLUMNS = ("table", "key", "review_status")
-OPTIONAL_COLUMNS = ("reviewer", "review_comment")
+OPTIONAL_COLUMNS = ("reviewer", "review_comment", "reviewed_at")
 _EXPORT_HINT = "Import the file that the job wrote: .csv of one table, or .xlsx."
 _MAX_BYTES = 64_000_000  # maximum bytes of a file, many times the largest output
 _MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook, against zip bombs
@@ -45,6 +45,8 @@ class SheetRow:
     status: str
     reviewer: str
     comment: str
+    reviewed_at: str | None = None
+    """The time of the review that the sheet was made from; empty without a review, None without the column."""
     values: Mapping[str, str] = field(default_factory=dict)
     """All values of the line by column name."""
 
@@ -126,13 +128,14 @@ def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[Sh
     head = [name.strip() for name in lines[0]]
     at = {name.lower(): column for column, name in reversed(list(enumerate(head)))}
     for number, line in enumerate(lines[1:], start=2):
-        table, key, status, reviewer, comment = (
+        table, key, status, reviewer, comment, reviewed_at = (
             _value(line, at.get(name)) for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
         )
         if table or key or status or reviewer or comment:
             where = f"row {number} of sheet '{sheet}'" if sheet else f"row {number}"
             values = dict(zip(head, line, strict=False))
-            yield SheetRow(where, table, key, status, reviewer, comment, values)
+            edition = reviewed_at if "reviewed_at" in at else None
+            yield SheetRow(where, table, key, status, reviewer, comment, edition, values)
 
 
 def _value(line: Sequence[str], column: int | None) -> str:
@@ -178,7 +181,8 @@ _MAX_HINTS = 20  # maximum invalid lines with hints on similar names, which are 
 class ImportReport:
     """The numbers of imported, unchanged and empty lines, and the errors of invalid lines.
 
-    `notes` report lines that differ from the last written row, because the row or the sheet was changed.
+    `notes` report lines that differ from the last written row, because the row or the sheet was changed, and replaced
+    reviews. `conflicts` report lines that were not imported, since the row was reviewed after the sheet was written.
     """
 
     taken: int
@@ -186,42 +190,50 @@ class ImportReport:
     without_review: int
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 1 if a line is invalid, else 0."""
-        return int(bool(self.problems))
+        """The exit code: 1 if a line is invalid or in conflict with a newer review, else 0."""
+        return int(bool(self.problems or self.conflicts))
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         return asdict(self)
 
 
-def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName) -> ImportReport:
+def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *, replace: bool = False) -> ImportReport:
     """Import the reviews of a sheet for the last written rows.
 
     A review is stale if the sheet shows other values than the row. A PENDING line without reviewer and comment is empty
     and does not remove a review. A line that equals the stored review changes nothing, even if this review is stale.
+    A line does not replace a review that is newer than the sheet, unless `replace` is set.
     """
     reviews = JobReviewTable(state)
-    reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name))
+    reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name), replace=replace)
     for line in lines:
         reader.read(line)
     reviews.put(name, list(reader.taken.values()))
     return ImportReport(
-        len(reader.taken), reader.unchanged, reader.without_review, tuple(reader.problems), tuple(reader.notes)
+        len(reader.taken),
+        reader.unchanged,
+        reader.without_review,
+        tuple(reader.problems),
+        tuple(reader.notes),
+        tuple(reader.conflicts),
     )
 
 
 class _ReviewImporter:
     """Imports lines one by one."""
 
-    def __init__(self, shown: Mapping[RowId, OutputRow], known: Mapping[RowId, StoredReview]) -> None:
-        self._shown, self._known = shown, known
+    def __init__(self, shown: Mapping[RowId, OutputRow], known: Mapping[RowId, StoredReview], *, replace: bool) -> None:
+        self._shown, self._known, self._replace = shown, known, replace
         self.taken: dict[RowId, StoredReview] = {}
         self.unchanged = self.without_review = 0
         self.problems: list[str] = []
         self.notes: list[str] = []
+        self.conflicts: list[str] = []
         self._rows = {(printable(it.table).strip(), printable(it.key).strip()): row for it, row in shown.items()}
         self._tables = list(dict.fromkeys(place.table for place in shown))
         self._seen: dict[RowId, str] = {}
@@ -234,6 +246,8 @@ class _ReviewImporter:
         if status and status not in REVIEW_STATUSES:
             allowed = ", ".join(REVIEW_STATUSES)
             self.problems.append(f"{line.where}: '{line.status}' is not a review status; allowed: {allowed}")
+        elif status == "REJECTED" and not line.reviewer:
+            self.problems.append(f"{line.where}: the rejection of '{row.place.key}' needs the name of its reviewer")
         elif row.place in self._seen:
             self.problems.append(f"{line.where}: '{row.place.key}' is already in {self._seen[row.place]}")
         elif max(len(line.reviewer), len(line.comment)) > MAX_COMMENT_LENGTH:
@@ -253,9 +267,24 @@ class _ReviewImporter:
             self.without_review += 1
         elif known is not None and (known.status, known.reviewer, known.comment) == (status, reviewer, comment):
             self.unchanged += 1
-        else:
+        elif known is None or self._may_replace(line, known):
             digest = "" if differing else row.digest
             self.taken[row.place] = StoredReview(row.place, status, reviewer, comment, digest, row.documents)
+
+    def _may_replace(self, line: SheetRow, known: StoredReview) -> bool:
+        """Return whether a line may replace the stored review, and report the replacement or the conflict."""
+        by = f" by {known.reviewer}" if known.reviewer else ""
+        stored = f"{known.status}{by} of {known.reviewed_at}"
+        newer = line.reviewed_at is not None and known.reviewed_at > line.reviewed_at
+        if newer and not self._replace:
+            self.conflicts.append(
+                f"{line.where}: '{known.place.key}' has the review {stored}, newer than the sheet; it is kept. "
+                "To replace it, import with --replace"
+            )
+            return False
+        if newer or line.reviewed_at is None or known.reviewer != line.reviewer:
+            self.notes.append(f"{line.where}: the review of '{known.place.key}' replaces {stored}")
+        return True
 
     def _differing(self, line: SheetRow, row: OutputRow) -> bool:
         fields = differing_fields(line, Row.model_validate_json(row.content))

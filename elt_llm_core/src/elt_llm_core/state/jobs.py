@@ -339,6 +339,14 @@ class StoredReview:
     reviewed_at: str = ""
 
 
+_REVIEW_COLUMNS = "part, row_key, status, reviewer, comment, digest, documents, reviewed_at"
+
+
+def _stored_review(row: Sequence[Any]) -> StoredReview:
+    part, key, status, reviewer, comment, digest, documents, reviewed_at = row
+    return StoredReview(RowId(part, key), status, reviewer, comment, digest, quoted_from_json(documents), reviewed_at)
+
+
 class JobReviewTable:
     """The reviews of all batch jobs in a state database."""
 
@@ -346,32 +354,38 @@ class JobReviewTable:
         self._database = database
 
     def put(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
-        """Store reviews with the current time in one transaction, and replace former reviews of the same rows."""
+        """Store reviews with the current time in one transaction; former reviews of the rows stay in the history."""
         moment = utc_now()
+        lines = [
+            (
+                *(name.job, name.kind, it.place.table, it.place.key),
+                *(it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment),
+            )
+            for it in reviews
+        ]
         with self._database.transaction():
             self._database.execute_many(
-                "INSERT OR REPLACE INTO job_reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        *(name.job, name.kind, it.place.table, it.place.key),
-                        *(it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment),
-                    )
-                    for it in reviews
-                ],
+                "INSERT OR REPLACE INTO job_reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", lines
+            )
+            self._database.execute_many(
+                "INSERT INTO job_review_history VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", lines
             )
 
     def all(self, name: JobName) -> dict[RowId, StoredReview]:
         """Return all reviews of a job by row id, including reviews of removed rows."""
         rows = self._database.rows(
-            "SELECT part, row_key, status, reviewer, comment, digest, documents, reviewed_at FROM job_reviews"
-            " WHERE job = ? AND kind = ? ORDER BY part, row_key",
+            f"SELECT {_REVIEW_COLUMNS} FROM job_reviews WHERE job = ? AND kind = ? ORDER BY part, row_key",  # noqa: S608
             (name.job, name.kind),
         )
-        found = [
-            StoredReview(RowId(part, key), status, reviewer, comment, digest, quoted_from_json(read), at)
-            for part, key, status, reviewer, comment, digest, read, at in rows
-        ]
-        return {review.place: review for review in found}
+        return {review.place: review for review in map(_stored_review, rows)}
+
+    def history(self, name: JobName, place: RowId) -> list[StoredReview]:
+        """Return all reviews of a row, oldest first. The last one is the current review."""
+        rows = self._database.rows(
+            f"SELECT {_REVIEW_COLUMNS} FROM job_review_history WHERE {_OF_ROW} ORDER BY number",  # noqa: S608
+            (name.job, name.kind, place.table, place.key),
+        )
+        return [_stored_review(row) for row in rows]
 
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
         """Update the documents that a reviewed row quotes."""
@@ -385,14 +399,19 @@ class JobReviewTable:
 
         If the row still exists, its review status is kept. The comment is erased, since it may repeat document text.
         """
-        rows = self._database.rows("SELECT job, kind, part, row_key, comment, documents FROM job_reviews")
-        doomed = [tuple(row[:4]) for row in rows if is_gone(quoted_from_json(row[5]), f"{row[3]}\n{row[4]}")]
+        names = "job, kind, part, row_key"
+        rows = self._database.rows(
+            f"SELECT {names}, comment, documents FROM job_reviews"  # noqa: S608 - column names only
+            f" UNION SELECT {names}, comment, documents FROM job_review_history"
+        )
+        doomed = {tuple(row[:4]) for row in rows if is_gone(quoted_from_json(row[5]), f"{row[3]}\n{row[4]}")}
         with self._database.transaction():
-            for names in doomed:
-                self._erase_one(names)
+            for place in sorted(doomed):
+                self._erase_one(place)
         return len(doomed)
 
     def _erase_one(self, names: tuple[str, ...]) -> None:
         stays = self._database.row(f"SELECT 1 FROM job_shown WHERE {_OF_ROW}", names)  # noqa: S608 - column names only
-        change = "UPDATE job_reviews SET comment = '', documents = '[]'" if stays else "DELETE FROM job_reviews"
-        self._database.execute(f"{change} WHERE {_OF_ROW}", names)
+        for table in ("job_reviews", "job_review_history"):
+            change = f"UPDATE {table} SET comment = '', documents = '[]'" if stays else f"DELETE FROM {table}"  # noqa: S608
+            self._database.execute(f"{change} WHERE {_OF_ROW}", names)

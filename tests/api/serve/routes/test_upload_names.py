@@ -37,7 +37,7 @@ def test_names_keep_only_harmless_characters(given: str, name: str) -> None:
     assert safe_file_name(given) == name
 
 
-@pytest.mark.parametrize("given", ["", "..", "/", "x", "x.exe", "x.pdf/", "x.html.zip", "\0"])
+@pytest.mark.parametrize("given", ["", "..", "/", "x", "x.exe", "x.pdf/", "x.html.bin", "\0"])
 def test_unsupported_file_types_are_refused(given: str) -> None:
     with pytest.raises(UnsupportedUpload, match="not supported"):
         safe_file_name(given)
@@ -86,7 +86,7 @@ def test_files_whose_content_fits_their_suffix_are_accepted(tmp_path: Path, name
         ("a.pdf", b"<html>"),
         ("a.docx", b"%PDF-1.7"),
         ("a.docx", OLE),
-        ("a.doc", OLE),
+        ("a.doc", b"%PDF-1.7"),
         ("a.md", b"%PDF-1.7"),
         ("a.html", b"PK\x03\x04"),
         ("a.txt", b"\x7fELF\x02\x01\x01"),

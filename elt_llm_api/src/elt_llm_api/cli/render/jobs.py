@@ -1,6 +1,6 @@
 """Print costs, results, reviews and replays of jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,10 +58,23 @@ def print_review_import(report: "ImportReport") -> None:
         click.echo(f"{click.style('wrong', fg='red')}  {one_line(problem)}")
     for note in report.notes:
         click.echo(f"{click.style('differs', fg='yellow')}  {one_line(note)}")
+    for conflict in report.conflicts:
+        click.echo(f"{click.style('conflict', fg='red')}  {one_line(conflict)}")
+    kept = f", {count_noun(len(report.conflicts), 'conflict')}" if report.conflicts else ""
     click.echo(
         f"{count_noun(report.taken, 'review')} imported, {report.unchanged:,} unchanged,"
-        f" {report.without_review:,} lines without a review, {len(report.problems):,} wrong."
+        f" {report.without_review:,} lines without a review, {len(report.problems):,} wrong{kept}."
     )
+
+
+def print_review_history(row: str, reviews: Sequence[Mapping[str, str]]) -> None:
+    """Print the reviews of a row, oldest first."""
+    if not reviews:
+        click.echo(f"'{one_line(row)}' has no review.")
+    for review in reviews:
+        by = f" by {one_line(review['reviewer'])}" if review["reviewer"] else ""
+        comment = f": {one_line(review['comment'])}" if review["comment"] else ""
+        click.echo(f"{local_time(review['reviewed_at'])}  {review['status']}{by}{comment}")
 
 
 def print_review_status(overview: "ReviewOverview") -> None:
