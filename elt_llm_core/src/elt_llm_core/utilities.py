@@ -4,13 +4,14 @@ import difflib
 import errno
 import os
 import signal
+import sys
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 
 class Closeable:
@@ -92,6 +93,12 @@ def _trigger(place: str) -> None:
 def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
     """Return the known name that is most similar to `wrong`, or None if none is similar."""
     return next(iter(difflib.get_close_matches(wrong, known, n=1)), None)
+
+
+def exit_with_replacement(old: str, new: str) -> NoReturn:
+    """Print that the command `old` was replaced by `new`, and exit with the code of wrong usage."""
+    sys.stderr.write(f"Error: {old} was replaced by: {new}\nSee docs/coming-from-elt-llm-rag.md.\n")
+    raise SystemExit(2)
 
 
 def nearest_names(wrong: str, known: Sequence[str]) -> str:

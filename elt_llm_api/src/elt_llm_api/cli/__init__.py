@@ -18,6 +18,7 @@ _COMMANDS = {
     "Start": {
         "init": "Write a commented configuration into a folder.",
         "demo": "Ingest the bundled samples and answer a question.",
+        "migrate-config": "Convert the configuration of elt_llm_rag.",
         "doctor": "Check the installation, and show the fix for each problem.",
     },
     "Ingest": {
@@ -59,6 +60,7 @@ _COMMANDS = {
 }
 _MODULES = {
     **dict.fromkeys(("glossary", "catalog", "coverage", "handbook"), "job_commands"),
+    "migrate-config": "commands.migrate_config",
     **dict.fromkeys(("collections", "status", "rollback", "drop", "export", "import"), "commands.collections"),
 }
 COMMANDS = tuple(
@@ -67,7 +69,7 @@ COMMANDS = tuple(
         f"elt_llm_api.cli.{_MODULES.get(name, f'commands.{name}')}",
         description,
         heading,
-        f"{name}_command" if name in _MODULES else "command",
+        f"{name}_command" if name in _MODULES and name != "migrate-config" else "command",
     )
     for heading, commands in _COMMANDS.items()
     for name, description in commands.items()

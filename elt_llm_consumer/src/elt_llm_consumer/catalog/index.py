@@ -62,6 +62,7 @@ class CatalogIndex:
         skip = Names([]).key
         left_out = {skip(name) for name in self.section.skip}
         self._deeper = {skip(name) for name in self.section.deeper}
+        self._not_in_texts = {skip(name) for name in self.section.not_in_texts}
         drawn = context.model.model.entities if context.model else ()
         types = set(self.section.entity_types)
         self.entities: tuple[Entity, ...] = tuple(
@@ -77,6 +78,10 @@ class CatalogIndex:
     def is_deeper(self, name: str) -> bool:
         """Whether the job file requests twice as many results for a name."""
         return Names([]).key(name) in self._deeper
+
+    def is_in_texts(self, name: str) -> bool:
+        """Whether the texts are expected to cover a name: the job file does not list it under `not_in_texts`."""
+        return Names([]).key(name) not in self._not_in_texts
 
     @cached_property
     def definitions(self) -> Sequence[Definition]:

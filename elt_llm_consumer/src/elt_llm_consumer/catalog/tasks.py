@@ -195,6 +195,7 @@ def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatemen
 
 
 _NOT_IN_MODEL = "The model does not contain the term."
+_NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so that the texts were not searched."
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,7 @@ class _CatalogTask(RowTask):
         facts = {
             name: text.facts(self.name, deeper=index.is_deeper(self.name), with_chunks=self._writer is not None)
             for name, text in index.text_fields.items()
+            if index.is_in_texts(self.name)
         }
         forms = index.names.forms(self.name)
         prompts: dict[str, str] = {}
@@ -248,6 +250,8 @@ class _CatalogTask(RowTask):
         fields = {
             name: facts[name].cell
             if name in facts
+            else absent_cell(_NOT_IN_TEXTS)
+            if name in index.text_fields
             else definition
             if settings.kind == "definition"
             else self._source_field(settings, entity, to_sheet)

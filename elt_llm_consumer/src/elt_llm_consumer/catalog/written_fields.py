@@ -31,13 +31,17 @@ _SURE = 0.85
 
 @dataclass(frozen=True)
 class FieldWriter:
-    """Request fields from a model, and check its text against the chunks in the prompt. `model` is its name."""
+    """Request fields from a model, and check its text against the chunks in the prompt.
+
+    `model` is the name of the model, and `context` the text of the job file before each prompt.
+    """
 
     corpus: Corpus
     embedding: EmbeddingModel
     tokeniser: KeywordTokeniser
     model: str
     window: ContextWindow
+    context: str = ""
 
     def prompt(
         self, name: str, field: str, settings: CatalogField, forms: Sequence[str], facts: FieldFacts
@@ -48,7 +52,8 @@ class FieldWriter:
         """
         if not settings.prompt or not facts.chunks:
             return "", facts
-        empty = _prompt(name, field, settings, forms, [])
+        before = f"{self.context.strip()}\n\n" if self.context.strip() else ""
+        empty = before + _prompt(name, field, settings, forms, [])
         left = min(self.window.to_read - self.window.count(empty), self.window.most_sources)
         kept: list[RetrievedChunk] = []
         for chunk in facts.chunks:
@@ -58,7 +63,7 @@ class FieldWriter:
                 left -= tokens
         if not kept:
             return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the window of the model."))
-        return _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
+        return before + _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
         """Return the sentences of the model that the chunks support, or the quoted cell if the reply is unusable.
@@ -137,7 +142,8 @@ def field_writer(context: JobContext) -> FieldWriter | None:
         return None
     tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()
     window = context_window_of(context.llm, TokenUpperBound(), context.settings.llm.max_context_tokens)
-    return FieldWriter(context.corpus, context.embedding, tokeniser, model_name(context), window)
+    preface = context.file.spec.catalog.context
+    return FieldWriter(context.corpus, context.embedding, tokeniser, model_name(context), window, preface)
 
 
 def _prompt(

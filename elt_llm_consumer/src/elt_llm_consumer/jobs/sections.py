@@ -166,6 +166,15 @@ class CatalogSection(SettingsSection):
     )
     skip: tuple[str, ...] = Field((), description="Names of entities and terms to skip.")
     deeper: tuple[str, ...] = Field((), description="Names of entities that are searched twice as deep.")
+    not_in_texts: tuple[str, ...] = Field(
+        (), description="Names of entities that the texts are not expected to cover; their fields are not searched for."
+    )
+    context: str = Field(
+        "",
+        max_length=4000,
+        description="Text before the chunks in the prompts of a language model, such as what the organisation does. It "
+        "is no evidence: each sentence of the model must be supported by a chunk.",
+    )
     least_likeness: float = Field(
         0.85, ge=0.5, le=1, description="Similarity from which two names count as the same; 1: never."
     )

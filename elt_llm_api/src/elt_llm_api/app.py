@@ -1,0 +1,6 @@
+"""The former entry point `python -m elt_llm_api.app`, which names the command that replaced it."""
+
+from elt_llm_core.utilities import exit_with_replacement
+
+if __name__ == "__main__":
+    exit_with_replacement("python -m elt_llm_api.app", "elt-llm serve")
