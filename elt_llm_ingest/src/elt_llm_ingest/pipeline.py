@@ -20,15 +20,15 @@ from elt_llm_core.store.records import CollectionRecord, canonical_json
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Failpoint, failpoint
 
-from elt_llm_ingest.enrichment.enrichment import (
+from elt_llm_ingest.leanix.model_check import check_models
+from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.run.changes import find_deleted, published_documents, published_passport
+from elt_llm_ingest.run.enrichment import (
     ContextWriter,
     create_context_writer,
     enrich_versions,
     enriched_extraction,
 )
-from elt_llm_ingest.leanix.model_check import check_models
-from elt_llm_ingest.readers.options import ReaderOptions
-from elt_llm_ingest.run.changes import find_deleted, published_documents, published_passport
 from elt_llm_ingest.run.indexing import EmbeddingCounts, collection_language, embed_missing, index_recipe, version_maker
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import IngestReport

@@ -4,8 +4,8 @@ import pytest
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.settings.tree import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.enrichment.enrichment import ContextWriter, context_sentence
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.run.enrichment import ContextWriter, context_sentence
 from hypothesis import given
 from hypothesis import strategies as st
 from stored.shelf import new_document

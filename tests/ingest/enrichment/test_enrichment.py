@@ -11,7 +11,7 @@ from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.documents import StoredFile, read_file_version
 from elt_llm_core.store.records import NewDocument
 from elt_llm_core.store.store import Store
-from elt_llm_ingest.enrichment.enrichment import (
+from elt_llm_ingest.run.enrichment import (
     ContextWriter,
     create_context_writer,
     enrich_versions,

@@ -9,8 +9,8 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Settings
-from elt_llm_ingest.enrichment.enrichment import ContextWriter
 from elt_llm_ingest.pipeline import ingest
+from elt_llm_ingest.run.enrichment import ContextWriter
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser

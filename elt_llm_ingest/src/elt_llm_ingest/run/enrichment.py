@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROMPT_VERSION = 1  # increase this number whenever prompt.txt changes
 _SURROUNDING_CHARACTERS = 1_500  # characters of the document shown before and after the chunk
 
-_PROMPT = files(__package__).joinpath("prompt.txt").read_text(encoding="utf-8")
+_PROMPT = files(__package__).joinpath("enrichment_prompt.txt").read_text(encoding="utf-8")
 
 
 def context_prompt(document: NewDocument, node: NewNode) -> str:

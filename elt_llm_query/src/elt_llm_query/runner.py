@@ -1,9 +1,0 @@
-"""The former entry point `python -m elt_llm_query.runner`, which names the command that replaced it."""
-
-import sys
-
-from elt_llm_core.utilities import exit_with_replacement
-
-if __name__ == "__main__":
-    profile = sys.argv[sys.argv.index("--cfg") + 1] if "--cfg" in sys.argv[:-1] else "NAME"
-    exit_with_replacement("python -m elt_llm_query.runner", f'elt-llm ask "QUESTION" --profile {profile}')
