@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.readers.pdf.headings import headings_by_outline
+from elt_llm_ingest.readers.pdf.headings import headings_by_outline, headings_by_typography, measure_typography
 from elt_llm_ingest.readers.pdf.layout import PdfLine
 from elt_llm_ingest.readers.pdf.reader import PdfReader, format_page_numbers
 
@@ -128,3 +128,27 @@ def test_a_file_that_is_not_a_pdf_is_refused_with_the_reason(tmp_path: Path) -> 
 def test_a_heading_found_by_the_outline_can_have_two_lines() -> None:
     lines = [PdfLine("3.1 Relationships between"), PdfLine("Source Packages"), PdfLine("Words of the section.")]
     assert headings_by_outline(lines, [("Relationships between source packages", 2)]) == {0: 2, 1: 2}
+
+
+def test_an_italic_title_above_upright_text_is_a_heading_and_italic_prose_is_not() -> None:
+    def line(text: str, row: int, *, italic: bool = False) -> PdfLine:
+        return PdfLine(text, 0, 300, -14.0 * row, 12 - 14.0 * row, 12.0, italic=italic)
+
+    lines = [
+        line("The nuts are described below.", 0),
+        line("Boots Self-Locking Nut", 1, italic=True),
+        line("The Boots self-locking nut is of one piece.", 2),
+        line("as told in The Old Book", 3, italic=True),
+        line("Quoted Words In A Poem", 4, italic=True),
+        line("Second Line Of The Poem", 5, italic=True),
+    ]
+    assert headings_by_typography(lines, measure_typography([lines])) == {1: 1}
+
+
+def test_the_italic_headings_of_a_real_handbook_are_sections(datasets: Path) -> None:
+    document = PdfReader().read(datasets / "docs" / "amt_handbook_sample.pdf")
+    assert [section.title for section in document.sections] == [
+        "Boots Self-Locking Nut",
+        "Stainless Steel Self-Locking Nut",
+        "Elastic Stop Nut",
+    ]

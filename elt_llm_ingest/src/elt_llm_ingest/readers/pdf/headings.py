@@ -17,6 +17,8 @@ _LONGEST = 150
 _OFTEN = 2
 _SHARE = 0.15
 _MOST_LINES = 3
+_MOST_TITLE_WORDS = 8
+_NEARLY = 0.95
 _TITLE_LINES = 20
 _NOT_TITLES = ("contents", "tableofcontents", "index")
 _LEVELS = 4
@@ -114,9 +116,24 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
             continue
         # A heading has more room above it than the lines of a paragraph have between them.
         apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
-        if line.size >= typography.body and line.bold and apart and line.text not in typography.labels:
+        if line.text in typography.labels:
+            continue
+        after = lines[number + 1] if number + 1 < len(lines) else None
+        is_bold = line.bold and apart and line.size >= typography.body
+        # Type of the same size in another style may measure slightly smaller.
+        is_italic = line.size >= _NEARLY * typography.body and _is_italic_title(before, line, after, apart=apart)
+        if is_bold or is_italic:
             levels[number] = numbered_level(line.text) or below
     return _drop_long_runs(lines, levels)
+
+
+def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | None, *, apart: bool) -> bool:
+    """Whether an italic line with capitals in its words precedes upright text, outside a paragraph."""
+    words = [word for word in line.text.split() if word[:1].isalpha() and len(word) > 3]
+    titled = bool(words) and all(word[0].isupper() for word in words) and len(words) <= _MOST_TITLE_WORDS
+    ended = before is None or before.text.endswith((".", "!", "?", ":"))
+    over_text = after is not None and not after.italic and not after.bold and after.size <= line.size / _NEARLY
+    return line.italic and not line.cells and titled and over_text and (apart or ended)
 
 
 def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:

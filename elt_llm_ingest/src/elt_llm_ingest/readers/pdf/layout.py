@@ -71,6 +71,7 @@ class PdfLine:
     top: float = 0.0
     size: float = 0.0
     bold: bool = False
+    italic: bool = False
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
 
@@ -143,6 +144,7 @@ def _place_line(text_page: pypdfium2.PdfTextPage, bare: str, first: int) -> PdfL
         top=max(left.top, right.top),
         size=round(size, 1),
         bold=_is_bold(text_page, first) and _is_bold(text_page, last),
+        italic=_is_italic(text_page, first) and _is_italic(text_page, last),
     )
 
 
@@ -155,9 +157,19 @@ def _bounding_box(text_page: pypdfium2.PdfTextPage, position: int) -> pdfium.FS_
 def _is_bold(text_page: pypdfium2.PdfTextPage, position: int) -> bool:
     if pdfium.FPDFText_GetFontWeight(text_page, position) >= 600:
         return True
+    name = _font_name(text_page, position)
+    return b"bold" in name or b"black" in name
+
+
+def _is_italic(text_page: pypdfium2.PdfTextPage, position: int) -> bool:
+    name = _font_name(text_page, position)
+    return b"italic" in name or b"oblique" in name
+
+
+def _font_name(text_page: pypdfium2.PdfTextPage, position: int) -> bytes:
     name = ctypes.create_string_buffer(128)
     pdfium.FPDFText_GetFontInfo(text_page, position, name, 128, None)
-    return b"bold" in name.value.lower() or b"black" in name.value.lower()
+    return name.value.lower()
 
 
 def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:

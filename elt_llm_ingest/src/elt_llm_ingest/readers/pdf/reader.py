@@ -164,7 +164,7 @@ class PdfReader(DocumentReader):
     """Read the text layer of a PDF; OCR reads other pages if set. Not thread-safe, since pdfium is not."""
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def __init__(self, ocr: "PageOcr | None" = None) -> None:
         self._ocr = ocr
