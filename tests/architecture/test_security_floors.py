@@ -30,17 +30,17 @@ def locked(project: Path) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", sorted(FLOORS))
-def test_s_dep_no_library_is_older_than_its_floor(name: str, locked: dict[str, dict[str, object]]) -> None:
+def test_no_library_is_older_than_its_lowest_safe_version(name: str, locked: dict[str, dict[str, object]]) -> None:
     version = tuple(int(part) for part in re.findall(r"\d+", str(locked[name]["version"]))[:4])
     assert version >= FLOORS[name]
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_s_dep_unneeded_libraries_are_not_locked(name: str, locked: dict[str, dict[str, object]]) -> None:
+def test_unneeded_libraries_are_not_locked(name: str, locked: dict[str, dict[str, object]]) -> None:
     assert name not in locked
 
 
-def test_s_dep_every_download_has_its_hash(locked: dict[str, dict[str, object]]) -> None:
+def test_every_download_has_its_hash(locked: dict[str, dict[str, object]]) -> None:
     files = [
         file
         for one in locked.values()
@@ -51,7 +51,7 @@ def test_s_dep_every_download_has_its_hash(locked: dict[str, dict[str, object]])
     assert all(str(file["hash"]).startswith("sha256:") for file in files)
 
 
-def test_s_dep_the_floors_are_in_the_requirements_of_the_packages(project: Path) -> None:
+def test_the_packages_require_the_lowest_safe_versions_of_their_libraries(project: Path) -> None:
     declared = (project / "elt_llm_api" / "pyproject.toml").read_text(encoding="utf-8")
     for floor in ("gradio>=6.31", "mcp>=2.3", "python-multipart>=0.0.27", "fastapi>=0.165", "starlette>=1.5.1"):
         assert floor in declared, floor

@@ -130,7 +130,7 @@ def test_an_answer_that_cannot_be_stored_is_still_returned(sessions: SessionTabl
     assert "could not be stored" in result.notes[-1]
 
 
-def test_the_rewriting_by_the_model_is_asked(sessions: SessionTable) -> None:
+def test_a_follow_up_that_the_model_rewrote_is_searched_as_rewritten(sessions: SessionTable) -> None:
     result, llm = asked_twice(sessions, SECOND, "How much must juniors pay as a fee?")
     assert result.question == "How much must juniors pay as a fee?"
     assert result.trace.stages[0].details["rule"] == "by the language model"

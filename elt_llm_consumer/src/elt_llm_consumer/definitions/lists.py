@@ -394,7 +394,7 @@ class DefinitionLists:
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
         number = 0
-        small = _mostly_run_in(lines)
+        small = _mostly_entries_without_sign(lines)
         while number < len(lines):
             entry = self._entries.entry(lines, number, announced=True, small=small)
             if entry is not None:
@@ -434,7 +434,7 @@ class DefinitionLists:
         return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 
 
-def _mostly_run_in(lines: Sequence[TextLine]) -> bool:
+def _mostly_entries_without_sign(lines: Sequence[TextLine]) -> bool:
     """Return whether most paragraphs of a section look like entries without a sign after the term."""
     begins = [line for line in lines if line.apart]
     return 2 * sum(map(is_small_run_in, begins)) > len(begins) > 1

@@ -1,4 +1,4 @@
-"""Compute the candidates, kinds, duties and relationships of a handbook job, each of them once."""
+"""The enterprise model that a handbook job derives from texts: entities, their types, duties and relationships."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -182,7 +182,10 @@ class GoldDistractor(EnterpriseRecord):
 
 
 class GoldEntity(EnterpriseRecord):
-    """The inventory item and the defined term of an entity. `entity` is None if the model has no such entity."""
+    """The expected catalog row of one entity: its inventory item and its defined term.
+
+    `entity` is None if the model has no such entity.
+    """
 
     entity: str | None
     domain: str = ""

@@ -152,7 +152,9 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         # Each item has the index of its text. Without indexes, items are in the order of the texts.
         indexes = [item.get("index", position) for position, item in enumerate(items)]
         if sorted(indexes) != list(range(len(items))):
-            raise UnusableReply(f"{self._server} numbers its vectors {indexes[:9]}", hint="Use another server")
+            raise UnusableReply(
+                f"{self._server} returned embeddings with the wrong indexes {indexes[:9]}.", hint="Use another server"
+            )
         by_index = dict(zip(indexes, items, strict=True))
         return [by_index[index].get("embedding") or [] for index in range(len(items))]
 

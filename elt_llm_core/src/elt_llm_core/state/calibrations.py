@@ -10,7 +10,10 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A stored calibration. `generation` is a generation's identity, `profile` the settings key of a profile."""
+    """The stored calibration of confidences for one generation and one profile, as JSON in `fitted`.
+
+    `generation` is the identity of the generation. `profile` is the key of the profile's settings.
+    """
 
     generation: str
     profile: str

@@ -206,7 +206,10 @@ class RuleClause:
 
 @dataclass(frozen=True)
 class RuleSet:
-    """The clauses of a sentence that state a rule, the positions of their rule words, and those of the clauses."""
+    """The clauses of a sentence that state a rule, such as "a player must register".
+
+    `positions` are the character offsets of their modal verbs ("must", "may"), and `inside` those of whole clauses.
+    """
 
     clauses: tuple[RuleClause, ...]
     positions: frozenset[int]

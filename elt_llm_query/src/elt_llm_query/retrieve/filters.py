@@ -143,7 +143,10 @@ def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> 
 
 
 def _date_prefixes(first: str) -> list[int]:
-    """Return the lengths of the prefixes of `first` (year, month, day) that start at the same moment as `first`."""
+    """Return the lengths of the shorter ISO 8601 dates that mean the same moment as the date `first`.
+
+    For example, the year 2024 starts at the same moment as the day 2024-01-01, so that both are compared.
+    """
     lengths = [length for length in (4, 7, 10) if length <= len(first)]
     return [length for length in lengths if first == first[:length] + "0000-01-01T00:00:00"[length : len(first)]]
 

@@ -1,4 +1,4 @@
-"""Draft an answer: simple, chain of thought, tree of thoughts, reflection, or per collection.
+"""Prompt a language model for an answer: directly, by chain or tree of thought, with reflection, or per collection.
 
 Sources: Wei et al., "Chain-of-Thought Prompting Elicits Reasoning in Large Language Models", NeurIPS 2022. Yao et al.,
 "Tree of Thoughts: Deliberate Problem Solving with Large Language Models", NeurIPS 2023; here one level deep, and the

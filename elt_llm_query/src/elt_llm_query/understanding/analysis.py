@@ -60,7 +60,10 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return the first name of each alias group in the question, with the other names that a collection has."""
+        """Return each name in the question that has aliases, with those aliases that occur in a searched collection.
+
+        Of several names for one thing, only the first one in the question is returned.
+        """
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]

@@ -51,19 +51,19 @@ def test_requests_without_a_key_are_refused(server: RunningServer, key: str | No
 
 
 @pytest.mark.parametrize("host", ["evil.com", "localhost.evil.com", "127.0.0.1:1@evil.com", ""])
-def test_s_mcp_requests_for_another_host_are_refused(server: RunningServer, host: str) -> None:
+def test_requests_for_another_host_are_refused(server: RunningServer, host: str) -> None:
     refused = server.client.post("/mcp", headers={**ACCEPT, "host": host}, json=LISTING)
     assert refused.status_code in {421, 400}
 
 
 @pytest.mark.parametrize("origin", ["null", "https://evil.com", "http://localhost:1"])
-def test_s_mcp_pages_of_other_origins_are_refused(server: RunningServer, origin: str) -> None:
+def test_pages_of_other_origins_are_refused(server: RunningServer, origin: str) -> None:
     refused = server.client.post("/mcp", headers={**ACCEPT, "origin": origin}, json=LISTING)
     assert refused.status_code == 403
     assert "access-control-allow-origin" not in refused.headers
 
 
-def test_s_mcp_pages_of_allowed_origins_are_accepted(server: RunningServer) -> None:
+def test_pages_of_allowed_origins_are_accepted(server: RunningServer) -> None:
     agent = HttpAgent(server.address, TOKEN, headers={"origin": server.address})
     assert answered(agent.call("list_collections"))["collections"]
 

@@ -72,7 +72,7 @@ def test_every_tool_is_tested_for_unreadable_collections(jobs: ServedJobs) -> No
 
 
 @pytest.mark.parametrize("holder", [READER, WRITER, STRANGER])
-def test_s_iso_no_tool_returns_data_that_the_key_may_not_read(jobs: ServedJobs, holder: str) -> None:
+def test_no_tool_returns_data_that_the_key_may_not_read(jobs: ServedJobs, holder: str) -> None:
     for tool, arguments, result in agent(jobs, holder).with_client(_all_of_it):
         told = json.dumps([one.model_dump() for one in result.content]) + json.dumps(result.structured_content)
         asked = json.dumps(arguments)
@@ -92,7 +92,7 @@ def test_a_key_gets_the_collections_it_may_read(jobs: ServedJobs) -> None:
     assert {one["collection"] for one in listed} == {"library", "meadow"}
 
 
-def test_s_iso_unreadable_collections_look_like_missing_ones(jobs: ServedJobs) -> None:
+def test_unreadable_collections_look_like_missing_ones(jobs: ServedJobs) -> None:
     reader = agent(jobs, READER)
     for tool, arguments in (
         ("search", {"question": QUESTION, "collections": ["{}"]}),
@@ -110,13 +110,13 @@ def _filled(arguments: dict[str, Any], name: str) -> dict[str, Any]:
     return filled
 
 
-def test_s_iso_the_operator_reads_every_collection(jobs: ServedJobs) -> None:
+def test_the_operator_reads_every_collection(jobs: ServedJobs) -> None:
     operator = HttpAgent(jobs.server.address, jobs.server.client.headers["authorization"].removeprefix("Bearer "))
     told = answered(operator.call("verify_quote", collection="secret", quote=f"Canary means {CANARY}"))
     assert told["verbatim"]
 
 
-def test_s_iso_resources_are_visible_only_to_readers_of_their_collection(jobs: ServedJobs) -> None:
+def test_resources_are_visible_only_to_readers_of_their_collection(jobs: ServedJobs) -> None:
     async def read(client: Client) -> str:
         try:
             return str(await client.read_resource("elt-llm://secret/plans.md"))
@@ -126,7 +126,7 @@ def test_s_iso_resources_are_visible_only_to_readers_of_their_collection(jobs: S
     assert "There is no collection 'secret', or this key may not read it." in agent(jobs, READER).with_client(read)
 
 
-def test_s_iso_jobs_are_visible_only_to_readers_of_their_collections(jobs: ServedJobs) -> None:
+def test_jobs_are_visible_only_to_readers_of_their_collections(jobs: ServedJobs) -> None:
     queued = answered(agent(jobs, WRITER).call("run_job", job="birds", kind="glossary", dry_run=True))
     assert answered(agent(jobs, READER).call("job_status", id=queued["id"]))["kind"] == "glossary"
     assert "There is no job" in refused(agent(jobs, STRANGER).call("job_status", id=queued["id"]))

@@ -96,5 +96,5 @@ def test_files_whose_content_fits_their_suffix_are_accepted(tmp_path: Path, name
 )
 def test_files_with_other_content_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
-    with pytest.raises(UnsupportedUpload, match="by its content"):
+    with pytest.raises(UnsupportedUpload, match="content is that of another file type"):
         check_content(tmp_path / "file", name)

@@ -32,7 +32,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return made
 
 
-def test_s_bind_the_server_listens_on_loopback_only(own_samples: CommandLine, tmp_path: Path) -> None:
+def test_the_server_listens_on_loopback_only(own_samples: CommandLine, tmp_path: Path) -> None:
     with serving(own_samples.folder, tmp_path) as running:
         assert running.get("/health").json() == {"status": "ok"}
         port = int(running.address.rpartition(":")[2])
@@ -54,7 +54,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", sorted(REFUSED))
 @pytest.mark.parametrize("host", [EVERY, "::"])
-def test_s_bind_another_address_is_refused(case: str, host: str, own_samples: CommandLine) -> None:
+def test_another_address_is_refused(case: str, host: str, own_samples: CommandLine) -> None:
     environment, options, reason = REFUSED[case]
     calling = CommandLine(own_samples.folder, own_samples.capsys, {**own_samples.environment, **environment})
     refused = calling("serve", "--host", host, "--port", "0", *options)
@@ -63,12 +63,12 @@ def test_s_bind_another_address_is_refused(case: str, host: str, own_samples: Co
     assert "\n" in refused.err.strip()  # the hint is on the next line
 
 
-def test_s_bind_a_proxy_in_front_of_loopback_also_needs_a_token(own_samples: CommandLine) -> None:
+def test_a_proxy_in_front_of_loopback_also_needs_a_token(own_samples: CommandLine) -> None:
     refused = own_samples("serve", "--port", "0", "--behind-proxy")
     assert (refused.code, "a token is needed" in refused.err) == (2, True)
 
 
-def test_s_bind_with_token_flag_and_tls_the_server_listens_encrypted_only(
+def test_with_token_flag_and_tls_the_server_listens_encrypted_only(
     own_samples: CommandLine, tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
     chain, key = certificate

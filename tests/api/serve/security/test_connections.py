@@ -69,7 +69,7 @@ def running(app: ASGIApp) -> Iterator[tuple[str, Callable[[], None]]]:
     assert not thread.is_alive()
 
 
-def test_s_dos_connections_with_unfinished_headers_are_closed() -> None:
+def test_connections_with_unfinished_headers_are_closed() -> None:
     with running(Heard()) as (address, _), _connected(address) as silent, _connected(address) as half:
         half.sendall(b"GET / HTTP/1.1\r\nHost: local")
         assert silent.recv(1) == b""
@@ -81,7 +81,7 @@ def test_s_dos_connections_with_unfinished_headers_are_closed() -> None:
             _read_to_the_end(again)
 
 
-def test_s_dos_connections_that_never_read_the_response_are_closed() -> None:
+def test_connections_that_never_read_the_response_are_closed() -> None:
     with running(Heard()) as (address, _), _connected(address) as connection:
         connection.sendall(b"GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n")
         time.sleep(1.5)

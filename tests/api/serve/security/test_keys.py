@@ -31,7 +31,7 @@ def stranger(server: RunningServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_s_auth_every_route_refuses_a_missing_key(server: RunningServer, stranger: httpx.Client) -> None:
+def test_every_route_refuses_a_missing_key(server: RunningServer, stranger: httpx.Client) -> None:
     reported = {
         f"{method} {path}": response.status_code
         for method, path in every_path(server)
@@ -42,7 +42,7 @@ def test_s_auth_every_route_refuses_a_missing_key(server: RunningServer, strange
     assert len(every_path(server)) > 40
 
 
-def test_s_auth_every_route_refuses_a_wrong_key(server: RunningServer, stranger: httpx.Client) -> None:
+def test_every_route_refuses_a_wrong_key(server: RunningServer, stranger: httpx.Client) -> None:
     reported = {
         f"{method} {path} {number}": response.status_code
         for number, wrong in enumerate(WRONG)
@@ -54,7 +54,7 @@ def test_s_auth_every_route_refuses_a_wrong_key(server: RunningServer, stranger:
     assert reported == {}
 
 
-def test_s_auth_a_wrong_key_is_refused_however_it_is_sent(stranger: httpx.Client) -> None:
+def test_a_wrong_key_is_refused_however_it_is_sent(stranger: httpx.Client) -> None:
     for wrong in WRONG:
         refused = stranger.get("/ready", headers={b"authorization": wrong.encode()})
         assert refused.status_code == 401, wrong
@@ -62,14 +62,14 @@ def test_s_auth_a_wrong_key_is_refused_however_it_is_sent(stranger: httpx.Client
         assert refused.headers["www-authenticate"] == "Bearer"
 
 
-def test_s_auth_no_route_refuses_the_right_key(server: RunningServer) -> None:
+def test_no_route_refuses_the_right_key(server: RunningServer) -> None:
     plain = [one for one in operations(server) if one.method == "get" and not one.parameters]
     statuses = {one.path: server.client.get(one.path).status_code for one in plain}
     assert not {401, 403, 429} & set(statuses.values()), statuses
     assert len(statuses) > 6
 
 
-def test_s_auth_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
+def test_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
     twice = [("authorization", f"Bearer {TOKEN}"), ("authorization", "Bearer other")]
     assert stranger.get("/ready", headers=twice).status_code == 401
 
@@ -77,17 +77,17 @@ def test_s_auth_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path", ["//health", "/health/", "/health/../ready", "/login/../ready", "/health;/ready", "/HEALTH"]
 )
-def test_s_auth_paths_similar_to_an_open_path_require_a_key(path: str, stranger: httpx.Client) -> None:
+def test_paths_similar_to_an_open_path_require_a_key(path: str, stranger: httpx.Client) -> None:
     asked = httpx.Request("GET", stranger.base_url.copy_with(raw_path=path.encode()))
     assert stranger.send(asked).status_code in {401, 403}
 
 
-def test_s_auth_the_health_route_reports_only_liveness(stranger: httpx.Client) -> None:
+def test_the_health_route_reports_only_liveness(stranger: httpx.Client) -> None:
     assert stranger.get("/health").json() == {"status": "ok"}
     assert stranger.get("/%68ealth").json() == {"status": "ok"}
 
 
-def test_s_auth_ten_wrong_keys_lock_out_an_address_even_with_the_right_key(sample_folder: Path) -> None:
+def test_ten_wrong_keys_lock_out_an_address_even_with_the_right_key(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="10", lockout_seconds="300") as running:
         wrong = [_status(running, f"wrong {number}") for number in range(10)]
         after = running.client.get("/ready")
@@ -99,20 +99,20 @@ def test_s_auth_ten_wrong_keys_lock_out_an_address_even_with_the_right_key(sampl
     assert after.json()["error"]["type"] == "locked_out"
 
 
-def test_s_auth_a_right_key_does_not_reset_the_count_of_wrong_ones(sample_folder: Path) -> None:
+def test_a_right_key_does_not_reset_the_count_of_wrong_ones(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="3") as running:
         statuses = [(_status(running, "wrong"), running.client.get("/ready").status_code) for _ in range(3)]
     assert statuses == [(401, 200), (401, 200), (401, 429)]
 
 
-def test_s_auth_requests_without_a_key_do_not_count_as_wrong_keys(sample_folder: Path) -> None:
+def test_requests_without_a_key_do_not_count_as_wrong_keys(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="3") as running:
         statuses = {httpx.get(f"{running.address}/ready").status_code for _ in range(10)}
         assert running.client.get("/ready").status_code == 200
     assert statuses == {401}
 
 
-def test_s_auth_requests_are_rate_limited_with_and_without_a_key(sample_folder: Path) -> None:
+def test_requests_are_rate_limited_with_and_without_a_key(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, requests_per_minute="5") as running:
         with_key = [running.client.get("/v1/collections").status_code for _ in range(7)]
         without = [httpx.get(f"{running.address}/v1/collections").status_code for _ in range(7)]
@@ -120,7 +120,7 @@ def test_s_auth_requests_are_rate_limited_with_and_without_a_key(sample_folder: 
     assert (without[0], without[-1]) == (401, 429)
 
 
-def test_s_auth_a_revoked_key_is_refused_at_once(sample_folder: Path, tmp_path: Path) -> None:
+def test_a_revoked_key_is_refused_at_once(sample_folder: Path, tmp_path: Path) -> None:
     with served(tmp_path, token=TOKEN) as running:
         state = open_state(running.data_dir)
         try:
@@ -133,7 +133,7 @@ def test_s_auth_a_revoked_key_is_refused_at_once(sample_folder: Path, tmp_path: 
     assert (before, after) == (503, 401)  # this project has no ingested documents
 
 
-def test_s_auth_the_first_key_made_at_runtime_closes_an_open_server(tmp_path: Path) -> None:
+def test_the_first_key_made_at_runtime_closes_an_open_server(tmp_path: Path) -> None:
     with served(tmp_path) as running:
         before = running.client.get("/v1/collections").status_code
         state = open_state(running.data_dir)

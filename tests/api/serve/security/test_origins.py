@@ -38,13 +38,13 @@ def server(sample_folder: Path) -> Iterator[RunningServer]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_s_host_requests_for_other_hosts_are_refused(host: str, server: RunningServer) -> None:
+def test_requests_for_other_hosts_are_refused(host: str, server: RunningServer) -> None:
     statuses = {path: server.client.get(path, headers={"host": host}).status_code for path in WAYS}
     assert set(statuses.values()) <= {421, 400}, statuses
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_s_host_s_mcp_requests_of_other_origins_are_refused(origin: str, server: RunningServer) -> None:
+def test_requests_of_other_origins_are_refused(origin: str, server: RunningServer) -> None:
     for path in WAYS:
         for method in ("GET", "POST", "OPTIONS"):
             refused = server.client.request(method, path, headers={"origin": origin})
@@ -52,7 +52,7 @@ def test_s_host_s_mcp_requests_of_other_origins_are_refused(origin: str, server:
             assert "access-control-allow-origin" not in refused.headers
 
 
-def test_s_host_requests_with_two_host_headers_or_none_are_refused(server: RunningServer) -> None:
+def test_requests_with_two_host_headers_or_none_are_refused(server: RunningServer) -> None:
     host, port = server.address.removeprefix("http://").split(":")
     assert _raw(host, int(port), b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 421")
     twice = b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.com\r\nConnection: close\r\n\r\n"
@@ -62,15 +62,15 @@ def test_s_host_requests_with_two_host_headers_or_none_are_refused(server: Runni
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1"])
-def test_s_host_requests_for_the_names_of_this_machine_are_answered(host: str, server: RunningServer) -> None:
+def test_requests_for_the_names_of_this_machine_are_answered(host: str, server: RunningServer) -> None:
     assert server.client.get("/health", headers={"host": host}).status_code == 200
 
 
-def test_s_host_pages_of_the_server_itself_may_call(server: RunningServer) -> None:
+def test_pages_of_the_server_itself_may_call(server: RunningServer) -> None:
     assert server.client.get("/v1/collections", headers={"origin": server.address}).status_code == 200
 
 
-def test_s_host_a_listed_origin_reads_responses_without_credentials(server: RunningServer) -> None:
+def test_a_listed_origin_reads_responses_without_credentials(server: RunningServer) -> None:
     ahead = {
         "origin": LISTED,
         "access-control-request-method": "POST",
@@ -87,13 +87,13 @@ def test_s_host_a_listed_origin_reads_responses_without_credentials(server: Runn
     assert "content-type" in preflight.headers["access-control-allow-headers"].lower()
 
 
-def test_s_host_no_response_allows_every_origin(server: RunningServer) -> None:
+def test_no_response_allows_every_origin(server: RunningServer) -> None:
     answers = [server.client.get(path, headers=headers) for path in WAYS[2:5] for headers in ({}, {"origin": LISTED})]
     assert all(answer.headers.get("access-control-allow-origin") in {None, LISTED} for answer in answers)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "TEXT/PLAIN;charset=utf-8", None])
-def test_s_csrf_json_with_the_content_type_of_a_form_is_refused(kind: str | None, server: RunningServer) -> None:
+def test_json_with_the_content_type_of_a_form_is_refused(kind: str | None, server: RunningServer) -> None:
     typed = {"content-type": kind} if kind else {}
     refused = server.client.post("/v1/search", content=b'{"question": "Grade A"}', headers=typed)
     assert refused.status_code == 415
@@ -101,7 +101,7 @@ def test_s_csrf_json_with_the_content_type_of_a_form_is_refused(kind: str | None
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_s_csrf_cross_site_requests_are_refused_unless_a_link_was_followed(site: str, server: RunningServer) -> None:
+def test_cross_site_requests_are_refused_unless_a_link_was_followed(site: str, server: RunningServer) -> None:
     output = {"sec-fetch-site": site}
     assert server.client.get("/v1/collections", headers=output).status_code == 403
     assert server.client.post("/login", data={"key": "x"}, headers=output).status_code == 403
@@ -110,7 +110,7 @@ def test_s_csrf_cross_site_requests_are_refused_unless_a_link_was_followed(site:
     assert server.client.post("/login", data={"key": "x"}, headers=followed).status_code == 403
 
 
-def test_s_csrf_a_form_of_another_site_is_refused(server: RunningServer) -> None:
+def test_a_form_of_another_site_is_refused(server: RunningServer) -> None:
     form = {"origin": "https://evil.com", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     for path in ("/v1/sessions", "/v1/query", "/login", "/logout", "/gradio_api/queue/join", "/gradio_api/upload"):
         assert server.client.post(path, data={"question": "x"}, headers=form).status_code in {403, 415}, path

@@ -110,7 +110,7 @@ def _reaching(operation: Operation, hidden: dict[str, str]) -> Iterator[FilledRe
     yield fill(operation, "default", {**known, "collections": ["*"], "collection": "*", "name": "*"})
 
 
-def test_s_iso_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None:
+def test_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None:
     reported = []
     for operation in operations(scoped.server):
         for request in _reaching(operation, scoped.hidden):
@@ -122,7 +122,7 @@ def test_s_iso_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None
     assert reported == []
 
 
-def test_s_iso_the_same_requests_succeed_with_a_key_that_may_read(scoped: Scoped) -> None:
+def test_the_same_requests_succeed_with_a_key_that_may_read(scoped: Scoped) -> None:
     """This shows that the requests of the other tests reach data at all."""
     asked = [one for one in operations(scoped.server) if one.method != "delete" and "cancel" not in one.path]
     answers = {str(one): [_answered(scoped.server.client, it) for it in _reaching(one, scoped.hidden)] for one in asked}
@@ -132,7 +132,7 @@ def test_s_iso_the_same_requests_succeed_with_a_key_that_may_read(scoped: Scoped
     assert {"GET /v1/collections", "GET /v1/collections/{name}", "GET /v1/jobs", "GET /v1/jobs/{identity}"} <= naming
 
 
-def test_s_iso_no_route_lets_a_key_change_a_collection_it_may_not_write(scoped: Scoped) -> None:
+def test_no_route_lets_a_key_change_a_collection_it_may_not_write(scoped: Scoped) -> None:
     before = _published(scoped)
     for operation in operations(scoped.server):
         if operation.method != "get":
@@ -141,7 +141,7 @@ def test_s_iso_no_route_lets_a_key_change_a_collection_it_may_not_write(scoped: 
     assert _published(scoped) == before
 
 
-def test_s_iso_unreadable_and_unknown_collections_are_refused_alike(scoped: Scoped) -> None:
+def test_unreadable_and_unknown_collections_are_refused_alike(scoped: Scoped) -> None:
     for operation in operations(scoped.server):
         if not set(operation.named("path")) & {"name", "collection"}:
             continue
@@ -153,14 +153,14 @@ def test_s_iso_unreadable_and_unknown_collections_are_refused_alike(scoped: Scop
         assert reported[0] == reported[1], operation
 
 
-def test_s_iso_a_key_reads_the_collections_in_its_scope(scoped: Scoped) -> None:
+def test_a_key_reads_the_collections_in_its_scope(scoped: Scoped) -> None:
     found = scoped.reader.post("/v1/search", json={"question": "Grade A", "prefixes": [""]})
     assert {chunk["collection"] for chunk in found.json()["chunks"]} == {"samples"}
     refused = scoped.reader.post("/v1/search", json={"question": "Grade A", "collections": [OTHER]})
     assert refused.status_code == 403
 
 
-def test_s_iso_agents_have_the_same_access_as_programs(scoped: Scoped) -> None:
+def test_agents_have_the_same_access_as_programs(scoped: Scoped) -> None:
     keys = (TOKEN, scoped.reader.headers["authorization"].removeprefix("Bearer "))
     agents = [HttpAgent(scoped.server.address, key) for key in keys]
     asked: dict[str, Any] = {"question": "Which ground needs ninety-nine points?", "prefixes": [""]}

@@ -82,4 +82,6 @@ def test_a_file_is_uploaded_searched_shown_and_forgotten(visit: Page, server: Ru
 def test_a_refused_file_is_named_with_the_reason(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "note.pdf").write_text("no PDF at all", encoding="utf-8")
     upload(visit, "refused", tmp_path / "note.pdf")
-    expect(visit.locator("#documents-status")).to_contain_text("is no .pdf file by its content")
+    expect(visit.locator("#documents-status")).to_contain_text(
+        "ends in .pdf, but its content is that of another file type"
+    )

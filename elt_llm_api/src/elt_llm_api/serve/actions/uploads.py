@@ -170,7 +170,7 @@ def check_content(path: Path, name: str) -> None:
         fits = _is_text(head)
     if head and not fits:
         raise UnsupportedUpload(
-            f"'{name}' is no {suffix} file by its content.",
+            f"'{name}' ends in {suffix}, but its content is that of another file type.",
             hint="Save it in the format of its suffix, or rename it; save older office files as .docx, .pptx.",
         )
 
