@@ -27,7 +27,8 @@ _ORDER = (
     *("renamed", "changed", "new", "ok", "unchanged"),
 )
 _UNREMARKABLE = "unchanged"
-_UNREAD_PAGES = re.compile("no text layer(?!; (?:OCR|tesseract))")  # after OCR, the reason contains the result of OCR
+# After OCR, the reason contains the result of OCR.
+_UNREAD_PAGES = re.compile(r"(?:no|unreadable) text layer(?!(?: and is left out)?; (?:OCR|tesseract))")
 _OCR_HINT = "Pages without a text layer are images. To read them by OCR, set ingest.ocr to true."
 _MOST_SHOWN = 40
 

@@ -1,18 +1,16 @@
 """Analyse the layout of a PDF page: lines with position and type size, table rows, footnote marks and paragraphs."""
 
-import ctypes
 import re
 import statistics
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pypdfium2
-import pypdfium2.raw as pdfium
 
 from elt_llm_ingest.parsing.parsed_document import BlockKind
 from elt_llm_ingest.readers.headings import kind_of_line
+from elt_llm_ingest.readers.pdf.text_layer import PageText
 
 # At least three letters precede the number, since the number in km2 is no reference.
 _CANDIDATE = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?)\]\u201d\u2019\"'])(\d{1,3})(?!\w)")
@@ -20,16 +18,11 @@ _AT_LINE_START = re.compile(r"(\d{1,3})\s?(?=[^\W\d_]|[\u201c\"'(])")
 _LEAST_RISE = 0.2  # of the type size
 
 
-def bracket_raised_figures(text_page: pypdfium2.PdfTextPage, text: str, first: int, size: float) -> str:
+def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
     """Put raised numbers of a line, which refer to notes, in brackets. `size` is the type size in points."""
 
-    def base_line(position: int) -> float:
-        x, y = ctypes.c_double(), ctypes.c_double()
-        pdfium.FPDFText_GetCharOrigin(text_page, first + position, x, y)
-        return y.value
-
     def is_raised(figure: int, beside: int) -> bool:
-        return base_line(figure) - base_line(beside) > _LEAST_RISE * size
+        return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
 
     parts: list[str] = []
     end = 0
@@ -76,46 +69,45 @@ class PdfLine:
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
 
 
+class UnreadablePage(Exception):
+    """The fonts of a page do not define which letters they draw."""
+
+
 def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
-    """Return the lines of a page in the order of its content; an empty list if it has no text layer."""
-    text_page = page.get_textpage()
+    """Return the lines of a page in the order of its content; an empty list if it has no text layer.
+
+    Raises UnreadablePage if the text layer is meaningless.
+    """
+    page_text = PageText(page)
     try:
-        lines = [line for line in _split_lines(text_page, _page_text(text_page)) if line.text]
+        if page_text.is_unreadable():
+            raise UnreadablePage
+        lines = [line for line in _split_lines(page_text) if line.text]
     finally:
-        text_page.close()
+        page_text.close()
     if page.get_rotation() and all(line.right - line.left > line.top - line.bottom for line in lines):
         lines.sort(key=lambda line: (-line.top, line.left))
     return merge_rows(lines)
 
 
-def _page_text(text_page: pypdfium2.PdfTextPage) -> str:
-    """Return the text with one character for each of pdfium's characters, so that their positions agree."""
-    count = text_page.count_chars()
-    text: str = text_page.get_text_range()
-    if len(text) == count:
-        return text
-    codes = (pdfium.FPDFText_GetUnicode(text_page, position) for position in range(count))
-    return "".join(chr(code) if code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF else " " for code in codes)
-
-
-def _split_lines(text_page: pypdfium2.PdfTextPage, text: str) -> Iterator[PdfLine]:
+def _split_lines(page_text: PageText) -> Iterator[PdfLine]:
     position = 0
-    for raw in text.split("\n"):
+    for raw in page_text.text.split("\n"):
         bare = raw.strip()
         if bare:
             first = position + raw.index(bare[0])
-            line = _place_line(text_page, bare, first)
-            parts = list(_line_parts(text_page, bare, first, line.size))
-            yield replace(line, cells=tuple(_place_line(text_page, *part) for part in parts)) if parts else line
+            line = _place_line(page_text, bare, first)
+            parts = list(_line_parts(page_text, bare, first, line.size))
+            yield replace(line, cells=tuple(_place_line(page_text, *part) for part in parts)) if parts else line
         position += len(raw) + 1
 
 
-def _line_parts(text_page: pypdfium2.PdfTextPage, bare: str, first: int, size: float) -> Iterator[tuple[str, int]]:
+def _line_parts(page_text: PageText, bare: str, first: int, size: float) -> Iterator[tuple[str, int]]:
     """Yield the parts of a line between wide gaps with their positions, or nothing if there is no wide gap."""
     start = 0
     for space in _GAPS.finditer(bare):
-        before = _bounding_box(text_page, first + space.start() - 1)
-        if _bounding_box(text_page, first + space.end()).left - before.right > _CELL_ROOM * size:
+        before = page_text.box(first + space.start() - 1)
+        if page_text.box(first + space.end()).left - before.right > _CELL_ROOM * size:
             yield bare[start : space.start()], first + start
             start = space.end()
     if start:
@@ -130,46 +122,34 @@ def readable_text(text: str) -> str:
     return _SPACES.sub(" ", _UNPRINTABLE.sub("", text)).strip()
 
 
-def _place_line(text_page: pypdfium2.PdfTextPage, bare: str, first: int) -> PdfLine:
+def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
     last = first + len(bare) - 1
-    left, right = _bounding_box(text_page, first), _bounding_box(text_page, last)
-    size = pdfium.FPDFText_GetFontSize(text_page, first)
+    left, right = page_text.box(first), page_text.box(last)
+    size = page_text.font_size(first)
     # Under a scaled matrix the font size can be 1. The box has the size of the type on the page.
     size = size if size > 1.5 else round(left.top - left.bottom, 1)
     return PdfLine(
-        readable_text(bracket_raised_figures(text_page, bare, first, size)),
+        readable_text(bracket_raised_figures(page_text, bare, first, size)),
         left=min(left.left, right.left),
         right=max(left.right, right.right),
         bottom=min(left.bottom, right.bottom),
         top=max(left.top, right.top),
         size=round(size, 1),
-        bold=_is_bold(text_page, first) and _is_bold(text_page, last),
-        italic=_is_italic(text_page, first) and _is_italic(text_page, last),
+        bold=_is_bold(page_text, first) and _is_bold(page_text, last),
+        italic=_is_italic(page_text, first) and _is_italic(page_text, last),
     )
 
 
-def _bounding_box(text_page: pypdfium2.PdfTextPage, position: int) -> pdfium.FS_RECTF:
-    box = pdfium.FS_RECTF()
-    pdfium.FPDFText_GetLooseCharBox(text_page, position, box)
-    return box
-
-
-def _is_bold(text_page: pypdfium2.PdfTextPage, position: int) -> bool:
-    if pdfium.FPDFText_GetFontWeight(text_page, position) >= 600:
+def _is_bold(page_text: PageText, position: int) -> bool:
+    if page_text.font_weight(position) >= 600:
         return True
-    name = _font_name(text_page, position)
+    name = page_text.font_name(position)
     return b"bold" in name or b"black" in name
 
 
-def _is_italic(text_page: pypdfium2.PdfTextPage, position: int) -> bool:
-    name = _font_name(text_page, position)
+def _is_italic(page_text: PageText, position: int) -> bool:
+    name = page_text.font_name(position)
     return b"italic" in name or b"oblique" in name
-
-
-def _font_name(text_page: pypdfium2.PdfTextPage, position: int) -> bytes:
-    name = ctypes.create_string_buffer(128)
-    pdfium.FPDFText_GetFontInfo(text_page, position, name, 128, None)
-    return name.value.lower()
 
 
 def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:

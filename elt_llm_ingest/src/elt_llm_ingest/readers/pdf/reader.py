@@ -26,6 +26,7 @@ from elt_llm_ingest.readers.pdf.layout import (
     CELL_SEPARATOR,
     PdfLine,
     PdfParagraph,
+    UnreadablePage,
     continues_on_next_page,
     document_words,
     join_hyphenated_words,
@@ -164,7 +165,7 @@ class PdfReader(DocumentReader):
     """Read the text layer of a PDF; OCR reads other pages if set. Not thread-safe, since pdfium is not."""
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def __init__(self, ocr: "PageOcr | None" = None) -> None:
         self._ocr = ocr
@@ -194,6 +195,7 @@ class _Pages:
     def __init__(self, pdf: pypdfium2.PdfDocument, name: str, ocr: "PageOcr | None") -> None:
         self.pdf, self.name, self.ocr = pdf, name, ocr
         self.damaged: list[int] = []
+        self.unreadable: list[int] = []
         self.read_by_ocr: list[int] = []
         self.ocr_failure = ""
         read = [self._lines(number) for number in range(len(pdf))]
@@ -221,6 +223,9 @@ class _Pages:
             page = self.pdf[number]
             try:
                 return page_lines(page)
+            except UnreadablePage:
+                self.unreadable.append(number + 1)
+                return []
             finally:
                 page.close()
         except pypdfium2.PdfiumError:
@@ -274,10 +279,15 @@ class _Pages:
         if self.read_by_ocr and self.ocr:
             were = "was" if len(self.read_by_ocr) == 1 else "were"
             notes.append(f"{format_page_numbers(self.read_by_ocr)} {were} read by OCR ({self.ocr.described})")
-        if empty := [number for number in self.empty if number not in self.read_by_ocr]:
-            reason = self.ocr_failure or ("OCR found nothing" if self.ocr else "")
+        missing = [number for number in self.empty if number not in self.read_by_ocr]
+        reason = self.ocr_failure or ("OCR found nothing" if self.ocr else "")
+        if empty := [number for number in missing if number not in self.unreadable]:
             has = "has" if len(empty) == 1 else "have"
             notes.append(f"{format_page_numbers(empty)} {has} no text layer{reason and f'; {reason}'}")
+        if unreadable := [number for number in missing if number in self.unreadable]:
+            has = "has" if len(unreadable) == 1 else "have"
+            cure = reason or "try ingest.ocr"
+            notes.append(f"{format_page_numbers(unreadable)} {has} an unreadable text layer and is left out; {cure}")
         if self.damaged:
             notes.append(f"{format_page_numbers(self.damaged)} {'is' if len(self.damaged) == 1 else 'are'} damaged")
         if count := self.pdf.count_attachments():

@@ -1,0 +1,367 @@
+"""Read the characters of a PDF page in logical order, and recognise a text layer that no reader can use.
+
+pdfium returns the characters of a line in the order in which the file draws them, and reverses what it takes for
+right-to-left text. Programs draw Arabic and Hebrew in either direction, letter by letter or with ligatures, so that the
+result has words or ligatures in reverse. A line with such letters is therefore ordered again by the positions of its
+characters, by the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
+"""
+
+import ctypes
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, pairwise
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+from elt_llm_core.text.languages import languages
+from elt_llm_core.text.stems import stopwords_of
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_FORMS = re.compile("[\ufb1d-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]")
+_SPACE_WIDTH = 0.18  # of the type size; the gaps between the letters of a word are below .1
+_LEAST_SPACE = 0.1  # points
+_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
+
+
+@dataclass(frozen=True)
+class _Glyph:
+    """What is drawn at one position: a letter with its vowel marks, or the letters of a ligature."""
+
+    text: str
+    index: int
+    origin: float
+    left: float
+    right: float
+
+    @property
+    def direction(self) -> str:
+        """The bidirectional class of the first character, such as L, R, AL or EN."""
+        return unicodedata.bidirectional(self.text[0])
+
+
+class PageText:
+    """The text of a page, one line after another, with the position and type of each character.
+
+    On a page whose letters are mostly written from right to left the boxes are mirrored, so that the text of each page
+    continues at larger x.
+    """
+
+    def __init__(self, page: pypdfium2.PdfPage) -> None:
+        self._page = page.get_textpage()
+        self._width = 0.0
+        self._indexes: list[int] | None = None
+        self.text = self._text_of_pdfium()
+        letters = len(_RIGHT_TO_LEFT.findall(self.text))
+        if letters:
+            if 2 * letters > sum(map(str.isalpha, self.text)):
+                self._width = page.get_width()
+            self._order_lines()
+
+    def close(self) -> None:
+        """Release the memory of pdfium."""
+        self._page.close()
+
+    def box(self, position: int) -> pdfium.FS_RECTF:
+        """Return the box of a character in points, with y upwards. On a mirrored page x counts from the right edge."""
+        box = self._box(self._index(position))
+        if self._width:
+            box.left, box.right = self._width - box.right, self._width - box.left
+        return box
+
+    def base_line(self, position: int) -> float:
+        """Return the height of the base line of a character in points."""
+        return self._origin(self._index(position))[1]
+
+    def font_size(self, position: int) -> float:
+        """Return the type size in points; 1.0 where the file scales the type by a matrix."""
+        return float(pdfium.FPDFText_GetFontSize(self._page, self._index(position)))
+
+    def font_weight(self, position: int) -> int:
+        """Return the weight of the font, such as 400 or 700; -1 if unknown."""
+        return int(pdfium.FPDFText_GetFontWeight(self._page, self._index(position)))
+
+    def font_name(self, position: int) -> bytes:
+        """Return the name of the font in lower case."""
+        name = ctypes.create_string_buffer(128)
+        pdfium.FPDFText_GetFontInfo(self._page, self._index(position), name, 128, None)
+        return name.value.lower()
+
+    def is_unreadable(self) -> bool:
+        """Whether the fonts of the page do not define which letters they draw, so that the text is meaningless."""
+        shown = [position for position, character in enumerate(self.text[:_TESTED]) if not character.isspace()]
+        if len(shown) < _FEWEST_CHARACTERS:
+            return False
+        sample = shown[:: -(-len(shown) // _SAMPLED_CHARACTERS)]
+        unprintable = sum(is_unprintable(self.text[position]) for position in sample)
+        if unprintable > _MOST_UNMAPPED * len(sample) or is_meaningless(self.text[:_TESTED]):
+            return True
+        unmapped = sum(
+            pdfium.FPDFText_HasUnicodeMapError(self._page, self._index(position)) == 1 for position in sample
+        )
+        # Old fonts have no map, but number their letters as ASCII does. Then the text has common words.
+        return unmapped > _MOST_UNMAPPED * len(sample) and not _has_common_words(self.text[:_TESTED])
+
+    def _index(self, position: int) -> int:
+        return position if self._indexes is None else self._indexes[position]
+
+    def _text_of_pdfium(self) -> str:
+        """Return the text with one character for each of pdfium's characters, so that their positions agree."""
+        count = self._page.count_chars()
+        text: str = self._page.get_text_range()
+        if len(text) == count:
+            return text
+        codes = (pdfium.FPDFText_GetUnicode(self._page, position) for position in range(count))
+        return "".join(chr(code) if code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF else " " for code in codes)
+
+    def _order_lines(self) -> None:
+        """Order the characters of each line with right-to-left letters as they are read."""
+        pieces: list[str] = []
+        indexes: list[int] = []
+        for numbers in self._joined_lines():
+            line = "".join(self.text[index] for index in numbers)
+            piece, order = self._logical_line(numbers) if _RIGHT_TO_LEFT.search(line) else (line, numbers)
+            pieces.append(piece)
+            indexes += [*order, order[-1] if order else 0]
+        self.text, self._indexes = "\n".join(pieces), indexes
+
+    def _joined_lines(self) -> Iterator[list[int]]:
+        """Yield the indexes of each line. pdfium ends a line wherever the file draws the next letter to the left."""
+        line: list[int] = []
+        first = 0
+        for raw in self.text.split("\n"):
+            numbers = list(range(first, first + len(raw)))
+            first += len(raw) + 1
+            if line and self._is_same_line(line, numbers):
+                line += numbers
+                continue
+            if line:
+                yield line
+            line = numbers
+        yield line
+
+    def _is_same_line(self, before: Sequence[int], numbers: Sequence[int]) -> bool:
+        """Whether the second part of a line is beside the first on one base line, less than a letter apart."""
+        if not self._width and not any(_RIGHT_TO_LEFT.match(self.text[index]) for index in (*before, *numbers)):
+            return False
+        shown = [[index for index in part if not self.text[index].isspace()] for part in (before, numbers)]
+        if not all(shown):
+            return False
+        size = self._font_size_at(shown[0][-1])
+        if abs(self._origin(shown[0][-1])[1] - self._origin(shown[1][0])[1]) > 0.2 * size:
+            return False
+        spans = [[self._box(index) for index in part] for part in shown]
+        lefts, rights = (
+            [min(box.left for box in part) for part in spans],
+            [max(b.right for b in part) for part in spans],
+        )
+        return bool(max(lefts) - min(rights) < size)
+
+    def _logical_line(self, numbers: Sequence[int]) -> tuple[str, list[int]]:
+        line = "".join(self.text[index] for index in numbers)
+        letters = len(_RIGHT_TO_LEFT.findall(line))
+        right_to_left = bool(self._width) or 2 * letters >= sum(map(str.isalpha, line))
+        shown = next(index for index in numbers if not self.text[index].isspace())
+        spaced = list(_with_spaces(self._glyphs(numbers), self._font_size_at(shown)))
+        text, order = "", []
+        for glyph in reading_order(spaced, right_to_left):
+            text += glyph.text
+            order += [glyph.index] * len(glyph.text)
+        return (_pair_brackets(text) if right_to_left else text), order
+
+    def _font_size_at(self, index: int) -> float:
+        """Return the size of the type in points by pdfium's index, measured by the box if a matrix scales the type."""
+        size = float(pdfium.FPDFText_GetFontSize(self._page, index))
+        box = self._box(index)
+        return size if size > 1.5 else box.top - box.bottom
+
+    def _glyphs(self, numbers: Sequence[int]) -> list[_Glyph]:
+        """Return the glyphs of a line from left to right, with the marks and ligatures of their letters."""
+        glyphs: list[_Glyph] = []
+        marks: list[_Glyph] = []
+        for index in numbers:
+            character, box = self.text[index], self._box(index)
+            if character.isspace() and box.right - box.left < _LEAST_SPACE:
+                continue  # pdfium made it up, where it took the next word to be
+            glyph = _Glyph(character, index, self._origin(index)[0], box.left, box.right)
+            (marks if unicodedata.combining(character) else glyphs).append(glyph)
+        glyphs = _join_ligatures(glyphs)
+        glyphs.sort(key=lambda glyph: (glyph.origin, glyph.left + glyph.right))
+        return _attach_marks(glyphs, marks)
+
+    def _origin(self, index: int) -> tuple[float, float]:
+        x, y = ctypes.c_double(), ctypes.c_double()
+        pdfium.FPDFText_GetCharOrigin(self._page, index, x, y)
+        return x.value, y.value
+
+    def _box(self, index: int) -> pdfium.FS_RECTF:
+        box = pdfium.FS_RECTF()
+        pdfium.FPDFText_GetLooseCharBox(self._page, index, box)
+        return box
+
+
+@cache
+def _ligatures() -> frozenset[str]:
+    """Return the letters of the Arabic ligatures that Unicode has, in logical order."""
+    letters = (unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFD)))
+    return frozenset(ligature for ligature in letters if len(ligature) > 1)
+
+
+def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
+    """Join the letters that share one box to the ligature that they are; pdfium may have reversed them."""
+    joined: list[_Glyph] = []
+    for _, group in groupby(glyphs, key=lambda glyph: (glyph.left, glyph.right, glyph.origin)):
+        letters = list(group)
+        text = "".join(letter.text for letter in letters)
+        if text not in _ligatures() and text[::-1] in _ligatures():
+            text = text[::-1]
+        first = letters[0]
+        text = unicodedata.normalize("NFKC", text) if _FORMS.search(text) else text
+        joined.append(_Glyph(text, first.index, first.origin, first.left, first.right))
+    return joined
+
+
+def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]:
+    """Append each vowel mark to the letter whose middle is nearest to its own."""
+    for mark in marks:
+        middle = mark.left + mark.right
+        letters = [number for number, glyph in enumerate(glyphs) if not glyph.text.isspace()]
+        if letters:
+            near = min(letters, key=lambda number: abs(glyphs[number].left + glyphs[number].right - middle))
+            base = glyphs[near]
+            glyphs[near] = _Glyph(base.text + mark.text, base.index, base.origin, base.left, base.right)
+    return glyphs
+
+
+def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
+    """Yield glyphs from left to right with a space in each gap that has none."""
+    for before, glyph in pairwise(glyphs):
+        yield before
+        is_apart = glyph.origin - before.right > _SPACE_WIDTH * size
+        if is_apart and not before.text.isspace() and not glyph.text.isspace():
+            yield _Glyph(" ", before.index, before.right, before.right, glyph.left)
+    yield from glyphs[-1:]
+
+
+def reading_order(glyphs: Sequence[_Glyph], right_to_left: bool) -> list[_Glyph]:
+    """Return glyphs that are ordered from left to right in the order in which they are read."""
+    if right_to_left:
+        return _read_to_the_left(glyphs)
+    ordered: list[_Glyph] = []
+    start = 0
+    while start < len(glyphs):
+        if glyphs[start].direction not in ("R", "AL"):
+            ordered.append(glyphs[start])
+            start += 1
+            continue
+        last = end = start
+        while end < len(glyphs) and glyphs[end].direction != "L":
+            last = end if glyphs[end].direction in ("R", "AL") else last
+            end += 1
+        ordered += _read_to_the_left(glyphs[start : last + 1])
+        start = last + 1
+    return ordered
+
+
+def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
+    """Read glyphs from the right, but Latin words and numbers among them from the left."""
+    is_arabic = any(glyph.direction in ("AL", "AN") for glyph in glyphs)
+    ordered: list[_Glyph] = []
+    end = len(glyphs)
+    while end:
+        start = _left_to_right_run(glyphs, end, is_arabic)
+        ordered += glyphs[start:end]
+        end = start
+    return ordered
+
+
+def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> int:
+    """Return where the run that ends before `end` starts; `end - 1` if the glyph there is read alone."""
+    kinds = [glyph.direction for glyph in glyphs[:end]]
+    start = end - 1
+    # In Hebrew a percent sign or a currency sign belongs to the number beside it, in Arabic it does not.
+    numeric = ("EN", "AN") if is_arabic else ("EN", "AN", "ET")
+    if kinds[start] not in ("L", *numeric):
+        return start
+    inner = ("CS",) if is_arabic else ("CS", "ES")
+    position = start - 1
+    while position >= 0 and kinds[position] not in ("R", "AL"):
+        between = kinds[position + 1 : start]
+        if kinds[position] in numeric:
+            if not between or (len(between) == 1 and between[0] in inner):
+                start = position
+            elif kinds[start] != "L":
+                break
+        elif kinds[position] == "L":
+            # A number behind a Latin word is part of it, as in ISO 27001, but not a number behind brackets.
+            if kinds[start] != "L" and any(kind not in ("WS", "ES", "CS") for kind in between):
+                break
+            start = position
+        position -= 1
+    return start
+
+
+def _pair_brackets(text: str) -> str:
+    """Turn the brackets of a right-to-left line so that each pair opens before it closes.
+
+    A bracket is drawn mirrored there, and files differ in whether they name the bracket that is meant or the one drawn.
+    """
+    for opening, closing in _BRACKETS:
+        count = text.count(opening) + text.count(closing)
+        if count and count % 2 == 0:
+            turned = iter([opening, closing] * (count // 2))
+            text = "".join(next(turned) if letter in (opening, closing) else letter for letter in text)
+    return re.sub(r"([(\[{])\s+|\s+([)\]}])", lambda match: match.group(1) or match.group(2), text)
+
+
+_FEWEST_CHARACTERS = 40
+_SAMPLED_CHARACTERS = 300
+_TESTED = 2000  # characters at the start of a page
+_MOST_UNMAPPED = 0.3
+_FEWEST_LETTERS = 200
+_LEAST_VOWELS = 0.22
+_LEAST_LETTERS = 0.3
+_LEAST_COMMON_WORDS = 0.03
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+def is_unprintable(character: str) -> bool:
+    """Whether a character is a control, a surrogate, for private use, unassigned or the replacement character."""
+    return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Co", "Cn", "Cs")
+
+
+def is_meaningless(text: str) -> bool:
+    """Whether a text can be no language: mostly signs, or Latin letters without vowels and without common words.
+
+    Fonts without a map to Unicode show their own numbering: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
+    """
+    shown = [character for character in text if not character.isspace()]
+    letters = [character for character in shown if character.isalpha()]
+    digits = sum(map(str.isdigit, shown))
+    if len(shown) >= _FEWEST_LETTERS and len(letters) + digits < _LEAST_LETTERS * len(shown):
+        return _count_signs(shown) > len(shown) / 2
+    latin = [unicodedata.normalize("NFD", letter)[0].lower() for letter in letters]
+    latin = [letter for letter in latin if "a" <= letter <= "z"]
+    if len(latin) < _FEWEST_LETTERS or 2 * len(latin) < len(letters):
+        return False
+    vowels = sum(letter in "aeiouy" for letter in latin)
+    return vowels < _LEAST_VOWELS * len(latin) and not _has_common_words(text)
+
+
+def _has_common_words(text: str) -> bool:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return sum(word in _common_words() for word in words) > _LEAST_COMMON_WORDS * len(words)
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    """Return the common words of all languages, such as articles and prepositions."""
+    return frozenset().union(*map(stopwords_of, languages()))
+
+
+def _count_signs(shown: Sequence[str]) -> int:
+    """Count the signs other than those of tables of contents, forms and tables: dots, lines and bars."""
+    return sum(not character.isalnum() and character not in "._-|=·•…" for character in shown)
