@@ -1,19 +1,32 @@
 """The workbook reader reads the visible content of each sheet, table by table and row by row."""
 
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from io import BytesIO
 from pathlib import Path
 
+import openpyxl
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.parsing.workbook import MAX_CELLS, CellValue, ods_extents, open_workbook, xlsx_extent
+from elt_llm_ingest.parsing.workbook import (
+    MAX_CELLS,
+    CellValue,
+    formula_lines,
+    ods_extents,
+    open_workbook,
+    xlsx_extent,
+    xlsx_formulas,
+)
 from elt_llm_ingest.readers.sheets import SheetsReader, cell_display, table_areas
 from file_formats.workbooks import Value, ods, package, sheet_rows, xlsx
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
 
 CORE = (
     '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
@@ -214,3 +227,115 @@ def test_a_sheet_with_damaged_markup_is_read_or_refused(damage: str, place: int)
 def test_sheet_sizes_of_any_bytes_can_be_measured(data: bytes) -> None:
     assert xlsx_extent(b'<c r="B2"><v>1</v></c>' + data).rows >= 1
     assert ods_extents(b"<table:table>" + data)
+
+
+def test_comments_chart_labels_and_formulas_follow_the_tables_of_their_sheet(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Fees", 0)
+    sheet.append(["Item", "Count", "Price", "Total"])
+    for row in range(2, 5):
+        sheet.append([f"Item {row}", row, 10, f"=B{row}*C{row}"])
+    sheet["D5"] = "=SUM(D2:D4)"
+    sheet["B3"].comment = Comment("Ann:\nCheck with the treasurer.", "Ann")
+    chart = BarChart()
+    chart.title = "Fees by item"
+    chart.y_axis.title = "Pounds"
+    chart.add_data(Reference(sheet, min_col=3, min_row=1, max_row=4), titles_from_data=True)
+    sheet.add_chart(chart, "G2")
+    book.save(tmp_path / "fees.xlsx")
+    document = SheetsReader().read(tmp_path / "fees.xlsx")
+    assert document.text.split("\n\n")[2:] == [
+        "Comment on B3 (Ann): Check with the treasurer.",
+        "Chart Fees by item. Axes: Pounds",
+        "Formula in D2:D4: B2*C2",
+        "Formula in D5: SUM(D2:D4)",
+    ]
+    assert document.notes == (
+        "sheet 'Fees': 4 formulas have no stored values; open the workbook in a spreadsheet program and save it",
+    )
+
+
+def test_the_cached_labels_of_a_chart_are_read(tmp_path: Path) -> None:
+    chart = (
+        f"<c:chartSpace {_CHART_SPACES}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Growth</a:t></a:r></a:p>"
+        "</c:rich></c:tx></c:title><c:plotArea><c:barChart><c:ser><c:tx><c:strRef><c:f>S!B1</c:f><c:strCache><c:pt><c:v>Clubs</c:v>"
+        "</c:pt></c:strCache></c:strRef></c:tx><c:cat><c:strRef><c:f>S!A2:A3</c:f><c:strCache><c:pt><c:v>2023</c:v></c:pt>"
+        "<c:pt><c:v>2024</c:v></c:pt></c:strCache></c:strRef></c:cat></c:ser></c:barChart></c:plotArea></c:chart>"
+        "</c:chartSpace>"
+    )
+    parts = {
+        "xl/worksheets/_rels/sheet1.xml.rels": _relations("drawing", "../drawings/drawing1.xml"),
+        "xl/drawings/drawing1.xml": "<x/>",
+        "xl/drawings/_rels/drawing1.xml.rels": _relations("chart", "/xl/charts/chart1.xml"),
+        "xl/charts/chart1.xml": chart,
+    }
+    document = _read(tmp_path, _with_parts(xlsx({"S": [["words"]]}), parts))
+    assert document.text.endswith("Chart Growth. Series: Clubs; Categories: 2023, 2024")
+
+
+def test_comments_with_replies_are_read_once_with_the_names_of_their_authors(tmp_path: Path) -> None:
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    threads = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    parts = {
+        "xl/worksheets/_rels/sheet1.xml.rels": _relations(
+            *("comments", "../comments1.xml", "threadedComment", "../threadedComments/threadedComment1.xml")
+        ),
+        "xl/comments1.xml": f'<comments xmlns="{main}"><authors><author>tc=1</author></authors><commentList>'
+        '<comment ref="A1" authorId="0"><text><t>[Threaded comment]</t></text></comment></commentList></comments>',
+        "xl/threadedComments/threadedComment1.xml": f'<ThreadedComments xmlns="{threads}">'
+        '<threadedComment ref="A1" personId="p" id="1"><text>Is this right?</text></threadedComment>'
+        '<threadedComment ref="A1" personId="q" id="2" parentId="1"><text>Yes.</text></threadedComment>'
+        "</ThreadedComments>",
+        "xl/persons/person.xml": f'<personList xmlns="{threads}"><person displayName="Ann" id="p"/>'
+        '<person displayName="Ben" id="q"/></personList>',
+    }
+    document = _read(tmp_path, _with_parts(xlsx({"S": [["words"]]}), parts))
+    assert document.text.split("\n\n")[2:] == ["Comment on A1 (Ann): Is this right?", "Reply on A1 (Ben): Yes."]
+
+
+def test_comments_and_formulas_of_an_ods_sheet_are_read(tmp_path: Path) -> None:
+    note = (
+        '<office:annotation><dc:creator xmlns:dc="http://purl.org/dc/elements/1.1/">Ann</dc:creator>'
+        "<text:p>Check it.</text:p></office:annotation>"
+    )
+    rows = (
+        '<table:table-row><table:table-cell office:value-type="string"><text:p>words</text:p></table:table-cell>'
+        '<table:table-cell office:value-type="string" table:formula="of:=UPPER([.A1])">'
+        f"{note}<text:p>WORDS</text:p></table:table-cell></table:table-row>"
+    )
+    text = _read(tmp_path, ods({"S": rows}), ".ods").text
+    assert text.split("\n\n")[2:] == ["Comment on B1 (Ann): Check it.", "Formula in B1: UPPER(A1)"]
+
+
+def test_formulas_that_are_equal_relative_to_their_cells_share_a_line() -> None:
+    cells = [(f"C{row}", f"C{row}", f"A{row}*$B$1") for row in range(2, 9)] + [("C9", "C9", "SUM(C2:C8)")]
+    assert formula_lines(cells) == ["Formula in C2:C8: A2*$B$1", "Formula in C9: SUM(C2:C8)"]
+    first = b'<c r="B1"><f t="shared" ref="B1:B90" si="0">A1&amp;"x"</f><v>1</v></c>'
+    shared = first + b'<c r="B2"><f t="shared" si="0"/></c>'
+    assert xlsx_formulas(shared) == ['Formula in B1:B90: A1&"x"']
+
+
+def test_the_formulas_of_a_sheet_are_listed_up_to_a_limit() -> None:
+    lines = formula_lines([(f"A{row}", f"A{row}", f"{row}+0.5") for row in range(1, 300)])
+    assert len(lines) == 201
+    assert lines[-1] == "99 further formulas of this sheet are not listed"
+
+
+_CHART_SPACES = (
+    'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+)
+
+
+def _relations(*kinds_and_targets: str) -> str:
+    pairs = zip(kinds_and_targets[::2], kinds_and_targets[1::2], strict=True)
+    rows = "".join(f'<Relationship Id="r{kind}" Type="http://x/{kind}" Target="{target}"/>' for kind, target in pairs)
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{rows}</Relationships>'
+
+
+def _with_parts(book: bytes, parts: dict[str, str]) -> bytes:
+    data = BytesIO(book)
+    with zipfile.ZipFile(data, "a") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return data.getvalue()

@@ -1,13 +1,14 @@
 """Read XLSX, XLS and ODS workbooks as sheets of typed cells, within checked size limits."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from html import unescape
 from io import BytesIO
 from pathlib import Path
-from posixpath import join, normpath
+from posixpath import dirname, join, normpath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -154,18 +155,47 @@ _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
 _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "unknown", "user", "author")
 
 
-def _check_package(path: Path) -> tuple[dict[str | int, SheetExtent], dict[str, MetadataValue]]:
-    """Check the zip package of a workbook before a library opens the file; return sheet extents and metadata.
+@dataclass(frozen=True)
+class SheetRemarks:
+    """What a sheet has beside its values: lines such as `Comment on B2 (Ann): Check the fee`, in order of position.
+
+    `charts` holds the labels of each chart; `formulas` holds a line for each distinct formula.
+    """
+
+    comments: tuple[str, ...] = ()
+    charts: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
+    uncalculated: int = 0
+    """The number of formulas without a stored value, as in files that no spreadsheet program has saved."""
+
+
+@dataclass(frozen=True)
+class _Package:
+    """What the zip package of a workbook has that the library for cells does not read.
 
     XLSX sheets are found by name, ODS sheets by their number from 0.
     """
+
+    extents: Mapping[str | int, SheetExtent] = field(default_factory=dict)
+    remarks: Mapping[str | int, SheetRemarks] = field(default_factory=dict)
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+
+
+def _check_package(path: Path) -> _Package:
+    """Check the zip package of a workbook before a library opens the file, and read its parts."""
     with open_archive(path) as archive:
         archive.check_members()
         check_xml_members(archive)
         for name in archive.names:
             if name == _CONTENT or _WITH_CELLS.fullmatch(name):
                 _check_well_formed(archive, name)
-        return _sheet_extents(archive), _package_metadata(archive)
+        parts = _sheet_parts(archive)
+        remarks: Mapping[str | int, SheetRemarks] = {
+            name: _sheet_remarks(archive, part) for name, part in parts.items()
+        }
+        if _CONTENT in archive:
+            remarks = dict(enumerate(_ods_remarks(archive)))
+        return _Package(_sheet_extents(archive, parts), remarks, _package_metadata(archive))
 
 
 def _check_well_formed(archive: Archive, name: str) -> None:
@@ -184,7 +214,21 @@ def _check_well_formed(archive: Archive, name: str) -> None:
         raise UnreadableDocument(f"holds damaged XML, in {name[:80]!a}: {error}") from error
 
 
-def _sheet_extents(archive: Archive) -> dict[str | int, SheetExtent]:
+def _sheet_parts(archive: Archive) -> dict[str, str]:
+    """Return the names of the sheets of an XLSX file with their members in the package; empty for other files."""
+    if _WORKBOOK not in archive or _RELATIONS not in archive:
+        return {}
+    targets = {part.get("Id"): part.get("Target", "") for part in parse_xml(archive.read_member(_RELATIONS))}
+    parts: dict[str, str] = {}
+    for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet"):
+        relation = next((str(value) for key, value in sheet.items() if str(key).endswith("}id")), "")
+        part = normpath(join("/xl", targets.get(relation, ""))).lstrip("/")
+        if part in archive:
+            parts[sheet.get("name", "")] = part
+    return parts
+
+
+def _sheet_extents(archive: Archive, parts: Mapping[str, str]) -> dict[str | int, SheetExtent]:
     if _CONTENT in archive:
         # A single sheet beyond the limit refuses the file, since the library loads all sheets of an ODS file at once.
         sheets = ods_extents(archive.read_member(_CONTENT))
@@ -192,16 +236,235 @@ def _sheet_extents(archive: Archive) -> dict[str | int, SheetExtent]:
             if extent.is_too_large:
                 raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
         return dict(enumerate(sheets))
-    if _WORKBOOK not in archive or _RELATIONS not in archive:
-        return {}
-    targets = {part.get("Id"): part.get("Target", "") for part in parse_xml(archive.read_member(_RELATIONS))}
-    extents: dict[str | int, SheetExtent] = {}
-    for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet"):
-        relation = next((str(value) for key, value in sheet.items() if str(key).endswith("}id")), "")
-        part = normpath(join("/xl", targets.get(relation, ""))).lstrip("/")
-        if part in archive:
-            extents[sheet.get("name", "")] = xlsx_extent(archive.read_member(part))
-    return extents
+    return {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()}
+
+
+_CELL_FORMULA = re.compile(
+    rb"<(?:[\w.-]{1,20}:)?c\s([^>]{1,300})><(?:[\w.-]{1,20}:)?f([^>]{0,300})>([^<]{1,8200})</(?:[\w.-]{1,20}:)?f>"
+)
+_WITHOUT_VALUE = re.compile(rb"</(?:[\w.-]{1,20}:)?f>\s{0,9}(?:<v ?/>|<v></v>)?\s{0,9}</")
+_REFERENCE = re.compile(r"(?<![\w$.\[])(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})(?![\w(])")
+_CELL_NAME = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_FORMULA_RANGE = re.compile(rb'\sref="([A-Z0-9:]{2,25})"')
+_MOST_FORMULAS = 200
+_LONGEST_REMARK = 2000
+
+
+def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
+    targets = _related_parts(archive, part)
+    threads = [_thread_lines(archive, name) for kind, name in targets if kind == "threadedComment"]
+    notes = [_note_lines(archive, name) for kind, name in targets if kind == "comments"]
+    charts = [
+        _chart_labels(archive, chart)
+        for kind, drawing in targets
+        if kind == "drawing"
+        for chart_kind, chart in _related_parts(archive, drawing)
+        if chart_kind == "chart"
+    ]
+    return SheetRemarks(
+        tuple(line for lines in (*threads, *notes) for line in lines),
+        tuple(filter(None, charts)),
+        tuple(xlsx_formulas(xml := archive.read_member(part))),
+        len(_WITHOUT_VALUE.findall(xml)),
+    )
+
+
+def _related_parts(archive: Archive, part: str) -> list[tuple[str, str]]:
+    """Return the kinds and the names of the members to which a member of the package refers."""
+    folder = dirname(part)
+    relations = f"{folder}/_rels/{part[len(folder) + 1 :]}.rels"
+    if relations not in archive:
+        return []
+    found = []
+    for relation in parse_xml(archive.read_member(relations)):
+        name = normpath(join("/", folder, relation.get("Target", ""))).lstrip("/")
+        if name in archive:
+            found.append((relation.get("Type", "").rsplit("/", 1)[-1], name))
+    return found
+
+
+def _note_lines(archive: Archive, name: str) -> Iterator[str]:
+    """Yield the notes of cells. Copies of comments with replies, which Excel adds for old versions, are left out."""
+    root = parse_xml(archive.read_member(name))
+    authors = ["".join(map(str, author.itertext())) for author in root.iterfind("{*}authors/{*}author")]
+    for comment in root.iterfind("{*}commentList/{*}comment"):
+        number = comment.get("authorId", "")
+        author = authors[int(number)] if number.isdecimal() and int(number) < len(authors) else ""
+        text = "".join(part.text or "" for part in comment.iter("{*}t"))
+        if not author.startswith("tc="):
+            yield _remark("Comment on", comment.get("ref", ""), author, text.removeprefix(f"{author}:"))
+
+
+def _thread_lines(archive: Archive, name: str) -> Iterator[str]:
+    people: dict[str | None, str] = {}
+    for member in archive.names:
+        if member.startswith("xl/persons/"):
+            people |= {
+                person.get("id"): person.get("displayName", "") for person in parse_xml(archive.read_member(member))
+            }
+    for comment in parse_xml(archive.read_member(name)).iterfind("{*}threadedComment"):
+        kind = "Reply on" if comment.get("parentId") else "Comment on"
+        author = people.get(comment.get("personId"), "")
+        yield _remark(kind, comment.get("ref", ""), author, comment.findtext("{*}text") or "")
+
+
+def _remark(kind: str, place: str, author: str, text: str) -> str:
+    by = f" ({' '.join(author.split())[:100]})" if author.strip() else ""
+    return f"{kind} {place}{by}: {' '.join(text.split())[:_LONGEST_REMARK]}"
+
+
+def _chart_labels(archive: Archive, name: str) -> str:
+    """Return the titles, the names of the series and the categories of a chart as one line; "" if it has none."""
+    root = parse_xml(archive.read_member(name))
+    chart = root.find("{*}chart")
+    if chart is None:
+        return ""
+    title = chart.find("{*}title")
+    axes = [_runs(axis) for axis in chart.iterfind("{*}plotArea/*/{*}title")]
+    series = [_cached_values(text) for text in chart.iterfind(".//{*}ser/{*}tx")]
+    first = chart.find(".//{*}ser/{*}cat")
+    parts = [
+        ("Axes", ", ".join(filter(None, axes))),
+        ("Series", ", ".join(filter(None, series))),
+        ("Categories", _cached_values(first) if first is not None else ""),
+    ]
+    labels = "; ".join(f"{label}: {value}" for label, value in parts if value)
+    heading = " ".join(filter(None, ("Chart", _runs(title) if title is not None else "")))
+    return f"{heading}. {labels}"[:_LONGEST_REMARK] if labels or heading != "Chart" else ""
+
+
+def _runs(element: "_Element") -> str:
+    texts = "".join(run.text or "" for run in element.iter("{*}t"))
+    return " ".join((texts or _cached_values(element)).split())
+
+
+def _cached_values(element: "_Element") -> str:
+    return ", ".join(" ".join(value.text.split()) for value in element.iter("{*}v") if value.text)
+
+
+def xlsx_formulas(xml: bytes) -> list[str]:
+    """Return a line such as `Formula in C2:C90: A2*B2` for each distinct formula in the XML of an XLSX sheet.
+
+    Cells with the same formula relative to their position share a line, which shows the formula of the first cell.
+    """
+    if b"<f" not in xml and b":f>" not in xml:
+        return []
+    cells = []
+    for attributes, options, formula in _CELL_FORMULA.findall(xml):
+        column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
+        if column and row:
+            shared = _FORMULA_RANGE.search(options)
+            place = shared.group(1).decode("ascii") if shared else ""
+            here = f"{column.group(1).decode('ascii').upper()}{row.group(1).decode('ascii')}"
+            cells.append((here, place or here, unescape(formula.decode("utf-8", "replace"))))
+    return formula_lines(cells)
+
+
+def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
+    """Group formulas that are equal relative to their cells. Each is given as its cell, its range and its text."""
+    groups: dict[str, tuple[str, list[str]]] = {}
+    for cell, place, formula in cells:
+        groups.setdefault(_relative_formula(cell, formula), (formula, []))[1].append(place)
+    lines = [
+        f"Formula in {_place_names(places)}: {' '.join(formula.split())[:_LONGEST_REMARK]}"
+        for formula, places in groups.values()
+    ]
+    if len(lines) > _MOST_FORMULAS:
+        further = len(lines) - _MOST_FORMULAS
+        return [*lines[:_MOST_FORMULAS], f"{further:,} further formulas of this sheet are not listed"]
+    return lines
+
+
+def _relative_formula(cell: str, formula: str) -> str:
+    """Return a formula in which each reference is the distance from its cell, as in the notation R1C1."""
+    home = _CELL_NAME.fullmatch(cell)
+    if home is None:
+        return formula
+    column, row = _column_number(home.group(1).encode()), int(home.group(2))
+
+    def distance(match: re.Match[str]) -> str:
+        across = match.group(2) if match.group(1) else str(_column_number(match.group(2).encode()) - column)
+        down = match.group(4) if match.group(3) else str(int(match.group(4)) - row)
+        return f"{{{match.group(1)}{across},{match.group(3)}{down}}}"
+
+    return _REFERENCE.sub(distance, formula)
+
+
+def _place_names(places: Sequence[str]) -> str:
+    """Return cells as a list of ranges: neighbours in a column, or else in a row, are one range."""
+    columns = _joined_ranges(places, by_column=True)
+    rows = _joined_ranges(places, by_column=False)
+    ranges = min(columns, rows, key=len)
+    listed = ", ".join(ranges[:5])
+    return f"{listed} and {len(ranges) - 5} further places" if len(ranges) > 5 else listed
+
+
+def _joined_ranges(places: Sequence[str], *, by_column: bool) -> list[str]:
+    joined: list[list[str]] = []
+    for place in places:
+        before, here = (_CELL_NAME.fullmatch(joined[-1][-1]) if joined else None), _CELL_NAME.fullmatch(place)
+        if before and here and _are_neighbours(before, here, by_column=by_column):
+            joined[-1][1:] = [place]
+        else:
+            joined.append([place])
+    return [":".join(ends) for ends in joined]
+
+
+def _are_neighbours(before: re.Match[str], here: re.Match[str], *, by_column: bool) -> bool:
+    across = _column_number(here.group(1).encode()) - _column_number(before.group(1).encode())
+    down = int(here.group(2)) - int(before.group(2))
+    return (across, down) == ((0, 1) if by_column else (1, 0))
+
+
+_ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_ODS_TABLE, _ODS_OFFICE = _ODF % "table", _ODF % "office"
+_ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{_ODS_TABLE}covered-table-cell")
+
+
+def _ods_remarks(archive: Archive) -> Iterator[SheetRemarks]:
+    for sheet in parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"):
+        comments: list[str] = []
+        formulas: list[tuple[str, str, str]] = []
+        for place, cell in _ods_cells(sheet):
+            note = cell.find(f"{_ODS_OFFICE}annotation")
+            if note is not None:
+                author = note.findtext("{*}creator") or ""
+                text = " ".join("".join(map(str, paragraph.itertext())) for paragraph in note.iterfind("{*}p"))
+                comments.append(_remark("Comment on", place, author, text))
+            if formula := cell.get(f"{_ODS_TABLE}formula"):
+                formulas.append((place, place, _plain_formula(formula)))
+        yield SheetRemarks(tuple(comments), (), tuple(formula_lines(formulas)))
+
+
+def _ods_cells(sheet: "_Element") -> Iterator[tuple[str, "_Element"]]:
+    """Yield the cells of an ODS sheet with their names, such as B2. A repeated cell is yielded once."""
+    row = 1
+    for line in sheet.iter(_ODS_ROW):
+        column = 1
+        for cell in line:
+            if cell.tag in _ODS_CELLS:
+                if len(cell) or cell.get(f"{_ODS_TABLE}formula"):
+                    yield f"{_column_name(column)}{row}", cell
+                column += _repetitions(cell.get(f"{_ODS_TABLE}number-columns-repeated", ""))
+        row += _repetitions(line.get(f"{_ODS_TABLE}number-rows-repeated", ""))
+
+
+def _repetitions(number: str) -> int:
+    return int(number) if number.isdecimal() and len(number) < 8 else 1
+
+
+def _column_name(number: int) -> str:
+    letters = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
+
+
+def _plain_formula(formula: str) -> str:
+    """Return a formula of OpenDocument, such as `of:=SUM([.B2:.B9])`, as spreadsheets display it."""
+    bare = formula.split(":", 1)[-1] if formula.startswith(("of:", "oooc:", "msoxl:")) else formula
+    return re.sub(r"\[([^\]]{1,200})\]", lambda match: match.group(1).replace(".", ""), bare).removeprefix("=")
 
 
 def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
@@ -233,7 +496,7 @@ class Sheet:
 
     All `rows` have the same length. They start at the first filled row and column. `merged` holds the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
-    `note` is the reason why a sheet was not read.
+    `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
     """
 
     name: str
@@ -241,6 +504,7 @@ class Sheet:
     hidden: bool = False
     merged: tuple[tuple[Position, Position], ...] = ()
     note: str = ""
+    remarks: SheetRemarks = SheetRemarks()
 
 
 @dataclass(frozen=True)
@@ -254,24 +518,25 @@ class Workbook:
 def open_workbook(path: Path) -> Workbook:
     """Read all sheets of a workbook; raise UnreadableDocument if it is not a workbook or is too large."""
     data = read_bytes(path)
-    extents, metadata = _check_package(path) if data.startswith(_ZIP) else ({}, {})
+    package = _check_package(path) if data.startswith(_ZIP) else _Package()
     with _name_errors(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:
-        sheets = [_sheet(book, number, extents) for number in range(len(book.sheets_metadata))]
-    return Workbook(sheets, metadata)
+        sheets = [_sheet(book, number, package) for number in range(len(book.sheets_metadata))]
+    return Workbook(sheets, package.metadata)
 
 
-def _sheet(book: CalamineWorkbook, number: int, extents: Mapping[str | int, SheetExtent]) -> Sheet:
+def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
     about = book.sheets_metadata[number]
     hidden = about.visible != SheetVisibleEnum.Visible
-    extent = extents.get(about.name) or extents.get(number) or SheetExtent()
+    extent = package.extents.get(about.name) or package.extents.get(number) or SheetExtent()
+    remarks = package.remarks.get(about.name) or package.remarks.get(number) or SheetRemarks()
     if about.typ != SheetTypeEnum.WorkSheet:
-        return Sheet(about.name, (), hidden)
+        return Sheet(about.name, (), hidden, remarks=remarks)
     if extent.is_too_large:
         return Sheet(about.name, (), hidden, note=f"is not read: it {extent.description}")
     sheet = book.get_sheet_by_index(number)
     if (size := SheetExtent(sheet.height, sheet.width)).is_too_large:
         return Sheet(about.name, (), hidden, note=f"is not read: it {size.description}")
-    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, tuple(_merged_ranges(sheet)))
+    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, tuple(_merged_ranges(sheet)), remarks=remarks)
 
 
 def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellValue, ...], ...]:

@@ -155,14 +155,14 @@ class LeanixInventoryReader(DocumentReader):
 class SheetsReader(DocumentReader):
     """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    Formulas are read as their last values.
+    The cells of formulas have their last values. Comments, the labels of charts and the formulas follow the tables.
 
     Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets.
     `version` must also be raised when the text of these fact sheets changes.
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""
@@ -179,13 +179,16 @@ class SheetsReader(DocumentReader):
 
 def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
     rows = [[cell_display(cell).strip() for cell in row] for row in sheet.rows]
-    if not any(map(any, rows)):
+    remarks = (*sheet.remarks.comments, *sheet.remarks.charts, *sheet.remarks.formulas)
+    if not any(map(any, rows)) and not remarks:
         return
     _spread_merged_cells(rows, sheet.merged)
     builder.add_heading(sheet.name.strip() or "Sheet", 1)
     for area in table_areas(rows):
         within = [row[area.left : area.right + 1] for row in rows[area.top : area.bottom + 1]]
         write_sheet_table(builder, within, _count_header_rows(area, area.top + count_title_rows(within), sheet.merged))
+    for remark in remarks:
+        builder.add(remark, "prose")
 
 
 def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
@@ -212,3 +215,6 @@ def _workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
             yield f"sheet {sheet.name!r} is hidden in the workbook but is read"
         if sheet.note:
             yield f"sheet {sheet.name!r} {sheet.note}"
+        if count := sheet.remarks.uncalculated:
+            values = "1 formula has no stored value" if count == 1 else f"{count:,} formulas have no stored values"
+            yield f"sheet {sheet.name!r}: {values}; open the workbook in a spreadsheet program and save it"

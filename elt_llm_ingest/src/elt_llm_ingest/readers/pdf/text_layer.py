@@ -314,7 +314,8 @@ def _pair_brackets(text: str) -> str:
         if count and count % 2 == 0:
             turned = iter([opening, closing] * (count // 2))
             text = "".join(next(turned) if letter in (opening, closing) else letter for letter in text)
-    return re.sub(r"([(\[{])\s+|\s+([)\]}])", lambda match: match.group(1) or match.group(2), text)
+        text = text.replace(f"{opening} ", opening).replace(f" {closing}", closing)
+    return text
 
 
 _FEWEST_CHARACTERS = 40
