@@ -16,6 +16,8 @@ def sentences(text: str) -> list[str]:
     [
         "Rule 12.3.1 applies to every club.",
         "See No. 5 and Fig. 3 for the fees.",
+        "Call the desk (tel. 555 0100, ext. 42) or fax. 555 0101 before noon.",
+        "Rufen Sie Tel. 555 an, bspw. Herrn Ott, ca. 10 Tage vorher.",
         "Use one kit, e.g. Dr. Smith's red one, i.e. the usual.",
         "Mr. J. R. Smith of the U.S. Federation was there.",
         "The fee is 3.50 per player and v1.2.3 is out.",

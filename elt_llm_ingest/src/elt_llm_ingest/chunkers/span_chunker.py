@@ -212,7 +212,7 @@ class SpanChunker(NodeParser):
     """
 
     strategy: ClassVar[str]
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     chunk_size: int
     chunk_overlap: int
     table_chunk_size: int

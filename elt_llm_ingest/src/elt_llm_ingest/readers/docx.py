@@ -10,11 +10,11 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
 from elt_llm_ingest.readers.docx_styles import DocxNumbering, DocxStyles, is_emphasis, is_switched_on, word_value
+from elt_llm_ingest.readers.equations import EQUATION, linear_equation
 from elt_llm_ingest.readers.headings import bold_heading_level, is_bold_definition, kind_of_line, to_roman
 from elt_llm_ingest.readers.office_package import (
     COMPATIBILITY,
     DRAWING,
-    MATH,
     WORD,
     OfficeBodyWriter,
     OfficePackage,
@@ -34,7 +34,7 @@ _PARAGRAPH, _RUN, _TEXT = f"{WORD}p", f"{WORD}r", f"{WORD}t"
 _BOX = f"{WORD}txbxContent"
 _PAGE_BREAK = f"{WORD}lastRenderedPageBreak"
 _ALTERNATIVES = f"{COMPATIBILITY}AlternateContent"
-_TEXTS = (_TEXT, f"{MATH}t", f"{DRAWING}t")
+_TEXTS = (_TEXT, f"{DRAWING}t")
 _SIGNS = {
     f"{WORD}tab": " ",
     f"{WORD}ptab": " ",
@@ -91,6 +91,8 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
         tag = element.tag
         if tag in _TEXTS:
             read.pieces.append(StyledText(element.text or "", is_switched_on(run, "rPr/b"), is_emphasis(run)))
+        elif tag == EQUATION:
+            read.pieces.append(StyledText(linear_equation(element)))
         elif tag in _SIGNS:
             read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
         elif tag in _NOTES:
@@ -105,7 +107,7 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
 
 
 def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Element | None]]":
-    """Yield the elements of a paragraph in order, each with its run, but not the content of hidden runs and boxes.
+    """Yield the elements of a paragraph in order, each with its run. Hidden runs, boxes and equations stay whole.
 
     There is no recursion, since links, controls and insertions may nest runs to any depth.
     """
@@ -121,7 +123,7 @@ def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Eleme
                 continue
         else:
             yield element, run
-        if element.tag != _BOX:
+        if element.tag not in (_BOX, EQUATION):
             inner = choose_alternatives(element) if element.tag == _ALTERNATIVES else list(element)
             pending += [(child, run) for child in reversed(inner)]
 
@@ -376,7 +378,7 @@ class DocxReader(DocumentReader):
     """Read .docx, .docm, .dotx and .dotm, without headers, footers, comments, deletions and tables of contents."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""

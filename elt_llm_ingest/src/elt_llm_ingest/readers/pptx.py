@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.readers.equations import EQUATION, linear_equation
 from elt_llm_ingest.readers.file_metadata import read_properties
 from elt_llm_ingest.readers.headings import bullet_of_level, format_number, kind_of_line
 from elt_llm_ingest.readers.office_package import (
@@ -15,7 +16,6 @@ from elt_llm_ingest.readers.office_package import (
     COMPATIBILITY,
     DIAGRAM,
     DRAWING,
-    MATH,
     RELATION,
     SLIDE,
     OfficePackage,
@@ -56,8 +56,10 @@ def paragraph_text(paragraph: "_Element") -> str:
     pending = [paragraph]
     while pending:
         element = pending.pop()
-        if element.tag in {f"{DRAWING}t", f"{MATH}t"}:
+        if element.tag == f"{DRAWING}t":
             pieces.append(element.text or "")
+        elif element.tag == EQUATION:
+            pieces.append(linear_equation(element))
         elif element.tag == f"{DRAWING}br":
             pieces.append("\n")
         elif element.tag == f"{COMPATIBILITY}AlternateContent":
@@ -302,7 +304,7 @@ class PptxReader(DocumentReader):
     """Read .pptx, .pptm, .ppsx and .potx, without footers and comments. Hidden slides are read and noted."""
 
     name: ClassVar[str] = "pptx"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a presentation."""
