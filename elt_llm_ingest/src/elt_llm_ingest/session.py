@@ -122,11 +122,11 @@ class IngestSession(Closeable):
             model = None
         if isinstance(self._task, JobTask):
             jobs = load_jobs(self._task.file, self._loaded)
-            return [plan_job(job, self._loaded, model, store, self._flags) for job in jobs]
+            return [plan_job(job, self._loaded, model, store, self._flags, self._parser()) for job in jobs]
         if store is not None and not self._task.paths:
             refuse_job_collection(store, self._task.collection)
         request = IngestRequest(self._task.collection, self._task.paths, **self._flags)
-        return [plan_ingest(request, self._loaded.settings, model, store)]
+        return [plan_ingest(request, self._loaded.settings, model, store, self._parser())]
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
         from elt_llm_ingest.jobs.job_file import LoadedJob, create_request, load_jobs

@@ -79,6 +79,15 @@ def test_a_dry_run_writes_nothing(project: CommandLine) -> None:
     assert project("ingest", "-c", "nowhere", "--dry-run").code == 2
 
 
+def test_a_dry_run_proposes_the_columns_of_a_data_dictionary(project: CommandLine) -> None:
+    rows = "".join(f"Element {number},The meaning of element {number},Staff\n" for number in range(9))
+    (project.folder / "elements.csv").write_text(f"Element Name,Definition,Domain\n{rows}")
+    plan = project.done("ingest", "elements.csv", "-c", "elements", "--dry-run").out
+    assert 'columns: {entity: "Element Name", definition: "Definition", domain: "Domain"}' in plan
+    [planned] = project.done("ingest", "elements.csv", "-c", "elements", "--dry-run", "--json").json["plans"][0]["files"]
+    assert planned["columns"] == {"entity": "Element Name", "definition": "Definition", "domain": "Domain"}
+
+
 def test_a_dry_run_ignores_the_write_lock(project: CommandLine) -> None:
     from elt_llm_core.store.lock import writer_lock
 

@@ -6,7 +6,7 @@ import pytest
 from elt_llm_core.enterprise import Inventory
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers.dictionary import DictionaryReader
+from elt_llm_ingest.readers.dictionary import DictionaryReader, propose_columns
 from elt_llm_ingest.readers.options import ReaderOptions
 from file_formats.workbooks import xlsx
 from stored.job_project import JobProject
@@ -73,3 +73,38 @@ def test_changed_addresses_embed_no_row_again(tmp_path: Path) -> None:
     project.write({"elements.csv": _csv(ROWS).replace("https://example.org/", "https://example.org/new/")})
     [again] = project.run("elements").reports
     assert (again.embedded, again.generation) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (
+            ["Global ID", "Element Name", "Definition", "Option Set", "Domain", "Entity", "Category", "Format", "URL"],
+            {
+                "entity": "Element Name",
+                "definition": "Definition",
+                "domain": "Domain",
+                "subgroup": "Entity",
+                "id": "Global ID",
+            },
+        ),
+        (
+            ["Table", "Column name", "Description"],
+            {"entity": "Column name", "definition": "Description", "subgroup": "Table"},
+        ),
+        (["Term", "Meaning of the term"], {"entity": "Term", "definition": "Meaning of the term"}),
+    ],
+)
+def test_the_columns_of_a_data_dictionary_are_proposed(header: list[str], expected: dict[str, str]) -> None:
+    texts = {"definition", "description", "meaning of the term"}
+    rows = [
+        [f"The meaning of value {number}" if cell.casefold() in texts else f"{cell} {number}" for cell in header]
+        for number in range(9)
+    ]
+    assert propose_columns([["Elements, edition 3"], [], header, *rows]) == expected
+
+
+def test_a_price_list_and_a_table_of_remarks_are_no_data_dictionaries() -> None:
+    assert propose_columns([["Name", "Price"], *[[f"Item {number}", str(number)] for number in range(9)]]) == {}
+    assert propose_columns([["Name", "Comment"], *[[f"Item {number}", "ok"] for number in range(9)]]) == {}
+    assert propose_columns([]) == {}

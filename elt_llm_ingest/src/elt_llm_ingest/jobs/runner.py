@@ -165,8 +165,9 @@ def plan_job(
     embedding: EmbeddingModel | None,
     store: Store | None,
     flags: IngestFlags,
+    parser: Parser | None = None,
 ) -> IngestPlan:
-    """Plan a job.
+    """Plan a job. A `parser` reads the headers of new tables, to propose the columns of a data dictionary.
 
     A job that splits its files has one plan for all collections, because their groups are not known yet. The plan of a
     job that cannot run has the reason in `refused`.
@@ -176,7 +177,7 @@ def plan_job(
     try:
         request = create_request(job, loaded, flags)
         if job.spec.split_by is None:
-            return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store)
+            return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store, parser)
         filled = collections_filled_by(store, job, loaded) if store else []
         reading = FileReading(
             DirectParser(), ReaderOptions.of(loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader

@@ -74,6 +74,7 @@ _NAMED_READERS = {
     "leanix_model": ("drawio", "LeanixModelReader"),
     "leanix_inventory": ("sheets", "LeanixInventoryReader"),
     "dictionary": ("dictionary", "DictionaryReader"),
+    "dictionary_columns": ("dictionary", "DictionaryColumnsReader"),
 }
 _SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
 
@@ -95,5 +96,5 @@ def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" =
         return None
     module, function = reader
     create = getattr(import_module(f"elt_llm_ingest.readers.{module}"), function)
-    created: DocumentReader = create(options) if module in ("pdf", "dictionary") else create()
+    created: DocumentReader = create(options) if module == "pdf" or name == "dictionary" else create()
     return created

@@ -30,6 +30,20 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)\S+$")
 _NOT_IN_ID = re.compile(r"[^\w.~-]+", re.ASCII)
 _MAX_ID_LENGTH = 90
 
+# Words in the headers of data dictionaries by role, the most telling first.
+_HEADER_WORDS = {
+    "entity": ("element name", "attribute name", "field name", "column name", "data element", "entity name", "term",
+               "name", "element", "attribute", "field", "label"),
+    "definition": ("definition", "description", "meaning", "explanation", "comment"),
+    "domain": ("domain", "subject area", "topic", "area", "module", "schema"),
+    "subgroup": ("entity", "category", "group", "table", "class"),
+    "type": ("type of element", "element type", "entity type", "kind"),
+    "id": ("global id", "element id", "identifier", "id", "code", "key"),
+}  # fmt: skip
+_LEAST_ROWS = 3
+_LEAST_FILLED = 0.6  # of the rows
+_LEAST_DEFINITION_WORDS = 3
+
 _Rows = Sequence[Sequence[str]]
 
 
@@ -75,6 +89,51 @@ class DictionaryReader(DocumentReader):
                 for extra in [{"url": addresses[entry.id]} if entry.id in addresses else {}]
             ),
         )
+
+
+class DictionaryColumnsReader(DocumentReader):
+    """Propose the columns of a job for a file that looks like a data dictionary, as metadata without any text."""
+
+    name: ClassVar[str] = "dictionary_columns"
+    version: ClassVar[int] = 1
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Return the header of each role as metadata, and none if the file is no data dictionary."""
+        sheets, _ = _read_sheets(path)
+        proposals = filter(None, map(propose_columns, sheets))
+        return ParsedDocument("", path.stem, metadata=dict(next(proposals, {})))
+
+
+def propose_columns(rows: _Rows) -> dict[str, str]:
+    """Return the header of each role in a sheet that looks like a data dictionary; empty for another sheet.
+
+    Such a sheet has a column of names, mostly different from each other, and a column of definitions of several words.
+    """
+    for number, header in enumerate(rows[:_HEADER_ROWS]):
+        columns = _columns_by_role(header)
+        below = rows[number + 1 :]
+        if len(below) < _LEAST_ROWS or not {"entity", "definition"} <= columns.keys():
+            continue
+        names = [row[columns["entity"]] for row in below if columns["entity"] < len(row) and row[columns["entity"]]]
+        texts = [row[columns["definition"]] for row in below if columns["definition"] < len(row)]
+        definitions = [text for text in texts if len(text.split()) >= _LEAST_DEFINITION_WORDS]
+        least = _LEAST_FILLED * len(below)
+        if len(set(names)) >= least and len(definitions) >= least:
+            return {role: header[column] for role, column in columns.items()}
+    return {}
+
+
+def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
+    """Return the column of each role. The header that equals a word precedes a header that contains it."""
+    names = [" ".join(re.findall(r"[^\W_]+", cell.casefold())) for cell in header]
+    columns: dict[str, int] = {}
+    for role, words in _HEADER_WORDS.items():
+        free = [column for column, name in enumerate(names) if name and column not in columns.values()]
+        equal = [column for word in words for column in free if names[column] == word]
+        within = [column for word in words for column in free if f" {word} " in f" {names[column]} "]
+        if found := (equal or (within if role in ("entity", "definition") else [])):
+            columns[role] = found[0]
+    return columns
 
 
 def _read_sheets(path: Path) -> tuple[list[_Rows], tuple[str, ...]]:

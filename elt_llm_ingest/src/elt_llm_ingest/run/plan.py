@@ -1,7 +1,8 @@
 """Plan what an ingest would change, without taking the lock, reading documents or writing."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from elt_llm_core.errors import UnreadableDocument
@@ -16,22 +17,27 @@ from elt_llm_ingest.run.changes import ScannedFile, find_deleted, inspect_file, 
 from elt_llm_ingest.run.indexing import version_maker
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.request import IngestRequest
-from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sandbox.parser import DirectParser, Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile, find_sources
 
 PlannedStatus = Literal[
     "new", "changed", "unchanged", "renamed", "removed", "missing", "skipped", "forgotten", "failed"
 ]
+_TABLE_SUFFIXES = frozenset((".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".xls", ".ods"))
 _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """The planned outcome of one file. `missing` means deleted, but kept without --allow-delete."""
+    """The planned outcome of one file. `missing` means deleted, but kept without --allow-delete.
+
+    `columns` are the headers by role, such as entity and definition, of a file that looks like a data dictionary.
+    """
 
     path: str
     status: PlannedStatus
     reason: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,17 +70,25 @@ class IngestPlan:
 
 
 def plan_ingest(
-    request: IngestRequest, settings: Settings, embedding: EmbeddingModel | None, store: Store | None
+    request: IngestRequest,
+    settings: Settings,
+    embedding: EmbeddingModel | None,
+    store: Store | None,
+    parser: Parser | None = None,
 ) -> IngestPlan:
     """Plan what `ingest` would do with this request.
 
     Without a `store` every file is new. Without an `embedding` the plan leaves out files that would be read again
-    because the model or the chunking changed. Raises UsageError for a path that does not exist.
+    because the model or the chunking changed. A `parser` reads the headers of new tables, to propose the columns of a
+    data dictionary. Raises UsageError for a path that does not exist.
     """
     known = KnownSources.of(store, request.collection) if store else KnownSources()
     sources = find_sources(known, request.paths, request.selection, everything=request.rebuild)
     planner = _Planner(request, settings, embedding, store)
-    files = planner.add_deleted([planner.inspect(located, known) for located in sources.files], sources)
+    inspected = [planner.inspect(located, known) for located in sources.files]
+    if parser is not None and request.reader == "auto":
+        inspected = _propose_columns(inspected, sources.files, parser)
+    files = planner.add_deleted(inspected, sources)
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.discovery.skipped]
     reason = "the folder does not exist: its documents are kept"
     files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]
@@ -86,6 +100,28 @@ class _InspectedFile:
     file: PlannedFile
     document_id: str
     digest: str
+
+
+def _propose_columns(
+    inspected: Sequence[_InspectedFile], located: Sequence[LocatedFile], parser: Parser
+) -> list[_InspectedFile]:
+    """Add the proposed columns to each new or changed file that looks like a data dictionary."""
+    tables = [
+        number
+        for number, file in enumerate(located)
+        if inspected[number].file.status in ("new", "changed") and file.file.path.suffix.lower() in _TABLE_SUFFIXES
+    ]
+    requests = [
+        ParseRequest(located[number].file.path, "dictionary_columns", within=located[number].root_path)
+        for number in tables
+    ]
+    proposed = list(inspected)
+    for number, parsed in zip(tables, parser.read_all(requests), strict=True):
+        if not isinstance(parsed, UnreadableDocument) and parsed.metadata:
+            columns = {role: str(header) for role, header in parsed.metadata.items()}
+            file = replace(proposed[number].file, columns=columns)
+            proposed[number] = replace(proposed[number], file=file)
+    return proposed
 
 
 class _Planner:

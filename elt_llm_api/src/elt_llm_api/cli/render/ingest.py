@@ -1,5 +1,6 @@
 """Print ingest reports, plans, and the events of a watch."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -51,6 +52,11 @@ def print_report(report: "IngestReport") -> None:
 def print_plan(plan: "IngestPlan") -> None:
     """Print the planned outcome of every file, and whether a generation would be published."""
     _print_files([(file.status, file.path, file.reason) for file in plan.files])
+    for file in plan.files:
+        if file.columns:
+            columns = [f"{role}: {json.dumps(name, ensure_ascii=False)}" for role, name in file.columns.items()]
+            click.echo(f"{one_line(file.path)} looks like a data dictionary. A job reads its rows as entities with:")
+            click.echo(f"  columns: {{{one_line(', '.join(columns))}}}")
     counts = _status_counts(plan.counts) or "no files"
     name = " ".join(filter(None, (plan.job and f"job {plan.job}:", plan.collection)))
     if plan.refused:
