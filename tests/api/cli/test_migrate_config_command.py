@@ -107,6 +107,7 @@ def test_a_folder_without_configuration_is_an_error(files: dict[str, str], tmp_p
     ("module", "replacement"),
     [
         ("elt_llm_ingest.runner", "elt-llm ingest --job rules"),
+        ("elt_llm_query.runner", 'elt-llm ask "QUESTION" --profile rules or elt-llm chat --profile rules'),
         ("elt_llm_api.app", "elt-llm serve"),
         ("elt_llm_consumer.runner", "elt-llm glossary --job rules or elt-llm catalog --job rules"),
     ],
