@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"(?:https?://|www\.)\S+$")
 _NOT_IN_ID = re.compile(r"[^\w.~-]+", re.ASCII)
 _MAX_ID_LENGTH = 90
 
-# Words in the headers of data dictionaries by role, the most telling first.
+# Words in the headers of data dictionaries by role, the most specific first.
 _HEADER_WORDS = {
     "entity": ("element name", "attribute name", "field name", "column name", "data element", "entity name", "term",
                "name", "element", "attribute", "field", "label"),
