@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from elt_llm_core.settings.tree import Settings
     from llama_index.core.llms import LLM
 
-PROMPT_VERSION = 1  # increase this number whenever prompt.txt changes
+PROMPT_VERSION = 1  # increase this number whenever enrichment_prompt.txt changes
 _SURROUNDING_CHARACTERS = 1_500  # characters of the document shown before and after the chunk
 
 _PROMPT = files(__package__).joinpath("enrichment_prompt.txt").read_text(encoding="utf-8")
