@@ -10,6 +10,7 @@ PROVIDED_BY = {
     "gradio": "--extra ui",
     "llama_index.llms.openai_like": "--extra openai-like",
     "kreuzberg": "--extra formats",
+    "olefile": "--extra formats",
     "linkify_it": "--group serve-tests",
     "mcp": "--extra mcp",
     "mcp_types": "--extra mcp",
