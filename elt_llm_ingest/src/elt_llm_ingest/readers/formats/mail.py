@@ -13,7 +13,6 @@ from typing import ClassVar
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
-from elt_llm_ingest.parsing.archive import MOST_ENTRIES
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import read_bytes
@@ -102,10 +101,7 @@ class EmailReader(ContainerReader):
             raise UnreadableDocument("is not an e-mail: it has neither sender nor subject", hint="Rename the file.")
         _check_levels(message)
         members = Members(self, "attachment")
-        for number, attachment in enumerate(_attachments(message), 1):
-            if number > MOST_ENTRIES:
-                members.add_note(f"only the first {MOST_ENTRIES:,} attachments are read")
-                break
+        for number, attachment in enumerate(members.within_limit(_attachments(message)), 1):
             members.add(attachment.get_filename() or _default_name(attachment, number), partial(_payload, attachment))
         if any(isinstance(defect, _DAMAGE) for part in message.walk() for defect in part.defects):
             members.add_note("the e-mail is truncated or damaged; its last part may be incomplete")

@@ -2,14 +2,16 @@
 
 import hashlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import version as installed_version
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
+from elt_llm_ingest.parsing.archive import MOST_ENTRIES
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
@@ -17,6 +19,7 @@ from elt_llm_ingest.readers import FORMAT_SUFFIXES, SUPPORTED_SUFFIXES, create_r
 from elt_llm_ingest.readers.options import ReaderOptions
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
+_Found = TypeVar("_Found")
 _MAILS = (".eml", ".msg")
 # The errors that libraries raise for a damaged file. They must not prevent the other members from being read.
 _FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
@@ -83,6 +86,12 @@ class Members:
     def add_document(self, name: str, document: ParsedDocument) -> None:
         """Keep a member that is already read."""
         self._keep(self._next_path(name), document)
+
+    def within_limit(self, found: Sequence[_Found]) -> Sequence[_Found]:
+        """Return the first 10,000 attachments, and add a note if there are more."""
+        if len(found) > MOST_ENTRIES:
+            self.add_note(f"only the first {MOST_ENTRIES:,} of the {len(found):,} attachments are read")
+        return found[:MOST_ENTRIES]
 
     def add_note(self, note: str) -> None:
         """Add a sentence for the ingest report."""

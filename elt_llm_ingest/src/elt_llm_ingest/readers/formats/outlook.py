@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from elt_llm_core.errors import UnreadableDocument
 
-from elt_llm_ingest.parsing.archive import MOST_ENTRIES
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -72,10 +71,7 @@ class _Storage:
     def document(self, reader: ContainerReader, title: str) -> ParsedDocument:
         """Return the document of the message and its attachments."""
         members = Members(reader, "attachment")
-        for number, attachment in enumerate(self._attachments(), 1):
-            if number > MOST_ENTRIES:
-                members.add_note(f"only the first {MOST_ENTRIES:,} attachments are read")
-                break
+        for number, attachment in enumerate(members.within_limit(list(self._attachments())), 1):
             names = (attachment.text(code) for code in (_LONG_NAME, _SHORT_NAME, _DISPLAY_NAME))
             name = next(filter(None, names), f"attachment-{number}")
             inner = attachment.inner(f"__substg1.0_{_CONTENT:04X}000D")
