@@ -18,7 +18,7 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
 from elt_llm_ingest.readers.file_metadata import find_year
-from elt_llm_ingest.readers.formats.members import ContainerReader, Members
+from elt_llm_ingest.readers.formats.members import ContainerReader, Members, printable
 from elt_llm_ingest.readers.html import HtmlBlockWriter, parse_page, visible_part
 
 HEADERS = (
@@ -43,12 +43,12 @@ class Mail:
         return members.document(self._write(), self._header("subject") or title, self._metadata())
 
     def _header(self, name: str) -> str:
-        return " ".join(self.headers.get(name, "").split())[:1000]
+        return " ".join(printable(self.headers.get(name, "")).split())[:1000]
 
     def _thread(self) -> str:
         """Return the first message of the conversation. Without any id of a message, return the topic."""
         for name in ("references", "in-reply-to", "message-id"):
-            if value := self.headers.get(name, "").strip():
+            if value := self._header(name):
                 found = _MESSAGE_ID.search(value)
                 return found.group() if found else value.split()[0]
         return self._header("thread-topic")

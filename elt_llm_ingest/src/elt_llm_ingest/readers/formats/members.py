@@ -25,6 +25,11 @@ _MAILS = (".eml", ".msg")
 _FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
 
+def printable(name: str) -> str:
+    """Return a name or header with a space in place of each control character and each damaged character."""
+    return "".join(character if character.isprintable() else " " for character in name)
+
+
 class ContainerReader(DocumentReader):
     """A reader of files that contain files. With `with_members=False`, it names the contained files without reading."""
 
@@ -100,7 +105,7 @@ class Members:
     def _next_path(self, name: str) -> PurePosixPath:
         """Count one more member, and return its path without steps that lead out of the folder."""
         self.count += 1
-        steps = (step for step in name.replace("\\", "/").replace("\0", "").split("/") if step not in ("", ".", ".."))
+        steps = (step for step in printable(name).replace("\\", "/").split("/") if step not in ("", ".", ".."))
         return PurePosixPath("/".join(steps)[-200:] or f"{self._group}-{self.count}")
 
     def _keep(self, file: PurePosixPath, document: ParsedDocument) -> None:
