@@ -74,6 +74,15 @@ def test_more_than_100_documents_of_more_than_25_formats_are_found_after_one_ing
     assert [name for name, sentence in sentences.items() if sentence not in text] == []
 
 
+@pytest.mark.parametrize("suffix", sorted(FURTHER))
+def test_a_worker_returns_the_same_document_as_the_reader(docs: Path, pool: ParsePool, suffix: str) -> None:
+    path = docs / f"file{suffix}"
+    path.write_bytes(FURTHER[suffix]("Fees", "The fee is 5 pounds."))
+    reader = readers.create_reader(path)
+    assert reader is not None
+    assert pool.read(ParseRequest(path)) == reader.read(path)
+
+
 @pytest.mark.parametrize("suffix", PICTURE_SUFFIXES)
 def test_the_words_of_a_picture_are_read_or_the_reason_is_named(docs: Path, pool: ParsePool, suffix: str) -> None:
     path = docs / f"scan{suffix}"
