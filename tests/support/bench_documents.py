@@ -138,13 +138,13 @@ def _docx(gold: GoldDocument) -> bytes:
 
 def _pptx(gold: GoldDocument) -> bytes:
     deck = pptx.Presentation()
-    frame = None
+    slide = frame = None
     for kind, _, rows in gold.blocks:
         if kind == "heading":
             slide = deck.slides.add_slide(deck.slide_layouts[1])
             slide.shapes.title.text = rows[0][0]
             frame = slide.placeholders[1].text_frame
-        elif kind == "table":
+        elif kind == "table" and slide is not None:
             shape = slide.shapes.add_table(len(rows), len(rows[0]), 0, 5_000_000, 5_000_000, 1_000_000)
             for y, row in enumerate(rows):
                 for x, cell in enumerate(row):

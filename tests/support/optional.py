@@ -17,6 +17,8 @@ PROVIDED_BY = {
     "openai": "--extra openai-like",
     "opentelemetry.exporter.otlp.proto.http": "--extra otel",
     "playwright": "--group browser",
+    "PIL": "--group samples",
+    "openpyxl": "--group samples",
     "pptx": "--group samples",
     "schemathesis": "--group serve-tests",
     "xllamacpp": "--extra llama-cpp",

@@ -2,13 +2,13 @@
 
 import gzip
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import FORMAT_SUFFIXES, create_reader, readable_suffixes
-from elt_llm_ingest.readers.formats import members
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.readers.tesseract import installed_version
 from file_formats.further import FURTHER, email_file, tar_file, zip_file
@@ -213,9 +213,7 @@ def test_the_attachments_of_emails_inside_an_archive_are_documents(tmp_path: Pat
 
 
 @pytest.mark.parametrize("suffix", [".eml", ".msg", ".zip"])
-def test_files_with_members_are_read_again_after_ocr_or_kreuzberg_changes(
-    suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_with_members_are_read_again_after_ocr_or_kreuzberg_changes(suffix: str) -> None:
     def identity(options: ReaderOptions) -> str:
         reader = create_reader(Path(f"file{suffix}"), options)
         assert reader is not None
@@ -228,5 +226,4 @@ def test_files_with_members_are_read_again_after_ocr_or_kreuzberg_changes(
         for languages in ("eng", "eng+deu")
     }
     assert len(found) == 5
-    monkeypatch.setattr(members, "installed_version", lambda name: f"{name} 99")
-    assert identity(ReaderOptions()) not in found
+    assert all(f"-{version('kreuzberg')}-" in name for name in found)

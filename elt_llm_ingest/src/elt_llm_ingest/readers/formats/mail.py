@@ -111,7 +111,7 @@ class EmailReader(ContainerReader):
 
 
 def header_text(message: EmailMessage, name: str) -> str:
-    """Return a header with decoded words, or as it stands in the file if Python's parser cannot parse it."""
+    """Return a header with decoded words, or undecoded if Python's parser cannot parse the header."""
     try:
         return str(message[name] or "")
     except (ValueError, LookupError, AttributeError, TypeError):
