@@ -14,12 +14,15 @@ from elt_llm_core.text.outline import Section
 from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.chunkers.span_chunker import ChunkSpan, SpanChunker
 from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
-from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
-from file_formats.samples import SAMPLES
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader, has_formats
+from file_formats.further import FURTHER
+from file_formats.samples import SAMPLES as PLAIN_SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 from sampling import sampled
 
+FURTHER_SAMPLES = {suffix: make("A", "Words of a page.") for suffix, make in FURTHER.items()} if has_formats() else {}
+SAMPLES = PLAIN_SAMPLES | FURTHER_SAMPLES
 STRATEGIES = get_args(ChunkingSettings.model_fields["strategy"].annotation)
 REAL_FILES = 1  # documents of each format
 

@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader
-from file_formats.samples import SAMPLES
+from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, create_reader, has_formats, readable_suffixes
+from file_formats.further import FURTHER
+from file_formats.samples import SAMPLES as PLAIN_SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
+# The formats of the extra `formats` are tested if the extra is installed.
+FURTHER_SAMPLES = {suffix: make("A", "Words of a page.") for suffix, make in FURTHER.items()} if has_formats() else {}
+SAMPLES = PLAIN_SAMPLES | FURTHER_SAMPLES
 DATASETS = os.environ.get("ELT_LLM_DATASETS", "")
 # The probes of these files quote the table of contents, which readers leave out on purpose as navigation.
 NAVIGATION_PROBES = ("wiki_duck.html",)
@@ -48,6 +52,8 @@ def check_structure(document: ParsedDocument) -> None:
     assert list(document.pages) == sorted(document.pages)
     assert not document.pages or document.pages[0] == 0
     assert all(0 <= page <= length for page in document.pages)
+    for part in document.parts:
+        check_structure(part.document)
     end = 0
     for block in document.blocks:
         assert end <= block.start < block.end <= length
@@ -61,7 +67,7 @@ def check_structure(document: ParsedDocument) -> None:
     document.text.encode()
 
 
-@pytest.mark.parametrize("suffix", sorted(SUPPORTED_SUFFIXES))
+@pytest.mark.parametrize("suffix", sorted(readable_suffixes() | SUPPORTED_SUFFIXES))
 def test_every_supported_suffix_has_a_reader_with_name_and_version(suffix: str) -> None:
     reader = create_reader(Path(f"x{suffix.upper()}"))
     assert reader is not None

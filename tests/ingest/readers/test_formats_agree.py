@@ -1,12 +1,16 @@
 """Several formats of one book give the same text and sections, for any layout of their lines."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import create_reader
+from file_formats.further import email_file
+from file_formats.ole import doc_file, msg_file
 from grounding_data.agreement import Reading, reading, share
+from optional import needs
 
 # Measured: 98.7 to 99.7 % anywhere in the book. In the section of that title 89.9 to 99.7 %: a footnote is at the
 # end of its page in one format and at the end of its chapter in another.
@@ -74,3 +78,48 @@ def test_a_standard_has_the_same_text_as_pdf_and_as_web_page(datasets: Path, sho
     pdf, page = (reading([_read(folder / f"fhs-3.0.{kind}")]) for kind in ("pdf", "html"))
     show(f"standard, pdf in html {share(pdf, page):.2%}, html in pdf {share(page, pdf):.2%}")
     assert min(share(pdf, page), share(page, pdf)) >= 0.985
+
+
+def _org(blocks: list[tuple[bool, str]]) -> bytes:
+    return "\n\n".join(f"* {text}" if heading else text for heading, text in blocks).encode()
+
+
+def _rtf(blocks: list[tuple[bool, str]]) -> bytes:
+    return ("{\\rtf1\\ansi " + "".join(f"{text}\\par\n" for _, text in blocks) + "}").encode()
+
+
+def _plain(blocks: list[tuple[bool, str]]) -> str:
+    return "\n\n".join(text for _, text in blocks)
+
+
+@pytest.mark.parametrize("suffix", [".org", ".rtf", ".doc", ".eml", ".msg"])
+def test_an_edition_in_a_further_format_has_the_sentences_of_the_book(
+    datasets: Path, tmp_path: Path, show: Show, suffix: str
+) -> None:
+    needs("kreuzberg")
+    book = _read(datasets / "handbooks" / "debian-policy" / "policy.epub")
+    starts = {section.start for section in book.sections}
+    letters = re.compile(r"[^A-Za-z0-9 .,;:!?()'-]+")
+    blocks = [
+        (block.start in starts, " ".join(letters.sub(" ", book.text[block.start : block.end]).split()))
+        for block in book.blocks
+    ]
+    blocks = [(heading, text) for heading, text in blocks if text]
+    editions = {
+        ".org": lambda: _org(blocks),
+        ".rtf": lambda: _rtf(blocks),
+        ".doc": lambda: doc_file("Policy", _plain(blocks).replace("\n\n", "\r")),
+        ".eml": lambda: email_file("Policy", _plain(blocks)),
+        ".msg": lambda: msg_file("Policy", _plain(blocks)),
+    }
+    path = tmp_path / f"policy{suffix}"
+    path.write_bytes(editions[suffix]())
+    gold = reading([_read_text(tmp_path / "policy.txt", _plain(blocks))])
+    found = share(gold, reading([_read(path)]))
+    show(f"sentences of the book in {suffix}: {found:.2%}")
+    assert found >= LEAST_ANYWHERE
+
+
+def _read_text(path: Path, text: str) -> ParsedDocument:
+    path.write_text(text, encoding="utf-8")
+    return _read(path)

@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from elt_llm_ingest.readers import FORMAT_SUFFIXES, create_reader, readable_suff
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.readers.tesseract import installed_version
 from file_formats.further import FURTHER, email_file, tar_file, zip_file
+from file_formats.ole import message_storage, msg_file
 from optional import needs
 
 needs("kreuzberg")
@@ -32,8 +34,8 @@ def _whole_text(document: ParsedDocument) -> str:
 
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize("suffix", sorted(FURTHER))
-def test_one_hundred_files_of_25_formats_are_read_with_their_sentence(tmp_path: Path, suffix: str, title: str) -> None:
-    path = tmp_path / ("file.md.gz" if suffix == ".gz" else f"file{suffix}")
+def test_a_file_of_each_format_is_read_with_its_sentence(tmp_path: Path, suffix: str, title: str) -> None:
+    path = tmp_path / (f"file.md{suffix}" if suffix in (".gz", ".bz2", ".xz") else f"file{suffix}")
     data = FURTHER[suffix](title.replace("&", "and"), SENTENCE)
     document = _read(path, data)
     assert SENTENCE in " ".join(_whole_text(document).split())
@@ -132,3 +134,96 @@ def test_a_damaged_picture_is_refused_by_ocr(tmp_path: Path) -> None:
     options = ReaderOptions(ocr=True, ocr_engine=installed_version())
     with pytest.raises(UnreadableDocument, match="cannot be read as a picture"):
         _read(tmp_path / "scan.png", b"\x89PNG damaged", options)
+
+
+def _thread(folder: Path, headers: str) -> object:
+    mail = f"From: a@example.org\nSubject: Fees\n{headers}\n\nWords.\n".encode()
+    return _read(folder / "mail.eml", mail).metadata["thread"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Message-ID: <first@example.org>",
+        "Message-ID: <second@example.org>\nIn-Reply-To: <first@example.org>",
+        "Message-ID: <third@example.org>\nIn-Reply-To: <second@example.org>\n"
+        "References: <first@example.org>\n <second@example.org>",
+    ],
+)
+def test_all_emails_of_a_conversation_have_the_first_message_as_their_thread(tmp_path: Path, headers: str) -> None:
+    assert _thread(tmp_path, headers) == "<first@example.org>"
+
+
+def test_the_topic_is_the_thread_of_an_email_without_message_ids(tmp_path: Path) -> None:
+    assert _thread(tmp_path, "Thread-Topic: Fees of 2026") == "Fees of 2026"
+
+
+def test_an_outlook_message_has_sender_date_subject_and_thread(tmp_path: Path) -> None:
+    document = _read(tmp_path / "mail.msg", msg_file("New fees", SENTENCE, values={0x1039: "<first@a> <other@a>"}))
+    assert document.title == "New fees"
+    assert document.metadata == {
+        "kind": "email",
+        "authors": "Ann Example <ann@example.org>",
+        "sender": "Ann Example <ann@example.org>",
+        "receivers": "bob@example.org",
+        "subject": "New fees",
+        "sent": "2026-03-02T10:00:00+00:00",
+        "year": 2026,
+        "thread": "<first@a>",
+    }
+
+
+def test_the_mail_headers_of_an_outlook_message_replace_its_properties(tmp_path: Path) -> None:
+    headers = "From: =?utf-8?q?Ann_=C3=96?= <ann@club.example>\r\nMessage-ID: <second@a>\r\nReferences: <first@a>\r\n"
+    document = _read(tmp_path / "mail.msg", msg_file("Fees", SENTENCE, headers=headers))
+    assert document.metadata["sender"] == "Ann \u00d6 <ann@club.example>"
+    assert (document.metadata["message_id"], document.metadata["thread"]) == ("<second@a>", "<first@a>")
+
+
+def test_attachments_of_an_outlook_message_are_documents(tmp_path: Path) -> None:
+    attachments = {"fees.md": b"# List\n\nJuniors pay 3 pounds.\n", "long.txt": b"word " * 2000, "tool.exe": b"MZ"}
+    document = _read(tmp_path / "mail.msg", msg_file("Fees", SENTENCE, attachments))
+    assert [part.name for part in document.parts] == ["fees.md", "long.txt"]
+    assert document.parts[0].document.title == "List"
+    assert document.notes == ("tool.exe: no reader for .exe",)
+
+
+def test_an_outlook_message_inside_an_outlook_message_is_a_document(tmp_path: Path) -> None:
+    inner = message_storage("Old fees", "It was 4 pounds.", {"deep.md": b"Deep."}, inside=True)
+    document = _read(tmp_path / "mail.msg", msg_file("Fees", SENTENCE, messages={"old": inner}))
+    [part] = document.parts
+    assert (part.name, part.document.title, part.document.metadata["sent"]) == (
+        "old.msg",
+        "Old fees",
+        "2026-03-02T10:00:00+00:00",
+    )
+    assert "It was 4 pounds." in part.document.text
+    assert document.notes == ("old.msg: deep.md: the attachment of an attachment is not read",)
+
+
+def test_the_html_body_of_an_outlook_message_is_read_as_a_page(tmp_path: Path) -> None:
+    document = _read(tmp_path / "mail.msg", msg_file("Fees", "", values={0x1013: f"<p>{SENTENCE}</p>".encode()}))
+    assert SENTENCE in document.text
+
+
+def test_the_attachments_of_emails_inside_an_archive_are_documents(tmp_path: Path) -> None:
+    mails = {"mails/a.eml": email_file("Fees", SENTENCE, {"fees.md": b"# List\n"}), "b.msg": msg_file("Two", "Words.")}
+    document = _read(tmp_path / "mails.zip", zip_file(mails))
+    assert [part.name for part in document.parts] == ["mails/a.eml", "mails/a.eml/fees.md", "b.msg"]
+
+
+@pytest.mark.parametrize("suffix", [".eml", ".msg", ".zip"])
+def test_files_with_members_are_read_again_after_ocr_or_kreuzberg_changes(suffix: str) -> None:
+    def identity(options: ReaderOptions) -> str:
+        reader = create_reader(Path(f"file{suffix}"), options)
+        assert reader is not None
+        return reader.identity
+
+    plain = identity(ReaderOptions())
+    found = {plain} | {
+        identity(ReaderOptions(ocr=True, ocr_engine=engine, ocr_languages=languages))
+        for engine in ("", "tesseract 5.3.0")
+        for languages in ("eng", "eng+deu")
+    }
+    assert len(found) == 5
+    assert all(f"-{version('kreuzberg')}-" in name for name in found)

@@ -1,12 +1,16 @@
 """Files of the formats that the extra `formats` reads, each with a title and a sentence in its own notation."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
+
+from file_formats.ole import doc_file, msg_file, ppt_file
 
 Maker = Callable[[str, str], bytes]
 
@@ -99,9 +103,35 @@ FURTHER: dict[str, Maker] = {
     ".tar": lambda title, sentence: tar_file({"page.md": _page(title, sentence)}),
     ".tgz": lambda title, sentence: tar_file({"page.md": _page(title, sentence)}, packed=True),
     ".gz": lambda title, sentence: gzip.compress(_page(title, sentence), mtime=0),
-    ".mdx": _page,
-    ".rst": _lines("@T\n==\n\n@S\n"),
-    ".text": _lines("@T\n\n@S\n"),
-    ".xhtml": _lines("<html><body><h1>@T</h1><p>@S</p></body></html>"),
 }
-"""A maker for each of 25 suffixes: from a title and a sentence to the bytes of a file."""
+
+
+def picture(suffix: str, title: str, sentence: str) -> bytes:
+    """Return a picture of black words on white paper, in the format of the suffix."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    canvas = Image.new("RGB", (1500, 260), "white")
+    draw = ImageDraw.Draw(canvas)
+    draw.text((40, 40), title, "black", ImageFont.load_default(48))
+    draw.text((40, 140), sentence, "black", ImageFont.load_default(40))
+    stream = io.BytesIO()
+    canvas.save(stream, {".jpg": "JPEG", ".tif": "TIFF"}.get(suffix, suffix[1:].upper()))
+    return stream.getvalue()
+
+
+PICTURE_SUFFIXES = (".png", ".jpg", ".tif", ".bmp", ".gif", ".webp")
+FURTHER |= {
+    ".doc": doc_file,
+    ".ppt": ppt_file,
+    ".msg": msg_file,
+    ".djot": _page,
+    ".jats": _lines(
+        '<?xml version="1.0"?><article><front><article-meta><title-group><article-title>@T</article-title>'
+        "</title-group></article-meta></front><body><sec><title>Part</title><p>@S</p></sec></body></article>"
+    ),
+    ".bz2": lambda title, sentence: bz2.compress(_page(title, sentence)),
+    ".xz": lambda title, sentence: lzma.compress(_page(title, sentence)),
+    ".tbz2": lambda title, sentence: bz2.compress(tar_file({"page.md": _page(title, sentence)})),
+    ".txz": lambda title, sentence: lzma.compress(tar_file({"page.md": _page(title, sentence)})),
+}
+"""A maker for each suffix of the extra except pictures: from a title and a sentence to the bytes of a file."""

@@ -30,22 +30,9 @@ SUPPORTED_SUFFIXES: frozenset[str] = frozenset(_READER_OF_SUFFIX)
 """The suffixes that are read without an extra."""
 FORMAT_SUFFIXES: frozenset[str] = frozenset(
     (
-        *(
-            ".doc",
-            ".ppt",
-            ".rtf",
-            ".msg",
-            ".eml",
-            ".json",
-            ".jsonl",
-            ".yaml",
-            ".yml",
-            ".toml",
-            ".xml",
-            ".svg",
-            ".ipynb",
-        ),
-        *(".tex", ".typ", ".org", ".bib", ".fb2", ".dbk", ".opml", ".zip", ".tar", ".tgz", ".gz"),
+        *(".doc", ".ppt", ".rtf", ".eml", ".msg", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".xml", ".svg"),
+        *(".ipynb", ".tex", ".typ", ".org", ".djot", ".bib", ".fb2", ".dbk", ".jats", ".opml"),
+        *(".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz"),
         *(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"),
     )
 )
@@ -55,7 +42,7 @@ INSTALL_FORMATS = "uv sync --inexact --extra formats"
 
 def has_formats() -> bool:
     """Return whether the extra `formats` is installed."""
-    return find_spec("kreuzberg") is not None
+    return all(find_spec(module) for module in ("kreuzberg", "olefile"))
 
 
 def readable_suffixes() -> frozenset[str]:
