@@ -20,6 +20,7 @@ from elt_llm_ingest.readers import create_named_reader
 from elt_llm_ingest.run.request import IngestFlags, IngestRequest
 from elt_llm_ingest.sources.allowed_paths import AllowedPaths
 from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pattern
+from elt_llm_ingest.sources.remote import RemoteUrl, is_url
 
 INGEST_FOLDER = "ingest"
 _MAX_PREFIX_LENGTH = 31
@@ -39,7 +40,8 @@ class IngestJob(SettingsSection):
     )
     paths: tuple[str, ...] = Field(
         min_length=1,
-        description="Files, folders and patterns such as docs/**/*.pdf, relative to the folder that contains config/.",
+        description="Files, folders and patterns such as docs/**/*.pdf, relative to the folder that contains config/,"
+        " and URLs of hosts in ingest.remote.allowed_hosts.",
     )
     exclude: tuple[str, ...] = Field(
         (),
@@ -195,10 +197,14 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
     Raises UsageError for paths that do not exist or may not be read.
     """
     allowed = AllowedPaths.of(loaded)
-    resolved = [_resolve_path(given, allowed) for given in job.spec.paths]
+    urls = tuple(RemoteUrl.parse(given) for given in job.spec.paths if is_url(given))
+    if urls and job.spec.split_by:
+        raise UsageError(f"The job {job.name} splits remote files.", hint="Give URLs only to a job without split_by.")
+    resolved = [_resolve_path(given, allowed) for given in job.spec.paths if not is_url(given)]
     return IngestRequest(
         collection=job.spec.collection or "",
         paths=tuple(dict.fromkeys(path for path, _ in resolved)),
+        urls=urls,
         include=tuple(pattern for _, pattern in resolved),
         exclude=tuple(_exclude_pattern(given, allowed.start) for given in job.spec.exclude),
         reader=job.spec.chosen_reader,

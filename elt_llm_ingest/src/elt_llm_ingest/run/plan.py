@@ -2,6 +2,8 @@
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from elt_llm_core.errors import UnreadableDocument
@@ -17,7 +19,8 @@ from elt_llm_ingest.run.indexing import version_maker
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
-from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile, find_sources
+from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile
+from elt_llm_ingest.sources.remote_files import find_all_sources
 
 PlannedStatus = Literal[
     "new", "changed", "unchanged", "renamed", "removed", "missing", "skipped", "forgotten", "failed"
@@ -72,9 +75,11 @@ def plan_ingest(
     because the model or the chunking changed. Raises UsageError for a path that does not exist.
     """
     known = KnownSources.of(store, request.collection) if store else KnownSources()
-    sources = find_sources(known, request.paths, request.selection, everything=request.rebuild)
     planner = _Planner(request, settings, embedding, store)
-    files = planner.add_deleted([planner.inspect(located, known) for located in sources.files], sources)
+    with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
+        sources = find_all_sources(known, request.sources, settings.ingest, Path(folder))
+        files = planner.add_deleted([planner.inspect(located, known) for located in sources.files], sources)
+    files += [PlannedFile(source.url, "failed", source.reason) for source in sources.failed]
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.discovery.skipped]
     reason = "the folder does not exist: its documents are kept"
     files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]
