@@ -137,7 +137,11 @@ class IngestSettings(SettingsSection):
     topics: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="Words by topic; a chunk with one of the words has the topic."
     )
-    remote: RemoteSettings = RemoteSettings()
+    remote: RemoteSettings = key(
+        RemoteSettings(),
+        "Sources that are not on this disk. allowed_hosts: hosts that `elt-llm ingest` may read from, such as"
+        " wiki.example or files.example:8443, for S3 the bucket. timeout_seconds: seconds for one operation.",
+    )
     organisations: tuple[str, ...] = key((), "Names to recognise besides those that the text marks as organisations.")
 
 

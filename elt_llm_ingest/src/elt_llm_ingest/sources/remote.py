@@ -17,7 +17,7 @@ from mimetypes import guess_extension
 from pathlib import Path, PurePosixPath
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from elt_llm_core.errors import UnreadableDocument, UsageError
 from elt_llm_core.settings.tree import IngestSettings
@@ -168,9 +168,9 @@ class RemoteSource:
         if self._is_http:
             url = path
         elif self.url.scheme == "s3":
-            url = f"s3://{path}"
+            url = f"s3://{quote(path)}"
         else:
-            url = f"{self.url.scheme}://{self.url.host}/{path.lstrip('/')}"
+            url = f"{self.url.scheme}://{self.url.host}/{quote(path.lstrip('/'))}"
         return url if url.startswith(self.root) and not urlsplit(url).query and not urlsplit(url).fragment else ""
 
     def _list_folder(self, fs: Any) -> list[RemoteEntry]:
@@ -256,11 +256,15 @@ class RemoteSource:
                 keys = {"key": user, "secret": password} if user else {}
                 return {"config_kwargs": timeouts, "use_listings_cache": False, **keys}
             case "sftp":
-                options = {"host": parts.hostname, "port": parts.port or 22, "timeout": seconds}
-                return options | ({"username": user} if user else {}) | ({"password": password} if password else {})
+                options = {"host": parts.hostname, "port": parts.port or 22, "host_key_policy": _known_hosts_policy()}
+                options |= dict.fromkeys(("timeout", "banner_timeout", "auth_timeout"), seconds)
+                keys = {"password": password, "allow_agent": False, "look_for_keys": False} if password else {}
+                return options | keys | ({"username": user} if user else {})
             case _:
                 base = f"http{'s' if self.url.scheme == 'webdavs' else ''}://{self.url.host}"
-                return {"base_url": base, "timeout": seconds} | ({"auth": (user, password)} if user else {})
+                login = {"auth": (user, password)} if user else {}
+                hooks = {"response": [self._check_response]}
+                return {"base_url": base, "timeout": seconds, "event_hooks": hooks, **login}
 
     def _http_options(self, user: str, password: str, seconds: int) -> dict[str, Any]:
         import aiohttp
@@ -275,8 +279,14 @@ class RemoteSource:
 
     async def _check_redirect(self, session: Any, context: Any, redirect: Any) -> None:
         headers = redirect.response.headers
-        start = str(redirect.url)
-        target = urljoin(start, headers.get("Location") or headers.get("URI") or "")
+        self._check_target(str(redirect.url), headers.get("Location") or headers.get("URI") or "")
+
+    def _check_response(self, response: Any) -> None:
+        if response.has_redirect_location:
+            self._check_target(str(response.url), response.headers["Location"])
+
+    def _check_target(self, start: str, location: str) -> None:
+        target = urljoin(start, location)
         if not _is_allowed(target, self._settings.remote.allowed_hosts):
             raise _RedirectRefused(_host_and_port(urlsplit(target)))
         if start.startswith("https:") and not target.startswith("https:"):
@@ -328,6 +338,21 @@ class _BoundedFile(io.FileIO):
         if self.tell() + len(data) > self._limit_mb * _MEGABYTE:
             raise _too_large(self._limit_mb)
         return super().write(data)
+
+
+def _known_hosts_policy() -> Any:
+    """Return the policy of paramiko that accepts only the host keys in `~/.ssh/known_hosts`."""
+    import paramiko
+
+    class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):
+        """Accepts a host key that the user accepted before with `ssh`."""
+
+        def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
+            file = Path.home() / ".ssh" / "known_hosts"
+            if not file.is_file() or not paramiko.HostKeys(str(file)).check(hostname, key):
+                raise RemoteFailure(f"the host key of {hostname} is not in {file}; connect once with ssh or sftp")
+
+    return KnownHostsPolicy()
 
 
 def _too_large(limit_mb: int) -> UnreadableDocument:
