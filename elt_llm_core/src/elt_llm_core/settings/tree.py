@@ -112,6 +112,7 @@ class RemoteSettings(SettingsSection):
         (), "Hosts that `elt-llm ingest` may read from, such as wiki.example or files.example:8443; for S3 the bucket."
     )
     timeout_seconds: int = key(60, "Seconds that listing a source or fetching a file may take.", ge=1, le=3600)
+    reader_seconds: int = key(600, "Seconds that a reader of another package may take.", ge=1, le=86400)
 
 
 class IngestSettings(SettingsSection):
@@ -140,7 +141,8 @@ class IngestSettings(SettingsSection):
     remote: RemoteSettings = key(
         RemoteSettings(),
         "Sources that are not on this disk. allowed_hosts: hosts that `elt-llm ingest` may read from, such as"
-        " wiki.example or files.example:8443, for S3 the bucket. timeout_seconds: seconds for one operation.",
+        " wiki.example or files.example:8443, for S3 the bucket. timeout_seconds: seconds for one operation."
+        " reader_seconds: seconds for a reader of another package.",
     )
     organisations: tuple[str, ...] = key((), "Names to recognise besides those that the text marks as organisations.")
 

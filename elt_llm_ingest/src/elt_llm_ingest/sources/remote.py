@@ -253,12 +253,12 @@ class RemoteSource:
                 return self._http_options(user, password, seconds)
             case "s3":
                 timeouts = {"connect_timeout": seconds, "read_timeout": seconds, "retries": {"max_attempts": 1}}
-                keys = {"key": user, "secret": password} if user else {}
-                return {"config_kwargs": timeouts, "use_listings_cache": False, **keys}
+                access = {"key": user, "secret": password} if user else {}
+                return {"config_kwargs": timeouts, "use_listings_cache": False, **access}
             case "sftp":
                 options = {"host": parts.hostname, "port": parts.port or 22, "host_key_policy": _known_hosts_policy()}
                 options |= dict.fromkeys(("timeout", "banner_timeout", "auth_timeout"), seconds)
-                keys = {"password": password, "allow_agent": False, "look_for_keys": False} if password else {}
+                keys = dict[str, Any](password=password, allow_agent=False, look_for_keys=False) if password else {}
                 return options | keys | ({"username": user} if user else {})
             case _:
                 base = f"http{'s' if self.url.scheme == 'webdavs' else ''}://{self.url.host}"
@@ -344,7 +344,7 @@ def _known_hosts_policy() -> Any:
     """Return the policy of paramiko that accepts only the host keys in `~/.ssh/known_hosts`."""
     import paramiko
 
-    class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):
+    class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # paramiko has no types
         """Accepts a host key that the user accepted before with `ssh`."""
 
         def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:

@@ -1,5 +1,6 @@
 """Find the files of remote sources, and present them to the run like local files."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +18,15 @@ from elt_llm_ingest.sources.collection_sources import (
 )
 from elt_llm_ingest.sources.discovery import FoundFile, SkippedPath
 from elt_llm_ingest.sources.patterns import PathSelection
+from elt_llm_ingest.sources.reader_source import ReaderSource, read_documents
 from elt_llm_ingest.sources.remote import RemoteEntry, RemoteFailure, RemoteSource, RemoteUrl
 
 
 @dataclass(frozen=True)
 class SourceRequest:
-    """The sources of one run: local `paths` and remote `urls`. With `everything`, all known sources are included.
+    """The sources of one run: local `paths`, remote `urls`, and a `reader` of another package.
+
+    With `everything`, all known sources are included.
 
     With `exhaustive`, the request names the whole content of the collection.
     """
@@ -32,6 +36,7 @@ class SourceRequest:
     selection: PathSelection
     everything: bool
     exhaustive: bool
+    reader: ReaderSource | None = None
 
 
 def find_all_sources(
@@ -44,7 +49,8 @@ def find_all_sources(
     """
     for url in request.urls:
         url.check_allowed(settings.remote.allowed_hosts)
-    only_remote = bool(request.urls) and not request.paths and not request.everything
+    has_remote = bool(request.urls or request.reader)
+    only_remote = has_remote and not request.paths and (request.exhaustive or not request.everything)
     local_known = KnownSources() if only_remote else known.local()
     local = find_sources(local_known, request.paths, request.selection, everything=request.everything)
     remote = _RemoteSearch(known.remote(), request, settings, folder)
@@ -52,6 +58,8 @@ def find_all_sources(
         remote.add_known()
     for url in request.urls:
         remote.add(url)
+    if request.reader:
+        remote.add_reader(request.reader)
     if request.exhaustive:
         remote.drop_unlisted()
     return remote.merge_into(local, known=bool(known.roots))
@@ -80,6 +88,25 @@ class _RemoteSearch:
     def add(self, url: RemoteUrl) -> None:
         """List a source that was given."""
         self._list(url)
+
+    def add_reader(self, reader: ReaderSource) -> None:
+        """Run a reader of another package, and add its documents."""
+        folder = self._folder / "reader"
+        try:
+            documents = read_documents(reader, self._settings, folder)
+        except RemoteFailure as error:
+            self._fail(reader.root, str(error))
+            return
+        too_large = (
+            f"is larger than the limit of {self._settings.max_file_mb:,} MB; raise ingest.max_file_mb to read it"
+        )
+        for document in documents:
+            if document.file is None:
+                self._fail(document.url, too_large)
+                continue
+            file = FoundFile(folder, document.url, document.file, document.size, time.time_ns())
+            self._files[document.url] = LocatedFile(file, reader.root, folder, document.url)
+        self._roots[reader.root] = (Path(reader.root), all(document.file for document in documents))
 
     def drop_unlisted(self) -> None:
         """Count the documents of known sources that the request no longer names as deleted."""
