@@ -51,8 +51,8 @@ class IngestJob(SettingsSection):
     reader: str = Field(
         "auto",
         pattern=r"^([a-z][a-z0-9_-]{0,40}|[A-Za-z_][A-Za-z0-9_.]{0,200}:[A-Za-z_][A-Za-z0-9_]{0,100})$",
-        description="The reader of the files; auto: chosen by file name extension; package:Class: a reader of LlamaIndex"
-        " that provides the documents itself, without paths.",
+        description="The reader of the files; auto: chosen by file name extension; package:Class: a reader of"
+        " LlamaIndex that provides the documents itself, without paths.",
     )
     arguments: dict[str, Any] = Field(
         default_factory=dict,
@@ -76,7 +76,7 @@ class IngestJob(SettingsSection):
 
     @property
     def chosen_reader(self) -> str:
-        """The name of the reader of files: that of data dictionaries if the job gives columns and no reader."""
+        """The name of the reader of files: `dictionary` if the job gives columns and no reader."""
         if find_reader_class(self.reader):
             return "auto"
         return "dictionary" if self.columns and self.reader == "auto" else self.reader

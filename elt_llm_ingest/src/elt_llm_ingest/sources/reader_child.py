@@ -55,15 +55,19 @@ def main() -> int:
     """Read the request, run the reader, and write the result into the folder of the request."""
     request = json.loads(sys.stdin.read())
     folder = Path(request["folder"])
-    try:
-        sys.addaudithook(_NetworkGuard(request["allowed_hosts"]))
-        result: dict[str, Any] = {"documents": _read(request, folder)}
-    except _ReaderError as error:
-        result = {"error": str(error)}
-    except BaseException as error:  # noqa: BLE001 - the reader is code of another project and may raise anything
-        result = {"error": f"it raised {type(error).__name__}: {_without_values(str(error), request['arguments'])}"}
-    (folder / RESULT_FILE).write_text(json.dumps(result), encoding="utf-8")
+
+    def report(kind: type[BaseException], error: BaseException, _trace: Any) -> None:
+        raised = f"it raised {kind.__name__}: {_without_values(str(error), request['arguments'])}"
+        _write_result(folder, {"error": str(error) if isinstance(error, _ReaderError) else raised})
+
+    sys.excepthook = report  # the reader is code of another project and may raise anything
+    sys.addaudithook(_NetworkGuard(request["allowed_hosts"]))
+    _write_result(folder, {"documents": _read(request, folder)})
     return 0
+
+
+def _write_result(folder: Path, result: dict[str, Any]) -> None:
+    (folder / RESULT_FILE).write_text(json.dumps(result), encoding="utf-8")
 
 
 def _read(request: dict[str, Any], folder: Path) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from hashlib import sha256
 from mimetypes import guess_extension
 from pathlib import Path, PurePosixPath
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from elt_llm_core.errors import UnreadableDocument, UsageError
@@ -104,6 +104,21 @@ class RemoteEntry:
     stamp: int
     written_ns: int
     reason: str = ""
+
+
+class _Attempt:
+    """A block in a thread. Its error is kept for the thread that waits for the result."""
+
+    def __init__(self, results: list[Any]) -> None:
+        self.results = results
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        self.error = error
+        return True
 
 
 class RemoteSource:
@@ -215,22 +230,23 @@ class RemoteSource:
 
     def _call(self, operation: Callable[[Any], _Result]) -> _Result:
         """Run an operation in a thread, because no library promises to end in time."""
-        results: SimpleQueue[_Result | BaseException] = SimpleQueue()
+        attempts: SimpleQueue[_Attempt] = SimpleQueue()
 
         def run() -> None:
-            try:
-                results.put(operation(self._file_system))
-            except BaseException as error:  # noqa: BLE001 - the calling thread handles every error of the library
-                results.put(error)
+            results: list[_Result] = []
+            with _Attempt(results) as attempt:
+                results.append(operation(self._file_system))
+            attempts.put(attempt)
 
         seconds = self._settings.remote.timeout_seconds
         threading.Thread(target=run, daemon=True, name="remote-source").start()
         try:
-            result = results.get(timeout=seconds)
+            attempt = attempts.get(timeout=seconds)
         except Empty:
             raise RemoteFailure(self._no_answer()) from None
-        if isinstance(result, BaseException):
-            raise self._describe(result) from None
+        if attempt.error is not None:
+            raise self._describe(attempt.error) from None
+        result: _Result = attempt.results[0]
         return result
 
     @cached_property
