@@ -161,19 +161,19 @@ def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedS
     if (spec.collection_prefix is None) != (spec.split_by is None):
         given, lacking = ("split_by", "collection_prefix") if spec.split_by else ("collection_prefix", "split_by")
         raise SettingsError(f"{where(given)}: {given} needs {lacking}")
-    _check_sources(spec, where, shown_as)
+    _check_sources(spec, where)
     _check_names(spec, where, file)
     in_folder = file.parent.resolve() == (loaded.config_dir / INGEST_FOLDER).resolve()
     return LoadedJob(file.stem if in_folder else shown_as, file, spec)
 
 
-def _check_sources(spec: IngestJob, where: Callable[[str], str], shown_as: str) -> None:
+def _check_sources(spec: IngestJob, where: Callable[[str], str]) -> None:
     provides = bool(find_reader_class(spec.reader))
     if provides and (spec.paths or spec.split_by or spec.columns):
         given = next(key for key in ("paths", "split_by", "columns") if getattr(spec, key))
         raise SettingsError(f"{where(given)}: the reader {spec.reader} provides the documents itself; remove {given}")
     if not provides and not spec.paths:
-        raise SettingsError(f"{shown_as}: paths is missing or empty", hint="Name at least one file or folder.")
+        raise SettingsError(f"{where('paths')}: paths is missing or empty", hint="Name at least one file or folder.")
     if not provides and spec.arguments:
         raise SettingsError(f"{where('arguments')}: only a reader package:Class has arguments; remove them")
 
