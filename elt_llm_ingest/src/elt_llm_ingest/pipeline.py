@@ -4,6 +4,9 @@ After an interruption, the same command continues from the stored state.
 """
 
 import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from elt_llm_core.collection.lifecycle import (
     check_fingerprint,
@@ -35,7 +38,8 @@ from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.run.scan import Scan, ScanResult, file_outcomes, nothing_to_ingest_error
 from elt_llm_ingest.sandbox.parser import Parser
-from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, find_sources
+from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources
+from elt_llm_ingest.sources.remote_files import find_all_sources
 
 
 def ingest(
@@ -50,27 +54,48 @@ def ingest(
     """Bring a collection up to date with its files, and publish it if anything changed.
 
     The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment. By
-    default it uses the language model of the settings. Raises UsageError for a missing path or a collection that was
-    rolled back, FingerprintMismatch if it was built with another embedding model, and IngestError if there is nothing
-    to ingest.
+    default it uses the language model of the settings. Raises UsageError for a missing path, a URL whose host is not
+    allowed, or a collection that was rolled back, FingerprintMismatch if it was built with another embedding model, and
+    IngestError if there is nothing to ingest.
     """
+    with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
+        return _ingest(request, settings, embedding, store, progress, _Tools(parser, writer, Path(folder)))
+
+
+@dataclass(frozen=True)
+class _Tools:
+    """The parser, the writer of contexts, and the folder into which remote files are fetched."""
+
+    parser: Parser
+    writer: ContextWriter | None
+    fetched: Path
+
+
+def _ingest(
+    request: IngestRequest,
+    settings: Settings,
+    embedding: EmbeddingModel,
+    store: Store,
+    progress: ProgressListener,
+    tools: _Tools,
+) -> IngestReport:
     started = time.monotonic()
     remove_leftovers(store)
     with failpoint(Failpoint.DISCOVER):
         known = KnownSources.of(store, request.collection)
-        sources = find_sources(known, request.paths, request.selection, everything=request.rebuild)
+        sources = find_all_sources(known, request.sources, settings.ingest, tools.fetched)
     if not sources.discovery.files and not sources.known:
-        raise nothing_to_ingest_error(sources.discovery)
+        raise nothing_to_ingest_error(sources)
     record = store.collections.create(request.collection)
     run = _Run(request, settings, embedding, store, record)
     run.check_allowed()
     if settings.chunking.enrichment == "llm":
-        run.writer = writer or create_context_writer(settings, embedding)
+        run.writer = tools.writer or create_context_writer(settings, embedding)
     store.collections.begin_run(record.id, request.command)
     # Root names are recorded before any document is stored under one, so that an interrupted run keeps the names.
     for name, (path, whole) in sources.roots.items():
         store.collections.record_root(record.id, name, path, whole=whole)
-    scanned = run.scan(sources, parser, progress)
+    scanned = run.scan(sources, tools.parser, progress)
     versions = run.merge_versions(scanned, progress)
     embedded = run.publish(versions, progress)
     report = run.report(sources, scanned, embedded, time.monotonic() - started)

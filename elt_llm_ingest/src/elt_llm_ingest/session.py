@@ -25,14 +25,16 @@ if TYPE_CHECKING:
     from elt_llm_ingest.run.request import IngestFlags
     from elt_llm_ingest.run.watch import WatchScope
     from elt_llm_ingest.sandbox.pool import ParsePool
+    from elt_llm_ingest.sources.remote import RemoteUrl
 
 
 @dataclass(frozen=True)
 class CollectionTask:
-    """A collection and absolute paths. Without paths, the former sources of the collection are scanned."""
+    """A collection, absolute paths and URLs. Without both, the former sources of the collection are scanned."""
 
     collection: str
     paths: tuple[Path, ...]
+    urls: "tuple[RemoteUrl, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ class IngestSession(Closeable):
         from elt_llm_core.store.database import STORE_NAME
         from elt_llm_core.store.store import open_store
 
-        if not (self._loaded.data_dir / STORE_NAME).exists() and (isinstance(self._task, JobTask) or self._task.paths):
+        if not (self._loaded.data_dir / STORE_NAME).exists() and (
+            isinstance(self._task, JobTask) or self._task.paths or self._task.urls
+        ):
             return self._plan(None)
         with open_store(self._loaded.data_dir) as store:
             return self._plan(store)
@@ -105,9 +109,10 @@ class IngestSession(Closeable):
             jobs = load_jobs(self._task.file, self._loaded)
             runner = JobRunner(self._loaded, self._model(), store, self._parser(), progress, self._flags)
             return runner.run_all(jobs) if len(jobs) > 1 else [runner.run(jobs[0])]
-        if not self._task.paths:
+        if not (self._task.paths or self._task.urls):
             refuse_job_collection(store, self._task.collection)
-        request = IngestRequest(self._task.collection, self._task.paths, command=self._command, **self._flags)
+        task = self._task
+        request = IngestRequest(task.collection, task.paths, task.urls, command=self._command, **self._flags)
         return [ingest(request, self._loaded.settings, self._model(), store, progress, self._parser())]
 
     def _plan(self, store: "Store | None") -> "list[IngestPlan]":
@@ -123,9 +128,9 @@ class IngestSession(Closeable):
         if isinstance(self._task, JobTask):
             jobs = load_jobs(self._task.file, self._loaded)
             return [plan_job(job, self._loaded, model, store, self._flags, self._parser()) for job in jobs]
-        if store is not None and not self._task.paths:
+        if store is not None and not (self._task.paths or self._task.urls):
             refuse_job_collection(store, self._task.collection)
-        request = IngestRequest(self._task.collection, self._task.paths, **self._flags)
+        request = IngestRequest(self._task.collection, self._task.paths, self._task.urls, **self._flags)
         return [plan_ingest(request, self._loaded.settings, model, store, self._parser())]
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
@@ -142,7 +147,7 @@ class IngestSession(Closeable):
         from elt_llm_ingest.sources.collection_sources import KnownSources
 
         with open_store(self._loaded.data_dir) as store:
-            known = KnownSources.of(store, self._task.collection)
+            known = KnownSources.of(store, self._task.collection).local()
         return known.folders(), list(known.single_files().values())
 
     def _model(self) -> "EmbeddingModel":

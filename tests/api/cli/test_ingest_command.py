@@ -84,7 +84,9 @@ def test_a_dry_run_proposes_the_columns_of_a_data_dictionary(project: CommandLin
     (project.folder / "elements.csv").write_text(f"Element Name,Definition,Domain\n{rows}")
     plan = project.done("ingest", "elements.csv", "-c", "elements", "--dry-run").out
     assert 'columns: {entity: "Element Name", definition: "Definition", domain: "Domain"}' in plan
-    [planned] = project.done("ingest", "elements.csv", "-c", "elements", "--dry-run", "--json").json["plans"][0]["files"]
+    [planned] = project.done("ingest", "elements.csv", "-c", "elements", "--dry-run", "--json").json["plans"][0][
+        "files"
+    ]
     assert planned["columns"] == {"entity": "Element Name", "definition": "Definition", "domain": "Domain"}
 
 

@@ -20,7 +20,7 @@ def _touch(path: Path, text: str = "words") -> Path:
 
 
 def _reasons(found: Discovery) -> dict[str, str]:
-    return {skipped.path.name: skipped.reason for skipped in found.skipped}
+    return {Path(skipped.path).name: skipped.reason for skipped in found.skipped}
 
 
 def test_files_are_found_in_the_order_of_their_names_with_path_and_size(tmp_path: Path) -> None:

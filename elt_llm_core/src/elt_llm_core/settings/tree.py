@@ -105,6 +105,16 @@ class StorageSettings(SettingsSection):
     keep_generations: int = key(2, "Generations kept per collection, including the published one.", ge=2, le=50)
 
 
+class RemoteSettings(SettingsSection):
+    """Sources that are not on this disk. By default no host may be reached."""
+
+    allowed_hosts: tuple[str, ...] = key(
+        (), "Hosts that `elt-llm ingest` may read from, such as wiki.example or files.example:8443; for S3 the bucket."
+    )
+    timeout_seconds: int = key(60, "Seconds that listing a source or fetching a file may take.", ge=1, le=3600)
+    reader_seconds: int = key(600, "Seconds that a reader of another package may take.", ge=1, le=86400)
+
+
 class IngestSettings(SettingsSection):
     """Which files may be read, and the limits for a single file."""
 
@@ -127,6 +137,12 @@ class IngestSettings(SettingsSection):
     )
     topics: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="Words by topic; a chunk with one of the words has the topic."
+    )
+    remote: RemoteSettings = key(
+        RemoteSettings(),
+        "Sources that are not on this disk. allowed_hosts: hosts that `elt-llm ingest` may read from, such as"
+        " wiki.example or files.example:8443, for S3 the bucket. timeout_seconds: seconds for one operation."
+        " reader_seconds: seconds for a reader of another package.",
     )
     organisations: tuple[str, ...] = key((), "Names to recognise besides those that the text marks as organisations.")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.settings.loader import LoadedSettings, find_yaml_file, shown_path, validate_model
@@ -20,6 +20,8 @@ from elt_llm_ingest.readers import create_named_reader
 from elt_llm_ingest.run.request import IngestFlags, IngestRequest
 from elt_llm_ingest.sources.allowed_paths import AllowedPaths
 from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pattern
+from elt_llm_ingest.sources.reader_source import ReaderSource, find_reader_class
+from elt_llm_ingest.sources.remote import RemoteUrl, is_url
 
 INGEST_FOLDER = "ingest"
 _MAX_PREFIX_LENGTH = 31
@@ -38,8 +40,9 @@ class IngestJob(SettingsSection):
         None, description="section: split by top-level section; type: split by the type of the documents within a file."
     )
     paths: tuple[str, ...] = Field(
-        min_length=1,
-        description="Files, folders and patterns such as docs/**/*.pdf, relative to the folder that contains config/.",
+        (),
+        description="Files, folders and patterns such as docs/**/*.pdf, relative to the folder that contains config/,"
+        " and URLs of hosts in ingest.remote.allowed_hosts.",
     )
     exclude: tuple[str, ...] = Field(
         (),
@@ -47,8 +50,14 @@ class IngestJob(SettingsSection):
     )
     reader: str = Field(
         "auto",
-        pattern=r"^[a-z][a-z0-9_-]{0,40}$",
-        description="The reader of the files; auto: chosen by file name extension.",
+        pattern=r"^([a-z][a-z0-9_-]{0,40}|[A-Za-z_][A-Za-z0-9_.]{0,200}:[A-Za-z_][A-Za-z0-9_]{0,100})$",
+        description="The reader of the files; auto: chosen by file name extension; package:Class: a reader of"
+        " LlamaIndex that provides the documents itself, without paths.",
+    )
+    arguments: dict[str, Any] = Field(
+        default_factory=dict,
+        repr=False,
+        description="Arguments of a reader package:Class; those of its load_data are below the key load_data.",
     )
     columns: dict[str, str] = Field(
         default_factory=dict,
@@ -67,7 +76,9 @@ class IngestJob(SettingsSection):
 
     @property
     def chosen_reader(self) -> str:
-        """The name of the reader: that of data dictionaries if the job gives columns, and no other reader."""
+        """The name of the reader of files: `dictionary` if the job gives columns and no reader."""
+        if find_reader_class(self.reader):
+            return "auto"
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
@@ -150,9 +161,21 @@ def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedS
     if (spec.collection_prefix is None) != (spec.split_by is None):
         given, lacking = ("split_by", "collection_prefix") if spec.split_by else ("collection_prefix", "split_by")
         raise SettingsError(f"{where(given)}: {given} needs {lacking}")
+    _check_sources(spec, where)
     _check_names(spec, where, file)
     in_folder = file.parent.resolve() == (loaded.config_dir / INGEST_FOLDER).resolve()
     return LoadedJob(file.stem if in_folder else shown_as, file, spec)
+
+
+def _check_sources(spec: IngestJob, where: Callable[[str], str]) -> None:
+    provides = bool(find_reader_class(spec.reader))
+    if provides and (spec.paths or spec.split_by or spec.columns):
+        given = next(key for key in ("paths", "split_by", "columns") if getattr(spec, key))
+        raise SettingsError(f"{where(given)}: the reader {spec.reader} provides the documents itself; remove {given}")
+    if not provides and not spec.paths:
+        raise SettingsError(f"{where('paths')}: paths is missing or empty", hint="Name at least one file or folder.")
+    if not provides and spec.arguments:
+        raise SettingsError(f"{where('arguments')}: only a reader package:Class has arguments; remove them")
 
 
 def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> None:
@@ -171,7 +194,7 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
     missing = [role for role in ("entity", "definition") if role not in spec.columns]
     if (spec.columns or spec.reader == "dictionary") and missing:
         raise SettingsError(f"{where('columns')}: a data dictionary needs the column of {' and '.join(missing)}")
-    if spec.reader != "auto" and create_named_reader(spec.reader, file) is None:
+    if spec.reader != "auto" and not find_reader_class(spec.reader) and create_named_reader(spec.reader, file) is None:
         raise SettingsError(
             f"{where('reader')}: there is no reader named {spec.reader}",
             hint="Use auto to choose the reader by file name extension.",
@@ -195,10 +218,16 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
     Raises UsageError for paths that do not exist or may not be read.
     """
     allowed = AllowedPaths.of(loaded)
-    resolved = [_resolve_path(given, allowed) for given in job.spec.paths]
+    reader = find_reader_class(job.spec.reader)
+    urls = tuple(RemoteUrl.parse(given) for given in job.spec.paths if is_url(given))
+    if urls and job.spec.split_by:
+        raise UsageError(f"The job {job.name} splits remote files.", hint="Give URLs only to a job without split_by.")
+    resolved = [_resolve_path(given, allowed) for given in job.spec.paths if not is_url(given)]
     return IngestRequest(
         collection=job.spec.collection or "",
         paths=tuple(dict.fromkeys(path for path, _ in resolved)),
+        urls=urls,
+        source_reader=ReaderSource(reader, job.spec.arguments) if reader else None,
         include=tuple(pattern for _, pattern in resolved),
         exclude=tuple(_exclude_pattern(given, allowed.start) for given in job.spec.exclude),
         reader=job.spec.chosen_reader,

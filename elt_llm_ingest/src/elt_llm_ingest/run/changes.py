@@ -59,7 +59,7 @@ class ScannedFile:
 def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, FileRecord]) -> ScannedFile:
     """Return identity and hash of a file; read its bytes only if its size or time changed.
 
-    Raises UnreadableDocument if the file cannot be read.
+    A changed remote file is fetched first. Raises UnreadableDocument if the file cannot be fetched or read.
     """
     identity = document_id(collection, located.root, located.relative)
     record = known.get(identity)
@@ -71,6 +71,7 @@ def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, File
     ):
         return ScannedFile(located, identity, record.content_hash, record.checked_ns)
     started = time.time_ns()
+    located.file.fetch()
     return ScannedFile(located, identity, content_hash(located.file.path), started)
 
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from elt_llm_core.errors import UnreadableDocument
@@ -18,7 +20,8 @@ from elt_llm_ingest.run.indexing import version_maker
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser, ParseRequest
-from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile, find_sources
+from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile
+from elt_llm_ingest.sources.remote_files import find_all_sources
 
 PlannedStatus = Literal[
     "new", "changed", "unchanged", "renamed", "removed", "missing", "skipped", "forgotten", "failed"
@@ -83,12 +86,14 @@ def plan_ingest(
     data dictionary. Raises UsageError for a path that does not exist.
     """
     known = KnownSources.of(store, request.collection) if store else KnownSources()
-    sources = find_sources(known, request.paths, request.selection, everything=request.rebuild)
     planner = _Planner(request, settings, embedding, store)
-    inspected = [planner.inspect(located, known) for located in sources.files]
-    if parser is not None and request.reader == "auto":
-        inspected = _propose_columns(inspected, sources.files, parser)
-    files = planner.add_deleted(inspected, sources)
+    with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
+        sources = find_all_sources(known, request.sources, settings.ingest, Path(folder))
+        inspected = [planner.inspect(located, known) for located in sources.files]
+        if parser is not None and request.reader == "auto":
+            inspected = _propose_columns(inspected, sources.files, parser)
+        files = planner.add_deleted(inspected, sources)
+    files += [PlannedFile(source.url, "failed", source.reason) for source in sources.failed]
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.discovery.skipped]
     reason = "the folder does not exist: its documents are kept"
     files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]

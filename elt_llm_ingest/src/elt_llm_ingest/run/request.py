@@ -8,6 +8,9 @@ from typing import Literal, TypedDict
 from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.sources.patterns import PathSelection
+from elt_llm_ingest.sources.reader_source import ReaderSource
+from elt_llm_ingest.sources.remote import RemoteUrl
+from elt_llm_ingest.sources.remote_files import SourceRequest
 
 
 class IngestFlags(TypedDict, total=False):
@@ -21,7 +24,9 @@ class IngestFlags(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class IngestRequest:
-    """A request to ingest `paths`, or else the former folders and files of the collection.
+    """A request to ingest `paths`, remote `urls` and the documents of `source_reader`.
+
+    Without them, the former folders and files of the collection are ingested.
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
     "auto". `columns` are the column headers of a data dictionary by what they hold. `metadata` is added to every
@@ -32,6 +37,8 @@ class IngestRequest:
 
     collection: str
     paths: tuple[Path, ...] = ()
+    urls: tuple[RemoteUrl, ...] = ()
+    source_reader: ReaderSource | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     reader: str = "auto"
@@ -51,3 +58,9 @@ class IngestRequest:
     def selection(self) -> PathSelection:
         """Return the include and exclude patterns."""
         return PathSelection.of(self.include, self.exclude)
+
+    @property
+    def sources(self) -> SourceRequest:
+        """Return the sources to discover. A job names the whole content of its collection."""
+        exhaustive = self.selection.is_exhaustive or bool(self.job)
+        return SourceRequest(self.paths, self.urls, self.selection, self.rebuild, exhaustive, self.source_reader)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from elt_llm_core.errors import IngestError, UnreadableDocument
 from elt_llm_core.progress import ProgressListener
@@ -17,7 +18,6 @@ from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import FileOutcome
 from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, content_hash
 from elt_llm_ingest.sources.collection_sources import CollectionSources, LocatedFile
-from elt_llm_ingest.sources.discovery import Discovery
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Scan:
         to_read: list[ScannedFile] = []
         for located in files:
             seen = self._inspect(located)
-            if seen is not None and not self._is_stored(seen):
+            if seen is not None and not self._is_stored(seen) and self._is_fetched(seen):
                 to_read.append(seen)
             else:
                 progress.advance(1, located.relative)
@@ -110,6 +110,15 @@ class Scan:
             self._note(seen, FileOutcome(located.relative, "unchanged", "; ".join(notes), nodes))
         else:
             self._note(seen, _read_outcome(located.relative, outcome, notes, nodes))
+        return True
+
+    def _is_fetched(self, seen: ScannedFile) -> bool:
+        """Whether the bytes of the file are on this disk now. The outcome of a failed fetch is recorded."""
+        try:
+            seen.located.file.fetch()
+        except UnreadableDocument as error:
+            self._result.outcomes.append(self._failed(seen.located, seen.document_id, error))
+            return False
         return True
 
     def _store_version(self, seen: ScannedFile, parsed: ParsedDocument | UnreadableDocument) -> None:
@@ -178,6 +187,8 @@ def _unread_outcomes(
     """Yield the outcomes of files that were not read. `renamed` maps old paths to new paths."""
     for skipped in sources.discovery.skipped:
         yield FileOutcome(str(skipped.path), "skipped", skipped.reason)
+    for source in sources.failed:
+        yield FileOutcome(source.url, "failed", source.reason, stale=source.known)
     for path in sources.missing:
         yield FileOutcome(str(path), "missing", "the folder does not exist: its documents are kept")
     for document in deleted.removed:
@@ -189,10 +200,14 @@ def _unread_outcomes(
         yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
 
 
-def nothing_to_ingest_error(discovery: Discovery) -> IngestError:
+def nothing_to_ingest_error(sources: CollectionSources) -> IngestError:
     """Build the error of a run without a single file. Its message names skipped files."""
+    discovery = sources.discovery
+    if sources.failed:
+        reasons = "; ".join(source.reason for source in sources.failed)
+        return IngestError(f"There is nothing to ingest: {reasons}.", hint="Correct the source, and run it again.")
     readable = ", ".join(sorted(readable_suffixes()))
-    skipped = "; ".join(f"{item.path.name} ({item.reason})" for item in discovery.skipped[:5])
+    skipped = "; ".join(f"{Path(item.path).name} ({item.reason})" for item in discovery.skipped[:5])
     return IngestError(
         "There is nothing to ingest" + (f": skipped {skipped}." if skipped else ": no files were found."),
         hint=f"Give files or folders with documents of these types: {readable}",

@@ -10,6 +10,7 @@ from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.sources.discovery import Discovery, FoundFile, discover
 from elt_llm_ingest.sources.patterns import PathSelection
+from elt_llm_ingest.sources.remote import is_url
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,15 @@ def _composed_path(path: Path) -> str:
 
 
 @dataclass(frozen=True)
+class FailedSource:
+    """A remote source that could not be listed. If it is `known`, its documents are kept."""
+
+    url: str
+    reason: str
+    known: bool
+
+
+@dataclass(frozen=True)
 class CollectionSources:
     """The files of a collection. `roots` maps names to (folder, whether the folder was scanned completely).
 
@@ -85,6 +95,7 @@ class CollectionSources:
     missing: tuple[Path, ...]
     missing_files: frozenset[str]
     known: bool
+    failed: tuple[FailedSource, ...] = ()
 
     @property
     def whole_roots(self) -> frozenset[str]:
@@ -106,6 +117,14 @@ class KnownSources:
         if record is None:
             return KnownSources()
         return KnownSources(store.collections.roots(record.id), store.files.of_collection(record.id))
+
+    def local(self) -> "KnownSources":
+        """Return the sources on this disk."""
+        return KnownSources({name: it for name, it in self.roots.items() if not is_url(name)}, self.files)
+
+    def remote(self) -> "KnownSources":
+        """Return the remote sources. The name of a remote root is its URL."""
+        return KnownSources({name: it for name, it in self.roots.items() if is_url(name)}, self.files)
 
     def folders(self) -> list[Path]:
         """Return the roots that were given as a whole."""

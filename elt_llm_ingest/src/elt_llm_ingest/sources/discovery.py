@@ -4,7 +4,7 @@ import difflib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,12 +14,19 @@ from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, no_reader_reason, readabl
 from elt_llm_ingest.sources.patterns import PathSelection
 
 
+def _stay() -> None:
+    """Do nothing, because the file is on this disk."""
+
+
 @dataclass(frozen=True)
 class FoundFile:
     """A file to read. `relative` is its path within `root`, with `/` and in Unicode's composed form (NFC).
 
     `size` is in bytes. `written_ns` is the time of the last write in nanoseconds since 1970. `modified_ns` is the later
     one of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
+
+    `fetch` writes a remote file to `path`, once. It raises UnreadableDocument if that fails. The `root` of a remote
+    file is the folder that contains `path`.
     """
 
     root: Path
@@ -28,13 +35,14 @@ class FoundFile:
     size: int
     modified_ns: int
     written_ns: int = 0
+    fetch: Callable[[], None] = field(default=_stay, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class SkippedPath:
-    """A file or folder that is not read, with the reason."""
+    """A file or folder that is not read, with the reason. The path of a remote file is its URL."""
 
-    path: Path
+    path: Path | str
     reason: str
 
 

@@ -34,7 +34,7 @@ class _OutputOptions:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH|URL]...")
 @click.option("-c", "--collection", metavar="NAME", help="Collection to fill; created if it is new.")
 @click.option("--job", metavar="FILE", help="Run a job or a list of jobs: a file, or a name in config/ingest.")
 @click.option("--watch", is_flag=True, help="Keep running, and ingest again whenever a file changes.")
@@ -53,12 +53,14 @@ class _OutputOptions:
 @json_option
 @pass_command_context
 def command(
-    context: CommandContext, /, paths: tuple[Path, ...], collection: str | None, job: str | None, **values: Any
+    context: CommandContext, /, paths: tuple[str, ...], collection: str | None, job: str | None, **values: Any
 ) -> int:
     """Ingest documents into a collection, or run a job.
 
-    Without PATH, the folders of earlier ingests are scanned again. Only changed files are read and embedded. After an
-    interruption, readers keep the last published generation, and the same command continues.
+    A URL (https, s3, sftp or webdav) is read only if ingest.remote.allowed_hosts contains its host.
+
+    Without PATH or URL, the sources of earlier ingests are scanned again. Only changed files are read and embedded.
+    After an interruption, readers keep the last published generation, and the same command continues.
     """
     output = _OutputOptions(*(values.pop(name) for name in ("watch", "dry_run", "report", "as_json")))
     _check_arguments(paths, collection, job, output)
@@ -88,7 +90,7 @@ def run_ingest(
     return report  # type: ignore[return-value]  # one collection has one report
 
 
-def _check_arguments(paths: tuple[Path, ...], collection: str | None, job: str | None, output: _OutputOptions) -> None:
+def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None, output: _OutputOptions) -> None:
     """Raise UsageError for options that cannot be combined."""
     if job is None and collection is None:
         raise UsageError(
@@ -101,7 +103,7 @@ def _check_arguments(paths: tuple[Path, ...], collection: str | None, job: str |
 
 
 def _create_task(
-    context: CommandContext, loaded: "LoadedSettings", paths: tuple[Path, ...], collection: str | None, job: str | None
+    context: CommandContext, loaded: "LoadedSettings", paths: tuple[str, ...], collection: str | None, job: str | None
 ) -> "tuple[IngestTask, list[str]]":
     """Return the task to run, and the arguments that the lock file shows as its command line."""
     from elt_llm_ingest.session import CollectionTask, JobTask
@@ -110,8 +112,13 @@ def _create_task(
         from elt_llm_ingest.jobs.job_file import find_job_file
 
         return JobTask(find_job_file(job, loaded, context.working_directory)), ["--job", job]
-    absolute = tuple(context.working_directory / path.expanduser() for path in paths)
-    return CollectionTask(collection or "", absolute), [*map(str, paths), "-c", collection or ""]
+    from elt_llm_ingest.sources.remote import RemoteUrl, is_url
+
+    urls = tuple(RemoteUrl.parse(path) for path in paths if is_url(path))
+    local = [Path(path) for path in paths if not is_url(path)]
+    absolute = tuple(context.working_directory / path.expanduser() for path in local)
+    named = [*map(str, local), *(url.url for url in urls), "-c", collection or ""]
+    return CollectionTask(collection or "", absolute, urls), named
 
 
 def _open_session(task: "IngestTask", loaded: "LoadedSettings", flags: Any, command_line: str) -> "IngestSession":

@@ -1,0 +1,219 @@
+"""Find the files of remote sources, and present them to the run like local files."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from elt_llm_core.errors import UnreadableDocument, UsageError
+from elt_llm_core.settings.tree import IngestSettings
+
+from elt_llm_ingest.readers import no_reader_reason, readable_suffixes
+from elt_llm_ingest.sources.collection_sources import (
+    CollectionSources,
+    FailedSource,
+    KnownSources,
+    LocatedFile,
+    find_sources,
+)
+from elt_llm_ingest.sources.discovery import FoundFile, SkippedPath
+from elt_llm_ingest.sources.patterns import PathSelection
+from elt_llm_ingest.sources.reader_source import ReaderSource, read_documents
+from elt_llm_ingest.sources.remote import RemoteEntry, RemoteFailure, RemoteSource, RemoteUrl
+
+
+@dataclass(frozen=True)
+class SourceRequest:
+    """The sources of one run: local `paths`, remote `urls`, and a `reader` of another package.
+
+    With `everything`, all known sources are included.
+
+    With `exhaustive`, the request names the whole content of the collection.
+    """
+
+    paths: Sequence[Path]
+    urls: Sequence[RemoteUrl]
+    selection: PathSelection
+    everything: bool
+    exhaustive: bool
+    reader: ReaderSource | None = None
+
+
+def find_all_sources(
+    known: KnownSources, request: SourceRequest, settings: IngestSettings, folder: Path
+) -> CollectionSources:
+    """Discover local and remote files. Changed remote files are fetched into `folder` when they are read.
+
+    Raises UsageError for a given path that does not exist, and for a given URL whose host is not allowed. A remote
+    source that cannot be listed is reported, and its documents are kept.
+    """
+    for url in request.urls:
+        url.check_allowed(settings.remote.allowed_hosts)
+    has_remote = bool(request.urls or request.reader)
+    only_remote = has_remote and not request.paths and (request.exhaustive or not request.everything)
+    local_known = KnownSources() if only_remote else known.local()
+    local = find_sources(local_known, request.paths, request.selection, everything=request.everything)
+    remote = _RemoteSearch(known.remote(), request, settings, folder)
+    if not request.exhaustive and (request.everything or not (request.paths or request.urls)):
+        remote.add_known()
+    for url in request.urls:
+        remote.add(url)
+    if request.reader:
+        remote.add_reader(request.reader)
+    if request.exhaustive:
+        remote.drop_unlisted()
+    return remote.merge_into(local, known=bool(known.roots))
+
+
+class _RemoteSearch:
+    def __init__(self, known: KnownSources, request: SourceRequest, settings: IngestSettings, folder: Path) -> None:
+        self._known, self._request, self._settings, self._folder = known, request, settings, folder
+        self._files: dict[str, LocatedFile] = {}
+        self._roots: dict[str, tuple[Path, bool]] = {}
+        self._skipped: list[SkippedPath] = []
+        self._failed: list[FailedSource] = []
+        self._missing: set[str] = set()
+        self._listed: set[str] = set()
+
+    def add_known(self) -> None:
+        """List the folders and files of former runs."""
+        given = {url.url for url in self._request.urls}
+        folders = [name for name, (_, whole) in self._known.roots.items() if whole]
+        files = [it for it in self._known.files.values() if it.root in self._known.roots]
+        single = [it.path for it in files if it.root not in folders]
+        for url in [*folders, *single]:
+            if url not in given:
+                self._list(RemoteUrl(url))
+
+    def add(self, url: RemoteUrl) -> None:
+        """List a source that was given."""
+        self._list(url)
+
+    def add_reader(self, reader: ReaderSource) -> None:
+        """Run a reader of another package, and add its documents."""
+        folder = self._folder / "reader"
+        try:
+            documents = read_documents(reader, self._settings, folder)
+        except RemoteFailure as error:
+            self._fail(reader.root, str(error))
+            return
+        too_large = (
+            f"is larger than the limit of {self._settings.max_file_mb:,} MB; raise ingest.max_file_mb to read it"
+        )
+        for document in documents:
+            if document.file is None:
+                self._fail(document.url, too_large)
+                continue
+            file = FoundFile(folder, document.url, document.file, document.size, time.time_ns())
+            self._files[document.url] = LocatedFile(file, reader.root, folder, document.url)
+        self._roots[reader.root] = (Path(reader.root), all(document.file for document in documents))
+
+    def drop_unlisted(self) -> None:
+        """Count the documents of known sources that the request no longer names as deleted."""
+        failed = tuple(source.url for source in self._failed)
+        for name, (path, whole) in self._known.roots.items():
+            is_unseen = any(url.startswith(name) or name.startswith(url) for url in failed)
+            if whole and name not in self._roots and not is_unseen:
+                self._roots[name] = (path, True)
+        for identity, record in self._known.files.items():
+            named = record.root in self._known.roots and not self._known.roots[record.root][1]
+            if named and record.path not in self._files and record.path not in failed:
+                self._missing.add(identity)
+
+    def merge_into(self, local: CollectionSources, *, known: bool) -> CollectionSources:
+        """Return the local sources with the remote sources added."""
+        files = tuple(self._files.values())
+        discovery = replace(
+            local.discovery,
+            files=(*local.discovery.files, *(located.file for located in files)),
+            skipped=(*local.discovery.skipped, *self._skipped),
+        )
+        return replace(
+            local,
+            discovery=discovery,
+            files=(*local.files, *files),
+            roots={**local.roots, **self._roots},
+            missing_files=local.missing_files | self._missing,
+            failed=tuple(self._failed),
+            known=known,
+        )
+
+    def _list(self, url: RemoteUrl) -> None:
+        records = {record.path: identity for identity, record in self._known.files.items()}
+        try:
+            source = RemoteSource(url, self._settings)
+            entries = source.list_files()
+        except FileNotFoundError:
+            if url.url in records:
+                self._missing.add(records[url.url])
+            else:
+                self._fail(url.url, f"{url.url} was not found; check the URL")
+            return
+        except UsageError as error:
+            self._fail(url.url, f"{error} {error.hint}")
+            return
+        except RemoteFailure as error:
+            self._fail(url.url, str(error))
+            return
+        root = self._root_of(source)
+        unseen = [entry for entry in entries if entry.reason]
+        for entry in unseen:
+            self._fail(entry.url, entry.reason)
+        whole = source.is_folder and not unseen and root == source.root
+        self._roots[root] = (Path(root), whole or self._roots.get(root, (None, False))[1])
+        for entry in entries:
+            if not entry.reason:
+                self._add(source, root, entry)
+
+    def _fail(self, url: str, reason: str) -> None:
+        known = any(name.startswith(url) or url.startswith(name) for name in self._known.roots)
+        self._failed.append(FailedSource(url, reason, known))
+
+    def _root_of(self, source: RemoteSource) -> str:
+        """Return the innermost known root that contains the source, or else the root of the source."""
+        containing = [name for name in (*self._known.roots, *self._roots) if source.root.startswith(name)]
+        return max(containing, key=len, default=source.root)
+
+    def _add(self, source: RemoteSource, root: str, entry: RemoteEntry) -> None:
+        if entry.url in self._files:
+            return
+        if reason := self._skip_reason(entry, root):
+            self._skipped.append(SkippedPath(entry.url, reason))
+            return
+        folder = self._folder / str(len(self._files))
+        path = folder / entry.name
+        file = FoundFile(
+            folder, entry.url, path, entry.size or 0, entry.stamp, entry.written_ns, _Fetch(source, entry, path).run
+        )
+        self._files[entry.url] = LocatedFile(file, root, folder, entry.url)
+
+    def _skip_reason(self, entry: RemoteEntry, root: str) -> str:
+        suffix = Path(entry.name).suffix.lower()
+        if suffix not in readable_suffixes():
+            return no_reader_reason(suffix)
+        top = Path("/")
+        path = top / entry.url.removeprefix(root)
+        selection = self._request.selection
+        pattern = next(filter(None, (selection.excluded_by(top, it) for it in (path, *path.parents))), "")
+        return f"excluded by {pattern}" if pattern else ""
+
+
+class _Fetch:
+    """Fetches one remote file, once."""
+
+    def __init__(self, source: RemoteSource, entry: RemoteEntry, path: Path) -> None:
+        self._source, self._entry, self._path = source, entry, path
+        self._failure: UnreadableDocument | None = None
+
+    def run(self) -> None:
+        """Write the file to its path, unless that was done before. Raises UnreadableDocument if that fails."""
+        if self._failure is not None:
+            raise self._failure
+        if self._path.exists():
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._source.fetch(self._entry, self._path)
+        except UnreadableDocument as error:
+            self._failure = error
+            raise
