@@ -72,7 +72,7 @@ def run_below(folder: Path, project: Path, given: dict[str, str]) -> "subprocess
             *("-p", "no:xdist", "-p", "no:cacheprovider", "."),
         ],
         cwd=folder,
-        env={**environment, **given},
+        env={**environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **given},
         capture_output=True,
         text=True,
         check=False,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stored.folders import generated_files, write_files
+from stored.folders import generated_files, run_ingest, write_files
 
 pytestmark = pytest.mark.faults
 
@@ -33,10 +33,21 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     data_dir, log = place / "data", place / "log"
     command = [sys.executable, "-c", SCRIPT, str(data_dir)]
     support = str(Path(__file__).parents[1] / "support")
-    for count in (3, 4):
-        docs = write_files(place / "docs", generated_files(count))
-        trace = [strace, "-f", "-y", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o", str(log)]
-        subprocess.run([*trace, *command, str(docs), support], check=True)
+    docs = write_files(place / "docs", generated_files(3))
+    run_ingest(data_dir, docs)
+    write_files(docs, generated_files(4))
+    # With --seccomp-bpf, only the traced calls stop the program.
+    trace = [
+        strace,
+        "-f",
+        "--seccomp-bpf",
+        "-y",
+        "-e",
+        "trace=fsync,fdatasync,rename,renameat,renameat2",
+        "-o",
+        str(log),
+    ]
+    subprocess.run([*trace, *command, str(docs), support], check=True)
     return data_dir, list(filter(None, map(_call, log.read_text().splitlines())))
 
 

@@ -2,7 +2,8 @@
 
 import re
 
-from processes.command_line import SAMPLES, run_process
+import pytest
+from processes.command_line import SAMPLES, CommandLine, run_process
 from processes.demonstration import Demo
 
 
@@ -48,12 +49,13 @@ def test_ask_in_its_own_process_prints_only_the_answer(demo: Demo) -> None:
     assert ended.err == ""
 
 
-def test_every_citation_of_the_demo_equals_its_source_text(demo: Demo) -> None:
+def test_every_citation_of_the_demo_equals_its_source_text(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+    elt_llm = CommandLine(demo.folder, capsys, {})
     citations = demo.second.json["result"]["citations"]
     assert citations
     for citation in citations:
         span = "{}:{}".format(*citation["span"])
-        shown = run_process("show", citation["source_id"], "-c", "demo", "--span", span, "--json", folder=demo.folder)
+        shown = elt_llm("show", citation["source_id"], "-c", "demo", "--span", span, "--json")
         assert shown.json["text"] == citation["excerpt"]
 
 

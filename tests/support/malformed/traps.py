@@ -1,5 +1,6 @@
 """Hostile files: decompression bombs, loops, false sizes and endless nesting. Each file is small."""
 
+import functools
 import zlib
 
 from malformed.damage import ENTITY_BOMB, ENTITY_FILE
@@ -20,6 +21,7 @@ from malformed.seeds import (
 _BOMB_PART = 30_000_000
 
 
+@functools.cache
 def traps() -> dict[str, bytes]:
     """All traps by file name."""
     return _pdf_traps() | _package_traps() | _text_traps() | _odd_files()
