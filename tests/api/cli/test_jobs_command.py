@@ -54,7 +54,7 @@ def _run(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str], *arguments:
     return code, captured.out, captured.err
 
 
-def test_a_run_prints_cost_progress_figures_and_files(
+def test_a_run_prints_its_estimate_its_progress_the_number_of_rows_and_the_written_files(
     loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = _run(loaded, capsys)

@@ -121,7 +121,7 @@ _ANNEX = """# Annex
 """
 
 
-def test_values_of_rows_about_kinds_of_an_entity_name_the_kind() -> None:
+def test_a_value_from_a_row_about_a_subtype_of_an_entity_names_the_subtype() -> None:
     assert _cell("Case File", "retention", _ANNEX).value == (
         "Young readers' case files: 25 years",
         "Adult case files: 8 years",

@@ -97,7 +97,7 @@ def test_a_row_within_a_table_is_not_a_header_row() -> None:
     assert defined(text) == [TWO[0], ("Word", "What is meant"), TWO[1]]
 
 
-def test_likely_headers_may_be_repeated_on_the_next_page() -> None:
+def test_a_header_row_repeated_on_the_next_page_is_not_read_as_data() -> None:
     text = (
         "Word | What is meant\nAlpha | A first thing.\n\nRules\n1\n\n\fWord | What is meant\nBeta | A second thing.\n\n"
         "Rules\n2\n\n\fMore.\n\nRules\n3\n"

@@ -8,7 +8,7 @@ from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, mig
 from elt_llm_core.store.store import open_store
 
 
-def test_reading_an_empty_directory_names_the_first_command(tmp_path: Path) -> None:
+def test_the_error_for_an_empty_directory_names_the_command_to_run_first(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no data") as caught:
         open_store(tmp_path)
     assert "elt-llm ingest PATH -c NAME" in caught.value.hint

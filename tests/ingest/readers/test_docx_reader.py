@@ -95,7 +95,7 @@ def test_lists_restart_or_continue_their_numbers() -> None:
     assert {kind for kind, _ in blocks} == {"list"}
 
 
-def test_a_numbered_rule_is_a_rule_block() -> None:
+def test_a_numbered_paragraph_becomes_a_block_of_kind_rule() -> None:
     numbering = _numbering(("decimal", "%1"), ("decimal", "%1.%2"))
     body = _item("Rules") + _item("The club must register.", 1) + paragraph("12.3.1 Written by hand is a rule too.")
     assert _blocks(docx(body, numbering=numbering))[1:] == [

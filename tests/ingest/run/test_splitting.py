@@ -33,7 +33,7 @@ def documents(draw: st.DrawFn) -> ParsedDocument:
 
 
 @given(documents())
-def test_the_groups_of_a_document_contain_its_whole_text_in_order(parsed: ParsedDocument) -> None:
+def test_the_sections_into_which_a_document_is_split_contain_its_whole_text_in_order(parsed: ParsedDocument) -> None:
     groups = document_groups(parsed, "section")
     assert len(set(groups)) == len(groups)
     pieces = [take_group(parsed, "section", group) for group in groups]

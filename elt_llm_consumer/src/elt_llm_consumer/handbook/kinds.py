@@ -1,4 +1,4 @@
-"""Find the kind of a candidate by its definition, by the last word of its name, or by its acts."""
+"""Find the kind of an extracted entity, such as role or document, by its definition, its name, or its verbs."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -28,9 +28,9 @@ def model_name(context: JobContext) -> str:
 
 
 def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
-    """Return the settings of the kind of job and of the models, which a row depends on beside its material.
+    """Return the settings of the job type and the models, on which a row depends in addition to its source text.
 
-    Search settings are not included, because the material contains the retrieved chunks.
+    Search settings are not included, because the source text already contains the retrieved chunks.
     """
     section = getattr(context.file.spec, kind, None)
     llm = context.settings.llm.model_dump(mode="json", include=_LLM_SETTINGS) if context.llm else {}

@@ -92,7 +92,7 @@ def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
 
 
 def join_matches(best: CandidateChunk, other: CandidateChunk) -> CandidateChunk:
-    """Return the better chunk with the matches of both chunks, by position, and the alternates of both chunks."""
+    """Return the better chunk, with the matching spans and the duplicates of both. The spans are sorted by position."""
     matches = {node.node_id: node for one in (best, other) for node in (one.matches or (one.node,))}
     return replace(
         best,

@@ -55,7 +55,7 @@ class ChatMessage(BaseModel):
 
 
 class UsageCounts(BaseModel):
-    """Tokens of all calls to a language model; 0 where documents are quoted."""
+    """Tokens of all calls to a language model; 0 if the answer was quoted without a model."""
 
     prompt_tokens: int = Field(ge=0, examples=[840])
     completion_tokens: int = Field(ge=0, examples=[42])

@@ -70,8 +70,8 @@ def is_loopback(host: str) -> bool:
 class CorsPolicy(CORSMiddleware):
     """Lets pages of the listed origins read responses (https://fetch.spec.whatwg.org/#http-cors-protocol).
 
-    It runs inside HostGuard, which refuses all other origins. No response allows `*` or credentials. A page of another
-    origin therefore sends a key of its own, and never the cookie of its visitor.
+    HostGuard runs first and refuses origins that are not listed. No response has `Access-Control-Allow-Origin: *` or
+    allows credentials. A page of a listed origin therefore sends its own API key, and never the cookie of its visitor.
     """
 
     def __init__(self, app: ASGIApp, origins: Collection[str]) -> None:

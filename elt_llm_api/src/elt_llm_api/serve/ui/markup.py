@@ -75,7 +75,7 @@ def failure_markdown(error: EltError) -> str:
 
 
 def mark_doubtful(result: QueryResult) -> str:
-    """Return the text of the answer. Each doubtful sentence has a sign before it, and its reasons as the title."""
+    """Return the answer as HTML. A warning sign precedes each doubtful sentence; its tooltip lists the reasons for doubt."""
     marked, position = [], 0
     for one in find_doubtful(result.answer, result.checked):
         verdict = one.sentence.verdict
