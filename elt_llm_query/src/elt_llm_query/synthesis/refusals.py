@@ -25,7 +25,7 @@ _SHORT = 40  # words; a longer text that mentions in passing what the sources la
 
 
 def is_blank(text: str) -> bool:
-    """Whether the text has no word, marks aside."""
+    """Whether the text has no word, only punctuation or nothing."""
     return not _words(text)
 
 

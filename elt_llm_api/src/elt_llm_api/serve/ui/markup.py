@@ -75,7 +75,7 @@ def failure_markdown(error: EltError) -> str:
 
 
 def mark_doubtful(result: QueryResult) -> str:
-    """Return the answer as HTML. A warning sign precedes each doubtful sentence; its tooltip lists the reasons for doubt."""
+    """Return the answer as HTML. A warning sign with the reasons as its tooltip precedes each doubtful sentence."""
     marked, position = [], 0
     for one in find_doubtful(result.answer, result.checked):
         verdict = one.sentence.verdict
