@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import docx
 import pytest
-from docx.oxml import parse_xml as docx_element
 from elt_llm_ingest.parsing.xml_guard import parse_xml
 from elt_llm_ingest.readers.docx import DocxReader
 from elt_llm_ingest.readers.equations import linear_equation
+from optional import needs
 
 _MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 
@@ -75,6 +74,10 @@ def test_an_equation_nested_beyond_the_limit_keeps_its_letters() -> None:
 
 
 def test_an_equation_is_read_within_its_paragraph(tmp_path: Path) -> None:
+    needs("docx")
+    import docx
+    from docx.oxml import parse_xml as docx_element
+
     document = docx.Document()
     paragraph = document.add_paragraph("The energy is ")
     paragraph._p.append(docx_element(_equation(_run("E=m") + _square("c"))))

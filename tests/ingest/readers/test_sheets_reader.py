@@ -8,7 +8,6 @@ from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
 
-import openpyxl
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -25,8 +24,7 @@ from elt_llm_ingest.readers.sheets import SheetsReader, cell_display, table_area
 from file_formats.workbooks import Value, ods, package, sheet_rows, xlsx
 from hypothesis import given
 from hypothesis import strategies as st
-from openpyxl.chart import BarChart, Reference
-from openpyxl.comments import Comment
+from optional import needs
 
 CORE = (
     '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
@@ -230,6 +228,11 @@ def test_sheet_sizes_of_any_bytes_can_be_measured(data: bytes) -> None:
 
 
 def test_comments_chart_labels_and_formulas_follow_the_tables_of_their_sheet(tmp_path: Path) -> None:
+    needs("openpyxl")
+    import openpyxl
+    from openpyxl.chart import BarChart, Reference
+    from openpyxl.comments import Comment
+
     book = openpyxl.Workbook()
     sheet = book.create_sheet("Fees", 0)
     sheet.append(["Item", "Count", "Price", "Total"])
