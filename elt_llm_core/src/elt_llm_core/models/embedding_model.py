@@ -37,6 +37,11 @@ class EmbeddingModel(BaseEmbedding):
         """Return the character span (start, end) of each token of the model, in order, without special tokens."""
 
     @property
+    def multilingual(self) -> bool:
+        """Whether the vector of a text is near the vectors of its translations."""
+        return False
+
+    @property
     def token_limit(self) -> int:
         """Maximum tokens of a chunk that the model reads whole, without special tokens and prefix."""
         return self.fingerprint.token_limit

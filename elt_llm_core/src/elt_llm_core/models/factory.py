@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import EltError, SettingsError
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.settings.tree import Settings
+from elt_llm_core.settings.tree import EmbeddingSettings, Settings
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -23,15 +23,7 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
     chosen = settings.embedding
     match chosen.provider:
         case "embedded":
-            from elt_llm_core.models.embedded import MODEL_NAME, EmbeddedMiniLm
-
-            if chosen.model not in (None, MODEL_NAME):
-                raise SettingsError(
-                    f"embedding.model is '{chosen.model}', but the embedded provider has only '{MODEL_NAME}'",
-                    hint=f"Set embedding.model to {MODEL_NAME} or remove it",
-                )
-            threads = min(os.cpu_count() or 1, MAX_THREADS)
-            return EmbeddedMiniLm(threads, query_prefix=chosen.query_prefix or "", text_prefix=chosen.text_prefix or "")
+            return _create_installed(chosen)
         case "fake":
             from elt_llm_core.models.fakes import FakeEmbedding
 
@@ -44,6 +36,25 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
             from elt_llm_core.models.openai_like import OpenAiLikeEmbedding
 
             return OpenAiLikeEmbedding(settings)
+
+
+def _create_installed(chosen: EmbeddingSettings) -> EmbeddingModel:
+    """Create an embedding model that runs in this process; an unset prefix is the prefix that the model needs."""
+    from elt_llm_core.models import embedded, multilingual
+
+    threads = min(os.cpu_count() or 1, MAX_THREADS)
+    given = {"query_prefix": chosen.query_prefix, "text_prefix": chosen.text_prefix}
+    prefixes = {name: prefix for name, prefix in given.items() if prefix is not None}
+    match chosen.model:
+        case None | embedded.MODEL_NAME:
+            return embedded.EmbeddedMiniLm(threads, **prefixes)
+        case multilingual.MODEL_NAME:
+            return multilingual.MultilingualE5(threads, **prefixes)
+    names = f"{embedded.MODEL_NAME} or {multilingual.MODEL_NAME}"
+    raise SettingsError(
+        f"embedding.model is '{chosen.model}', but the embedded provider has only {names}",
+        hint=f"Set embedding.model to {names}, or remove it",
+    )
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,11 @@ class CachingEmbedding(EmbeddingModel):
         """The fingerprint of the model."""
         return self._model.fingerprint
 
+    @property
+    def multilingual(self) -> bool:
+        """Whether the model is multilingual."""
+        return self._model.multilingual
+
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed the texts, shape (len(texts), dimension); the model embeds only new texts."""
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
