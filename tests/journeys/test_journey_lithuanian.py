@@ -46,7 +46,7 @@ def test_questions_without_diacritics_are_answered(asker: Asker) -> None:
 def test_questions_without_an_answer_are_refused(asker: Asker) -> None:
     answer = asker.ask("Kiek kainuoja stotis Marse?")
     assert not answer["answered"]
-    assert answer["answer"].startswith("Not found in these documents.")
+    assert answer["answer"].startswith("Šiuose dokumentuose nerasta.")
 
 
 def test_repeated_searches_are_cached_and_monitoring_counts_them(

@@ -85,7 +85,10 @@ def test_the_timeout_covers_all_model_calls_of_an_answer(library: Library) -> No
     assert "llm.answer_timeout" in ended.json["error"]["hint"]
 
 
-@pytest.mark.parametrize(("language", "refusal"), [("German", "In diesen Dokumenten"), ("Lithuanian", "Not found in")])
+@pytest.mark.parametrize(
+    ("language", "refusal"),
+    [("German", "In diesen Dokumenten"), ("Lithuanian", "Šiuose dokumentuose"), ("Polish", "Not found in")],
+)
 def test_a_refusal_is_in_the_language_of_answers_if_that_has_a_refusal_text(
     language: str, refusal: str, library: Library
 ) -> None:

@@ -21,7 +21,7 @@ from elt_llm_core.settings.tree import STRATEGIES, QuerySettings, Settings, Stra
 from elt_llm_core.utilities import Closeable
 
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.embedding import RerankResult, applied_weight
+from elt_llm_query.rerank.embedding import FOREIGN_WEIGHT, RerankResult, applied_weight
 from elt_llm_query.rerank.reranker import ModelSources, Reranker, reranker_identity
 from elt_llm_query.retrieve.cache import QueryCaches
 from elt_llm_query.retrieve.filters import Condition, FilterMasks, Mask, condition_masks, parse_conditions
@@ -42,6 +42,7 @@ from elt_llm_query.retrieve.trace import (
     EmbedDetails,
     FilterDetails,
     FuseDetails,
+    PoolScale,
     RerankDetails,
     RetrieveDetails,
     RouteDetails,
@@ -389,15 +390,17 @@ class SearchPass:
             weight=weight,
             ranking=[(candidate.node_id, candidate.score) for candidate in reranked.candidates],
             parts=[(candidate.node_id, candidate.parts()) for candidate in reranked.candidates],
-            collections={
-                pool.collection.name: {
-                    "candidates": len(pool.candidates),
-                    "attainable": pool.attainable if pool.uses_keywords else None,
-                    "embedding": None if pool.vector is None else str(pool.collection.embedding.fingerprint),
-                }
-                for pool in pools
-            },
+            collections={pool.collection.name: _pool_scale(pool) for pool in pools},
         )
+
+
+def _pool_scale(pool: Pool) -> PoolScale:
+    scale = PoolScale(
+        candidates=len(pool.candidates),
+        attainable=pool.attainable if pool.uses_keywords else None,
+        embedding=None if pool.vector is None else str(pool.collection.embedding.fingerprint),
+    )
+    return {**scale, "least_weight": FOREIGN_WEIGHT} if pool.crosses_languages else scale
 
 
 def _budget(pools: Sequence[Pool], read: Sequence[Pool]) -> dict[str, Any]:

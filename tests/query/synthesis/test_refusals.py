@@ -14,6 +14,8 @@ REFUSALS = (
     "Here is what I found: the loan period is not stated in the sources.",
     "In diesen Dokumenten nicht gefunden.",
     "Šiuose dokumentuose nerasta.",
+    "Introuvable dans ces documents.",
+    "No se encuentra en estos documentos.",
     "Šaltiniuose apie tai nerašoma [1].",
 )
 ANSWERS = (

@@ -13,7 +13,13 @@ from elt_llm_query.rerank.embedding import adapt_weight
 from elt_llm_query.retrieve.fusion import adapted_dense_weight
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.understanding.analysis import dates_of, years_of
-from elt_llm_query.understanding.question import asked_language, intent_of, keyword_likeness, parse_question
+from elt_llm_query.understanding.question import (
+    asked_language,
+    intent_of,
+    keyword_likeness,
+    parse_question,
+    shown_language,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +65,9 @@ def ask(
         ("Pourquoi la salle est-elle fermée pour les lecteurs ?", "fr", "why"),
         ("Kas yra skaityklos kortelė?", "lt", "definition"),
         ("Kiek knygu galima pasiimti is bibliotekos ir iki kada?", "lt", "how_many"),
+        ("¿Cuántos libros se pueden prestar?", "es", "how_many"),
+        ("¿Por qué está cerrada la sala?", "es", "why"),
+        ("Kiek kainuoja stotis Marse?", "lt", "how_many"),
         ("May I eat in the hall?", "en", "yes_no"),
         ("loan renewal form", "en", "other"),
     ],
@@ -67,6 +76,22 @@ def test_language_and_intent_are_detected(question: str, language: str, intent: 
     asked = parse_question(question)
     told = asked_language(question, asked.language)
     assert (told, intent_of(asked, told)) == (language, intent)
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("When does the hall open?", "en"),
+        ("Wann öffnet die Halle?", "de"),
+        ("Quand ouvre la salle pour les lecteurs ?", "fr"),
+        ("¿Cuándo abre la sala?", "es"),
+        ("Kada atidaroma salė?", "lt"),
+        ("Tesla 1943", ""),
+        ("Kublai Khan", ""),
+    ],
+)
+def test_the_language_of_a_question_is_known_only_by_its_function_words(question: str, language: str) -> None:
+    assert shown_language(question) == language
 
 
 def test_years_and_dates_are_extracted() -> None:

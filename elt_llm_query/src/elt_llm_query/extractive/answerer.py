@@ -9,10 +9,16 @@ import numpy as np
 from elt_llm_core.errors import ModelTimeout
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
+from elt_llm_core.text.languages import load_language
 from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, ConfidenceWeights, decide_to_answer
+from elt_llm_query.extractive.confidence import (
+    ACROSS_LANGUAGES,
+    SHIPPED_WEIGHTS,
+    ConfidenceWeights,
+    decide_to_answer,
+)
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
 from elt_llm_query.grounding.citations import Quote, number_quotes
@@ -25,7 +31,7 @@ from elt_llm_query.grounding.sentences import (
     sentence_candidates,
     truncate_for_embedding,
 )
-from elt_llm_query.understanding.question import Language, ParsedQuestion, parse_question
+from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
 
 _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
@@ -39,10 +45,6 @@ _LONGEST_LIST = 900
 _READ_CHUNKS = 8
 _CLOSEST = 3
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
-_NOT_FOUND: dict[Language, tuple[str, str]] = {
-    "en": ("Not found in these documents.", "The closest chunks are {}."),
-    "de": ("In diesen Dokumenten nicht gefunden.", "Die nächsten Stellen sind {}."),
-}
 Turns = Sequence[tuple[str, str]]
 """Earlier questions as they were understood, each with its answer, oldest first."""
 
@@ -239,7 +241,7 @@ class ExtractiveAnswerer:
         candidates = sentence_candidates(read)
         if not candidates:
             notes = ("No chunk holds a sentence that could be quoted.",)
-            return Answer(refusal_text(parsed.language, ()), (), False, 0.0, {}, notes)
+            return Answer(refusal_text(asked_language(parsed.text, parsed.language), ()), (), False, 0.0, {}, notes)
         texts = [truncate_for_embedding(text, self.embedding) for text in (parsed.text, *parsed.parts)]
         vectors = np.stack([self.embedding.embed_question(text) for text in texts])
         terms = self.term_weights(read)
@@ -247,19 +249,28 @@ class ExtractiveAnswerer:
         scored = score_sentences(context, read, candidates)
         decisive = decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
         evidence = gather_evidence(context, read, scored, decisive)
-        decision = decide_to_answer(evidence, self.weights)
+        across = self._is_across_languages(parsed, read[decisive[0].candidate.chunk])
+        decision = decide_to_answer(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
         if self._abstain and not decision.answered:
             closest: dict[int, ScoredSentence] = {}  # the best sentence of each chunk
             for sentence in scored:
                 closest.setdefault(sentence.candidate.chunk, sentence)
             _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], read))
-            text = refusal_text(parsed.language, citations if self._cite else ())
+            text = refusal_text(asked_language(parsed.text, parsed.language), citations if self._cite else ())
             return Answer(text, citations, False, decision.confidence, reasoning)
         chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
         quotes = quoted_spans(reading_order(chosen, read), read)
         numbers, citations = number_quotes(quotes)
         return Answer(self._write(quotes, numbers), citations, True, decision.confidence, reasoning)
+
+    def _is_across_languages(self, question: ParsedQuestion, chunk: RetrievedChunk) -> bool:
+        """Whether the chunk is known to be in another language, which the embedding model understands too."""
+        asked = shown_language(question.text)
+        return self.embedding.multilingual and asked not in {
+            "",
+            chunk.metadata.get("language", self.tokeniser.language),
+        }
 
     def _write(self, quotes: Sequence[Quote], numbers: Sequence[int]) -> str:
         """Join the quotes. Lists keep their lines, wrapped lines are joined, and table rows are readable text."""
@@ -277,9 +288,12 @@ class ExtractiveAnswerer:
         return self._terms or local_term_weights(list(stems))
 
 
-def refusal_text(language: Language, closest: Sequence[Citation]) -> str:
-    """State that the documents do not hold the answer, and which chunks come closest."""
-    refusal, pointer = _NOT_FOUND[language]
+def refusal_text(language: str, closest: Sequence[Citation]) -> str:
+    """State that the documents do not hold the answer, and which chunks come closest.
+
+    The text is in English if there is none in this language.
+    """
+    refusal, pointer = load_language(language).words("refusal") or load_language("en").words("refusal")
     references = ", ".join(citation.reference for citation in closest)
     return f"{refusal} {pointer.format(references)}" if closest else refusal
 

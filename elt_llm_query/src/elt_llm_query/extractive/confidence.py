@@ -40,6 +40,10 @@ class ConfidenceWeights:
 
 
 SHIPPED_WEIGHTS: Final = ConfidenceWeights(INTERCEPT, tuple(WEIGHTS.items()))
+ACROSS_LANGUAGES: Final = ConfidenceWeights(
+    _WEIGHTS["across_languages"]["intercept"], tuple(_WEIGHTS["across_languages"]["weights"].items())
+)
+"""The weights for a question and a quote in two languages, which share no words but names and numbers."""
 
 
 @dataclass(frozen=True)

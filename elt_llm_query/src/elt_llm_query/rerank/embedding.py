@@ -26,6 +26,8 @@ Cancelled = Callable[[], bool]
 
 ORDER_SHARE = 0.8
 """Weight of the order of the words relative to their scaled score, whose weight is 1."""
+FOREIGN_WEIGHT = 0.9
+"""Least weight of cosines if question and collection are in different languages."""
 CURVE = 0.7
 """Power that makes scores comparable with scores of cosine and keywords alone, for which confidence is calibrated."""
 
@@ -231,8 +233,15 @@ class _CompletedPool:
     keyword_scores: Scores
 
     def weight(self, weight: float) -> float:
-        """Return the weight of cosines in this pool; `weight` applies if the pool has both kinds of scores."""
-        return 0.0 if self.cosines is None else weight if self.pool.uses_keywords else 1.0
+        """Return the weight of cosines in this pool; `weight` applies if the pool has both kinds of scores.
+
+        Across languages, few words but names and numbers are shared, and cosines count at least FOREIGN_WEIGHT.
+        """
+        if self.cosines is None:
+            return 0.0
+        if not self.pool.uses_keywords:
+            return 1.0
+        return max(weight, FOREIGN_WEIGHT) if self.pool.crosses_languages else weight
 
     def scored(self, scores: Scores, coverage: Scores, order: Scores) -> list[SearchCandidate]:
         """Return the candidates with their scores; cosines and keyword metrics that are unused become None."""

@@ -60,6 +60,13 @@ class OpenCollection:
         """A key that is equal for two collections if their cosines may be compared."""
         return self.embedding.fingerprint.key
 
+    def is_foreign(self, language: str) -> bool:
+        """Whether a question in this language finds the texts of the collection by their meaning, not by their words.
+
+        `language` is empty if it is unknown.
+        """
+        return self.embedding.multilingual and language not in {"", self.generation.keyword.tokeniser.language}
+
     @property
     def is_small(self) -> bool:
         """Whether searching the collection takes less time than handing the work to another thread."""
@@ -76,7 +83,8 @@ class Pool:
     """The candidates of one collection, with the inputs from which a reranker computes missing scores.
 
     `vector` is the embedding of the question, or None if embedding failed. `keywords` is the query of the keyword
-    retriever, and `names` are the names in this query with their alternatives.
+    retriever, and `names` are the names in this query with their alternatives. `crosses_languages` is true if the
+    question is not in the language of the collection, and the embedding model is multilingual.
     """
 
     collection: OpenCollection
@@ -85,6 +93,7 @@ class Pool:
     keywords: str
     retrievers: RetrieverChoice = BOTH_RETRIEVERS
     names: tuple[AlternativeNames, ...] = ()
+    crosses_languages: bool = False
 
     @property
     def uses_keywords(self) -> bool:
@@ -223,6 +232,7 @@ def fuse_collections(
             variant.keywords,
             retrievers,
             variant.names,
+            one.collection.is_foreign(variant.language),
         )
         for one in results
     ]

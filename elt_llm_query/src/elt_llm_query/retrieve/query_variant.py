@@ -40,6 +40,7 @@ class QueryVariant:
     `hypothetical_answers` are embedded as chunks; the search vector is the mean of their vectors and the vector of the
     question. The words of `also` are additional keywords, which are not embedded. `names` are names in the text with
     their alternatives, which add no weight. `likeness` is 0 for a question in words and 1 for keywords alone.
+    `language` is the code of the language of the text; empty if no function word shows it.
     """
 
     text: str
@@ -47,6 +48,7 @@ class QueryVariant:
     also: tuple[str, ...] = ()
     names: tuple[AlternativeNames, ...] = ()
     likeness: float = 0.0
+    language: str = ""
 
     @property
     def keywords(self) -> str:

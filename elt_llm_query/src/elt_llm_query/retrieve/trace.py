@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 from elt_llm_core.results import TraceStage
 
@@ -49,11 +49,15 @@ class ScoreParts(TypedDict):
 
 
 class PoolScale(TypedDict):
-    """The size of a collection's pool, its greatest possible keyword score, and its embedding model."""
+    """The size of a collection's pool, its greatest possible keyword score, and its embedding model.
+
+    `least_weight` is the least weight of cosines if the question is in another language than the collection.
+    """
 
     candidates: int
     attainable: float | None
     embedding: str | None
+    least_weight: NotRequired[float]
 
 
 def _keyed(key: str) -> Any:

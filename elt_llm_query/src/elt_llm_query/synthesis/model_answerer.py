@@ -26,16 +26,21 @@ from elt_llm_query.synthesis.drafting import AnswerDraft, AnswerTask, DraftCheck
 from elt_llm_query.synthesis.events import in_citation_order
 from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.refusals import goes_beyond_refusal, is_blank, is_refusal, mentions_refusal
-from elt_llm_query.understanding.question import Language, question_language
+from elt_llm_query.understanding.question import asked_language, question_language
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 # A model reads better than the rules that compute the confidence: it is only kept from questions about other subjects.
 PARTIAL_SOURCES = 0.1
-_LANGUAGES: Mapping[str, Language] = MappingProxyType(
-    {"de": "de", "german": "de", "deutsch": "de", "en": "en", "english": "en", "englisch": "en"}
+_NAMES = (
+    ("de", "de german deutsch"),
+    ("en", "en english englisch"),
+    ("es", "es spanish español"),
+    ("fr", "fr french français"),
+    ("lt", "lt lithuanian lietuvių"),
 )
+_LANGUAGES: Mapping[str, str] = MappingProxyType({name: code for code, names in _NAMES for name in names.split()})
 _UNKNOWN_LANGUAGE = "the language of the question"
 
 _LIST = r"\d{1,3}(?:(?:\s?[,;&]\s?|\s(?:and|und)\s)(?:(?:sources?|quellen?)\s)?\d{1,3}){0,8}"
@@ -297,7 +302,7 @@ class ModelAnswerer:
     def _refusal_text(self, question: str, evidence: Answer) -> str:
         """Return the refusal in the configured language if it has a refusal text, else in the question's language."""
         named = (self._settings.llm.answer_language or "").strip().casefold()
-        language = _LANGUAGES.get(named) or question_language(question)
+        language = _LANGUAGES.get(named) or asked_language(question, question_language(question))
         return refusal_text(language, evidence.citations if self._settings.answer.enable_citation else ())
 
     @staticmethod

@@ -19,6 +19,7 @@ _REFUSALS = (
     "siuose dokumentuose nerasta",
     "introuvable dans ces documents",
     "non trouve dans ces documents",
+    "no se encuentra en estos documentos",
 )
 _HEDGES = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("hedges")
 _SHORT = 40  # words; a longer text that mentions in passing what the sources lack is an answer nevertheless

@@ -25,6 +25,7 @@ from elt_llm_query.understanding.question import (
     intent_of,
     keyword_likeness,
     parse_question,
+    shown_language,
 )
 from elt_llm_query.understanding.spelling import (
     AllowedNodes,
@@ -275,7 +276,7 @@ class QuestionAnalyser:
         )
 
     def complete(self, variant: QueryVariant) -> QueryVariant:
-        """Add alternative names and the keyword likeness to a query variant."""
+        """Add alternative names, the keyword likeness and the language to a query variant."""
         also, names = list(variant.also), []
         for named in self._aliases.in_question(variant.keywords):
             if any(each.stems(named.name) for each in self._tokenisers):
@@ -284,7 +285,8 @@ class QuestionAnalyser:
                 also.append(named.others[0])
                 names += [AlternativeNames(named.others[0], named.others[1:])] if named.others[1:] else []
         likeness = keyword_likeness(parse_question(variant.text))
-        return replace(variant, also=tuple(also), names=tuple(names), likeness=likeness)
+        language = shown_language(variant.text)
+        return replace(variant, also=tuple(also), names=tuple(names), likeness=likeness, language=language)
 
 
 def apply_filters(

