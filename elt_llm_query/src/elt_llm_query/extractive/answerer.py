@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from elt_llm_core.errors import ModelTimeout
@@ -20,6 +20,7 @@ from elt_llm_query.extractive.confidence import (
     decide_to_answer,
 )
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
+from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
@@ -29,6 +30,7 @@ from elt_llm_query.grounding.sentences import (
     local_term_weights,
     row_as_text,
     sentence_candidates,
+    strip_syntax,
     truncate_for_embedding,
 )
 from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
@@ -44,6 +46,9 @@ _MOST_ITEMS = 10
 _LONGEST_LIST = 900
 _READ_CHUNKS = 8
 _CLOSEST = 3
+_LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
+_LEAST_LIST = 0.36
+_LIST_BEHIND = 0.18
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
 Turns = Sequence[tuple[str, str]]
 """Earlier questions as they were understood, each with its answer, oldest first."""
@@ -213,7 +218,8 @@ class ExtractiveAnswerer:
     """Quotes the answering sentences in readable order, each ending with its reference unless `cite` is false.
 
     `terms` are the term weights of the collection; without them they are estimated from the chunks. `weights` set how
-    much each kind of evidence counts for or against answering.
+    much each kind of evidence counts for or against answering. With `read_document`, a question for steps or for
+    several things is answered by the whole list, also where the list extends beyond the chunk.
     """
 
     def __init__(
@@ -225,6 +231,7 @@ class ExtractiveAnswerer:
         weights: ConfidenceWeights = SHIPPED_WEIGHTS,
         abstain: bool = True,
         cite: bool = True,
+        read_document: DocumentReader | None = None,
     ) -> None:
         self.embedding = embedding
         self.tokeniser = tokeniser
@@ -233,6 +240,7 @@ class ExtractiveAnswerer:
         self._terms = terms
         self._abstain = abstain
         self._cite = cite
+        self._read_document = read_document
 
     def answer(self, question: str, chunks: Sequence[RetrievedChunk], *, max_sentences: int = 3) -> Answer:
         """Quote at most `max_sentences` from the best chunks, or refuse."""
@@ -249,6 +257,9 @@ class ExtractiveAnswerer:
         scored = score_sentences(context, read, candidates)
         decisive = decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
         evidence = gather_evidence(context, read, scored, decisive)
+        asked_list = self._list_for(context, read, scored[0])
+        if asked_list:
+            evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
         across = self._is_across_languages(parsed, read[decisive[0].candidate.chunk])
         decision = decide_to_answer(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
@@ -259,10 +270,35 @@ class ExtractiveAnswerer:
             _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], read))
             text = refusal_text(asked_language(parsed.text, parsed.language), citations if self._cite else ())
             return Answer(text, citations, False, decision.confidence, reasoning)
-        chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
-        quotes = quoted_spans(reading_order(chosen, read), read)
+        if asked_list:
+            quotes = [asked_list.quote()]
+        else:
+            chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
+            quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, read), read)]
         numbers, citations = number_quotes(quotes)
         return Answer(self._write(quotes, numbers), citations, True, decision.confidence, reasoning)
+
+    def _list_for(
+        self, context: ScoringContext, chunks: Sequence[RetrievedChunk], best: ScoredSentence
+    ) -> FoundList | None:
+        """Return the list that the question asks for, if one is as similar to the question as the best sentence."""
+        if self._read_document is None or not context.question.wants_list:
+            return None
+        found = best_list(context, chunks, self._read_document)
+        return found if found and found.score >= max(_LEAST_LIST, best.cosine - _LIST_BEHIND) else None
+
+    def _completed(self, quote: Quote) -> Quote:
+        """Return the quote from the start of its sentence, if its chunk starts within the sentence."""
+        first = quote.span[0]
+        if self._read_document is None or quote.start or not first or not quote.words[:1].islower():
+            return quote
+        text, _ = self._read_document(quote.chunk)
+        begin = max(text.rfind("\n\n", 0, first) + 2, first - _LONGEST_SENTENCE) if "\n\n" in text[:first] else 0
+        spans = (span for span in sentence_spans(text[begin : quote.span[1]]) if span[0] <= first - begin < span[1])
+        start = begin + next(spans, (first - begin, 0))[0]
+        chunk, end = quote.chunk, quote.span[1]
+        widened = chunk.model_copy(update={"text": text[start:end], "span": (start, end)})
+        return Quote(widened, 0, end - start, quote.readable)
 
     def _is_across_languages(self, question: ParsedQuestion, chunk: RetrievedChunk) -> bool:
         """Whether the chunk is known to be in another language, which the embedding model understands too."""
@@ -276,7 +312,7 @@ class ExtractiveAnswerer:
         """Join the quotes. Lists keep their lines, wrapped lines are joined, and table rows are readable text."""
         texts = []
         for quote, number in zip(quotes, numbers, strict=True):
-            lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or quote.words)]
+            lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or strip_syntax(quote.words))]
             texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self._cite else ""))
         # A row of a table does not end as a sentence does.
         in_lines = any("\n" in text for text in texts) or (len(texts) > 1 and any(quote.readable for quote in quotes))

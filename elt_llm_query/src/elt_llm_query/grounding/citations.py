@@ -172,10 +172,12 @@ def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]
 
 
 def cited_chunks(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """The chunk of each citation, in the order of the citations."""
+    """Return the chunk that has most of each citation, in the order of the citations."""
 
-    def contains(chunk: RetrievedChunk, cited: Citation) -> bool:
-        is_inside = chunk.span[0] <= cited.span[0] and cited.span[1] <= chunk.span[1]
-        return is_inside and chunk.source_id == cited.source_id
+    def shared(chunk: RetrievedChunk, cited: Citation) -> int:
+        if (chunk.collection, chunk.source_id) != (cited.collection, cited.source_id):
+            return 0
+        return min(chunk.span[1], cited.span[1]) - max(chunk.span[0], cited.span[0])
 
-    return tuple(next(chunk for chunk in chunks if contains(chunk, cited)) for cited in citations)
+    # A quoted list may extend beyond its chunk. Of equal chunks, `max` returns the first, which is the best.
+    return tuple(max(chunks, key=lambda chunk: shared(chunk, cited)) for cited in citations)

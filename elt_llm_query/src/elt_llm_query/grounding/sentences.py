@@ -29,8 +29,10 @@ _LABELLED = re.compile(r"\S*[\d:.)]|\w+ \w{1,3}:")
 _LABEL = re.compile(r"^(?:\w+ )?\(?[\w.]{1,8}[.):]?\s+")
 _QUESTION = re.compile(r"[?\uff1f][\"'\u201d\u2019»)\]*_]*$")
 _OPEN_END = re.compile(r"[.!?:;,…|)\"”»]\W{0,40}$|\d")
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\([^()\n]{0,1000}\)")
 _MARKS = re.compile(r"\*\*|__|`+|^\s{0,40}#{1,6}\s{1,40}|^\s{0,40}[-*•\u2013·]\s{1,40}", re.MULTILINE)
+_AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
+_SYNTAX = re.compile(r"\*\*|(?<!\w)__|__(?!\w)|\{%[^%\n]{0,200}%\}|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
 _LONGEST_HEADING = 8
 
 
@@ -68,6 +70,11 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
 def strip_markup(text: str) -> str:
     """Remove Markdown's emphasis, links, heading and list marks; the result is on one line."""
     return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _UNDERLINED.sub("", text))).split())
+
+
+def strip_syntax(text: str) -> str:
+    """Remove links, emphasis, template tags and numbers of footnotes; line breaks and list marks remain."""
+    return _SYNTAX.sub("", _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", text)))
 
 
 def is_table_row(text: str) -> bool:

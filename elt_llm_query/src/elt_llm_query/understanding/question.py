@@ -89,6 +89,14 @@ class ParsedQuestion:
         return len(self.parts) > 1 or bool(re.search(r"\b(?:and|und|both|beide)\b", _last_question(self.text)))
 
     @property
+    def wants_list(self) -> bool:
+        """Whether the question asks for the steps of a procedure or for several things."""
+        folded = fold(_last_question(self.text))
+        if _PATTERNS["comparison"].search(folded):
+            return False
+        return self.kind == "how" or bool(_PATTERNS["several_asked"].search(folded))
+
+    @property
     def expects_figure(self) -> bool:
         """Whether the expected value is a number, an amount, a duration or a date."""
         return self.expects in {"number", "money", "percentage", "duration", "date"}

@@ -1,0 +1,136 @@
+"""Lists of the documents: find those near the retrieved chunks, and choose the one that a question asks for.
+
+A question for steps or for several things is answered by a whole list. Its items rarely share words with the question,
+so the list is compared together with its headings and the sentence that opens it. Decision 35 has the measurements.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.outline import Outline
+
+from elt_llm_query.extractive.sentence_scores import ScoringContext
+from elt_llm_query.grounding.citations import Quote
+from elt_llm_query.grounding.sentences import TextPiece, embed_truncated, split_pieces, strip_markup
+
+DocumentReader = Callable[[RetrievedChunk], tuple[str, Outline]]
+"""Returns the text and the outline of the document of a chunk."""
+
+_BEFORE = 1500  # characters before and after a chunk in which its lists may start and end
+_AFTER = 3000
+_FEWEST_ITEMS = 2
+_LONGEST_LIST = 2500
+_MOST_WORDS_AN_ITEM = 45  # on average; numbered paragraphs of a law are longer, and are no list of things
+_WEIGHT_WHOLE = 0.6  # of the cosine with headings and items; the rest is for the heading and the opening alone
+_COST_OF_RANK = 0.02
+_MARKERS = (
+    re.compile(r"[-*•\u2013·]\s"),
+    re.compile(r"\(?\d{1,3}[.)]\s"),
+    re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"),
+)
+
+
+@dataclass(frozen=True)
+class FoundList:
+    """A list at start:end of the document of `chunk`, with its opening sentence. `score` is about -1 to 1."""
+
+    chunk: RetrievedChunk
+    start: int
+    end: int
+    text: str
+    score: float
+
+    def quote(self) -> Quote:
+        """Quote the whole list, which may extend beyond the chunk."""
+        widened = self.chunk.model_copy(update={"text": self.text, "span": (self.start, self.end)})
+        return Quote(widened, 0, len(self.text))
+
+
+def best_list(
+    context: ScoringContext, chunks: Sequence[RetrievedChunk], read_document: DocumentReader
+) -> FoundList | None:
+    """Return the list near the chunks, best chunk first, that is most similar to the question; None without lists."""
+    found: dict[tuple[str, str, int, int], tuple[int, RetrievedChunk, str, str]] = {}
+    for rank, chunk in enumerate(chunks):
+        text, outline = read_document(chunk)
+        for start, end, opening in _lists_near(chunk, text, outline):
+            key = (chunk.collection, chunk.source_id, start, end)
+            heading = " ".join(outline.section_path(start)[-2:]) or chunk.source_title
+            found.setdefault(key, (rank, chunk, f"{heading}: {text[start:end]}", f"{heading}: {opening}"))
+    if not found:
+        return None
+    texts = [strip_markup(text) for _, _, *both in found.values() for text in both]
+    vectors = embed_truncated(texts, context.embedding) @ context.vectors.T
+    cosines = np.round(vectors.max(axis=1).reshape(-1, 2), 6)
+    scores = cosines @ np.array([_WEIGHT_WHOLE, 1.0 - _WEIGHT_WHOLE])
+    lists = [
+        FoundList(chunk, start, end, read_document(chunk)[0][start:end], float(score) - _COST_OF_RANK * rank)
+        for ((_, _, start, end), (rank, chunk, *_)), score in zip(found.items(), scores, strict=True)
+    ]
+    return max(lists, key=lambda one: one.score)
+
+
+def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and opening of the lists of the chunk's section that overlap the chunk."""
+    first, last = chunk.span
+    starts = [section.start for section in outline.sections]
+    section_start = max((start for start in starts if start <= first), default=0)
+    section_end = min((start for start in starts if start >= last), default=len(text))
+    begin, stop = max(section_start, first - _BEFORE), min(section_end, last + _AFTER)
+    titles = [section.title for section in outline.sections if begin <= section.start < stop]
+    for start, end, opening in lists_of(text[begin:stop], titles):
+        if begin + start < last and first < begin + end:
+            yield begin + start, begin + end, opening
+
+
+def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and opening sentence of each list of a text, which is empty if no sentence ends with a colon.
+
+    `titles` are the known headings. A list inside another list is yielded on its own, too. Long lists and lists of
+    long paragraphs are left out.
+    """
+    pieces = split_pieces(text, titles)
+    position = 0
+    while position < len(pieces):
+        marker = _marker(pieces[position])
+        if marker is None:
+            position += 1
+            continue
+        after, items = _end_of_list(pieces, position)
+        before = pieces[position - 1] if position else None
+        opening = before if before and before.kind in ("prose", "item") and before.text.endswith(":") else None
+        start, end = (opening or pieces[position]).start, pieces[after - 1].end
+        words = len(text[start:end].split())
+        if items >= _FEWEST_ITEMS and end - start <= _LONGEST_LIST and words <= _MOST_WORDS_AN_ITEM * items:
+            yield start, end, opening.text if opening else ""
+        position += 1
+        while position < after and _marker(pieces[position]) in (None, marker):
+            position += 1
+
+
+def _marker(piece: TextPiece) -> int | None:
+    """Return the kind of marker of a list item; None if the piece is no list item."""
+    if piece.kind != "item":
+        return None
+    return next((kind for kind, pattern in enumerate(_MARKERS) if pattern.match(piece.text)), None)
+
+
+def _end_of_list(pieces: Sequence[TextPiece], first: int) -> tuple[int, int]:
+    """Return the position after the list that starts at `first`, and its number of items."""
+    marker, items, inner = _marker(pieces[first]), 0, False
+    position = first
+    while position < len(pieces):
+        piece, own = pieces[position], _marker(pieces[position])
+        if own == marker and own is not None:
+            items, inner = items + 1, False
+        elif own is not None:
+            if not inner and not pieces[position - 1].text.endswith(":"):
+                break
+            inner = True
+        elif piece.kind != "prose" or piece.new_paragraph:
+            break
+        position += 1
+    return position, items
