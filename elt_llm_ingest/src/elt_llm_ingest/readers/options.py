@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from elt_llm_core.settings.tree import IngestSettings
 from elt_llm_core.store.records import canonical_json
+
+if TYPE_CHECKING:
+    from elt_llm_core.settings.tree import IngestSettings  # a worker process needs no settings and starts sooner
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class ReaderOptions:
     columns: str = ""
 
     @classmethod
-    def of(cls, settings: IngestSettings, columns: Mapping[str, str] = MappingProxyType({})) -> "ReaderOptions":
+    def of(cls, settings: "IngestSettings", columns: Mapping[str, str] = MappingProxyType({})) -> "ReaderOptions":
         """Return the options from the settings. Tesseract is looked up on this machine only if OCR is on."""
         from elt_llm_ingest.readers.tesseract import installed_version
 

@@ -10,8 +10,10 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from elt_llm_core.settings.tree import IngestSettings
+if TYPE_CHECKING:
+    from elt_llm_core.settings.tree import IngestSettings  # a worker process needs no settings and starts sooner
 
 MEGABYTE = 1024 * 1024
 
@@ -33,7 +35,7 @@ class ParseLimits:
     worker_megabytes: int = 600
 
     @classmethod
-    def of(cls, settings: IngestSettings) -> "ParseLimits":
+    def of(cls, settings: "IngestSettings") -> "ParseLimits":
         """Return the limits from the ingest settings."""
         return cls(
             memory_mb=settings.parse_memory_mb,
