@@ -29,7 +29,7 @@ ERRORS = {
     Fault.MISSING: ("ModelMissing", "scripted:latest"),
     Fault.FULL: ("ModelRefused", "smaller model"),
     Fault.CRASHED: ("ModelBroken", "log"),
-    Fault.TOO_LONG: ("PromptTooLong", "context_window"),
+    Fault.TOO_LONG: ("PromptTooLong", "context_window|max_context_tokens"),
     Fault.NO_THINKING: ("ModelRefused", "thinking"),
     Fault.REDIRECT: ("ModelRefused", "base_url"),
     Fault.NOT_JSON: ("UnusableReply", "right address|really the address"),

@@ -82,6 +82,14 @@ def test_installed_models_are_listed_with_their_use(doctor: Doctor, server: Mode
     assert check["detail"] == f"{server.address} has qwen2.5:14b (embedding and answers)"
 
 
+def test_a_chat_model_configured_as_embedder_is_reported(doctor: Doctor) -> None:
+    with running_model_server(ScriptedBackend(name="chat:7b", capabilities=("completion",))) as server:
+        check = doctor(code=1, ELT_LLM_OLLAMA__EMBEDDING_MODEL="chat:7b", **EMBEDS, **at(server.address))["ollama"]
+    assert "chat:7b" in check["detail"]
+    assert "it is no embedding model" in check["detail"]
+    assert "embedding.model" in check["hint"]
+
+
 def test_an_address_from_the_ollama_variable_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
     check = doctor(OLLAMA_HOST="0.0.0.0:9999", **OLLAMA, **at(server.address))["ollama host"]
     assert (check["outcome"], check["hint"]) == ("warn", "Set ollama.base_url to http://localhost:9999")

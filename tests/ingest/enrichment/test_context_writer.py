@@ -1,7 +1,7 @@
 """A reply of the model becomes at most one sentence that fits its chunk."""
 
 import pytest
-from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM, ScriptedReply
 from elt_llm_core.settings.tree import ChunkingSettings
 from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -26,6 +26,16 @@ from stored.shelf import new_document
 )
 def test_the_first_meaningful_sentence_of_a_reply_is_returned(reply: str, sentence: str) -> None:
     assert context_sentence(reply) == sentence
+
+
+def test_a_reply_that_was_broken_off_is_requested_once_more() -> None:
+    document = new_document("a.md", ["Rain falls on the hill."])
+    broken = ScriptedReply("The rule rule rule rule", finish="cut off")
+    llm = ScriptedLLM([broken, "The rule says who may play."])
+    assert ContextWriter(llm, FakeEmbedding()).write(document, document.nodes[0]) == "The rule says who may play."
+    llm = ScriptedLLM([broken, broken, "The rule says who may play."])
+    ContextWriter(llm, FakeEmbedding()).write(document, document.nodes[0])
+    assert len(llm.prompts) == 2
 
 
 @given(reply=st.text(max_size=300))

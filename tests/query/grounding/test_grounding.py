@@ -98,6 +98,41 @@ def test_the_best_span_is_cited_regardless_of_the_citation_of_the_model() -> Non
     assert found.text == "Anna Berg founded the Harbour Library in 1874. [1] The mill burnt down in 1901. [2]"
 
 
+def test_a_second_citation_that_does_not_support_its_sentence_is_reported_and_removed() -> None:
+    found = _ground("Anna Berg founded the Harbour Library in 1874 [1][2].")
+    assert found.sentences[0].verdict == "supported"
+    assert found.sentences[0].unsupporting == (2,)
+    assert found.text == "Anna Berg founded the Harbour Library in 1874. [1]"
+    assert "1 citation of the answer does not support the cited sentence: removed." in found.notes
+
+
+def test_two_citations_of_one_clause_each_both_support_their_sentence() -> None:
+    found = _ground("Atlases must not be taken abroad, and in 1901 the mill burnt down [1][2].")
+    assert found.sentences[0].unsupporting == ()
+
+
+@pytest.mark.parametrize("number", ["1. ", "2) ", "(3) ", "Step 4: ", "17. "])
+def test_the_number_of_a_list_item_is_no_claim(number: str) -> None:
+    found = _ground(f"{number}Children may borrow seven books for 28 days.")
+    assert {one.verdict for one in found.sentences} <= {"supported", "no claim"}
+    assert "supported" in {one.verdict for one in found.sentences}
+
+
+def test_a_false_number_within_a_list_item_is_not_supported() -> None:
+    assert "unsupported" in {one.verdict for one in _ground("1. Children may borrow 9 books for 28 days.").sentences}
+
+
+@pytest.mark.parametrize(
+    "framing", ["The passage describes the Harbour Library.", "The text explains the rules of a library."]
+)
+def test_a_framing_sentence_makes_no_claim(framing: str) -> None:
+    assert _verdict(framing) == "no claim"
+
+
+def test_what_a_text_is_said_to_explain_is_a_claim() -> None:
+    assert _verdict("The text explains that the mill burnt down in 1950.") == "unsupported"
+
+
 def test_numbers_without_a_source_are_removed_and_noted() -> None:
     found = _ground("The mill burnt down in 1901. [2][7] Atlases must not be taken abroad [1, 9].")
     assert "[7]" not in found.text

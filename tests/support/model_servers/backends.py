@@ -23,7 +23,12 @@ class AnswerEnd:
 
 
 class TooLong(Exception):
-    """The text is longer than the context window of the model."""
+    """The text is longer than the context window of the model; `tokens` and `window` are 0 if unknown."""
+
+    def __init__(self, tokens: int = 0, window: int = 0, *, cannot_cut: bool = False) -> None:
+        self.tokens, self.window = tokens, window
+        self.cannot_cut = cannot_cut
+        """Whether truncation is allowed, but the runner does not shift its context."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class Backend(Protocol):
     name: str
     digest: str
     context_length: int
+    capabilities: tuple[str, ...]
 
     @property
     def loaded(self) -> int | None:
@@ -70,10 +76,12 @@ class ScriptedBackend:
         name: str = "scripted:latest",
         context_length: int = 2048,
         behaviour: WindowBehaviour | None = None,
+        capabilities: tuple[str, ...] = ("completion", "embedding"),
     ) -> None:
         self.name = name
         self.digest = hashlib.sha256(name.encode()).hexdigest()
         self.context_length = context_length
+        self.capabilities = capabilities
         self._answers = cycle(answers)
         self._behaviour = behaviour or WindowBehaviour()
         self._window: int | None = None
@@ -98,11 +106,15 @@ class ScriptedBackend:
 
     def _read(self, sizes: Sequence[int], options: Mapping[str, Any]) -> int:
         """Return the number of tokens that the model reads of messages of these sizes; the first message is kept."""
-        self._window = self._behaviour.loaded or int(options.get("num_ctx") or self.context_length)
+        self._window = self._behaviour.loaded or min(
+            int(options.get("num_ctx") or self.context_length), self.context_length
+        )
         if sum(sizes) <= self._window:
             return sum(sizes)
         if self._behaviour.refuses and options.get("truncate") is False:
-            raise TooLong
+            raise TooLong(sum(sizes), self._window)
+        if self._behaviour.refuses and options.get("shift") is False:
+            raise TooLong(sum(sizes), self._window, cannot_cut=True)
         kept = list(sizes)
         while self._behaviour.cuts == "oldest messages first" and len(kept) > 2 and sum(kept) > self._window:
             del kept[1]

@@ -1,6 +1,8 @@
 """A model server on loopback with the protocols of Ollama and OpenAI; a script defines its faults."""
 
 import json
+import math
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +29,8 @@ _STATUSES: Mapping[Fault, tuple[int, str]] = {
     Fault.REDIRECT: (307, ""),
 }
 _KEPT = {Fault.PROMPT_CUT: 0.25, Fault.CUT_5: 0.95, Fault.CUT_10: 0.9, Fault.CUT_20: 0.8, Fault.CUT_50: 0.5}
+_DURATION = re.compile(r"-?(?:0|(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+)")
+_MOST_EQUAL = 30  # pieces in a row; Ollama ends an answer that repeats itself
 _PAUSE = 0.02  # seconds between the pieces of an endless answer
 _LONG_PAUSE = 0.1  # seconds between the pieces of a slow answer
 
@@ -44,6 +48,15 @@ class ModelHttpServer:
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
     port: int = 0
+    other_models: list[str] = field(default_factory=list)
+    """Further models that the server has loaded."""
+    launches: list[tuple[object, ...]] = field(default_factory=list)
+    """The options of each launch of the runner. A request with other options than the last launches a new runner."""
+
+    def launch(self, *options: object) -> None:
+        """Launch the runner, unless it runs with these options."""
+        if self.launches[-1:] != [options]:
+            self.launches.append(options)
 
     @property
     def address(self) -> str:
@@ -99,7 +112,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._before(fault)
             if not same_model(str(body.get("model") or state.backend.name), state.backend.name):
-                self._before(Fault.MISSING)
+                self._reply(404, protocol.error_body(self.path, f"model '{body['model']}' not found"))
+                raise Abandoned
+            self._check_keep_alive(body)
             if self.path in {"/api/chat", "/api/generate", "/v1/chat/completions"}:
                 self._write(body, fault)
             elif self.path in {"/api/embed", "/v1/embeddings"}:
@@ -108,8 +123,15 @@ class _Handler(BaseHTTPRequestHandler):
                 self._describe()
         except (Abandoned, ConnectionError):
             self.close_connection = True
-        except TooLong:
-            self._reply(400, protocol.error_body(self.path, _STATUSES[Fault.TOO_LONG][1]))
+        except TooLong as error:
+            message = protocol.too_long_message(self.path, error.tokens, error.window, cannot_cut=error.cannot_cut)
+            self._reply(400, protocol.error_body(self.path, message))
+
+    def _check_keep_alive(self, body: Mapping[str, Any]) -> None:
+        value = body.get("keep_alive")
+        if isinstance(value, str) and not _DURATION.fullmatch(value):
+            self._reply(400, protocol.error_body(self.path, f'time: invalid duration "{value}"'))
+            raise Abandoned
 
     def _before(self, fault: Fault) -> None:
         if fault in _STATUSES:
@@ -129,7 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
         replies: dict[str, Callable[[], dict[str, Any]]] = {
             "/api/tags": lambda: protocol.ollama_tags(backend),
             "/api/show": lambda: protocol.ollama_show(backend),
-            "/api/ps": lambda: protocol.ollama_ps(backend),
+            "/api/ps": lambda: protocol.ollama_ps(
+                backend, loaded=bool(self.server_state.launches), others=self.server_state.other_models
+            ),
             "/api/version": lambda: {"version": "0.30.0"},
             "/v1/models": lambda: protocol.openai_models(backend),
         }
@@ -141,12 +165,22 @@ class _Handler(BaseHTTPRequestHandler):
     def _embed(self, body: Mapping[str, Any], fault: Fault) -> None:
         backend = self.server_state.backend
         asked = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        if "embedding" not in backend.capabilities:
+            self._before(Fault.NO_EMBEDDINGS)
+        if "" in asked:
+            self._reply(400, protocol.error_body(self.path, "Input content cannot be empty"))
+            return
+        self.server_state.launch("embedding")
         vectors, tokens = backend.embed(asked)
+        if self.path == "/api/embed":
+            vectors = [[value / math.hypot(*vector) for value in vector] for vector in vectors]
         shape = protocol.openai_vectors if self.path.startswith("/v1/") else protocol.ollama_vectors
         self._reply(200, json.dumps(shape(backend, spoilt(vectors, fault), tokens)).encode())
 
     def _write(self, body: Mapping[str, Any], fault: Fault) -> None:
         state, openai = self.server_state, self.path.startswith("/v1/")
+        options = body.get("options") or {}
+        state.launch("chat", body.get("shift") is not False, options.get("num_ctx"))
         said = state.backend.chat(protocol.messages_of(body), protocol.options_of(body))
         if body.get("stream", not openai):
             first = next(said)  # a prompt that is too long is refused before the stream starts
@@ -165,7 +199,11 @@ class _Handler(BaseHTTPRequestHandler):
         return protocol.ollama_end(self.server_state.backend, self.path, end, text=text)
 
     def _stream(self, said: Iterator[str | AnswerEnd], fault: Fault) -> None:
+        equal, last = 0, ""
         for number, piece in enumerate(said):
+            equal, last = (equal + 1 if piece == last else 1), str(piece)
+            if equal > _MOST_EQUAL:
+                return  # the reply ends without `done: true`
             if isinstance(piece, AnswerEnd):
                 if fault is not Fault.NO_DONE:
                     self._last(_recounted(piece, fault))
@@ -182,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault in {Fault.DROP, Fault.STALL}:
             raise Abandoned
         if fault is Fault.ERROR_LINE:
-            message = "an error was encountered while running the model"
+            message = "an error was encountered while running the model: unexpected EOF"
             self._line(json.loads(protocol.error_body(self.path, message)))
             self._chunk(b"")
             raise Abandoned
@@ -235,6 +273,8 @@ class _Handler(BaseHTTPRequestHandler):
 def spoilt(vectors: Sequence[Sequence[float]], fault: Fault) -> list[list[float]]:
     """Return the vectors with the fault applied."""
     whole = [list(vector) for vector in vectors]
+    if not whole:
+        return []
     first, last = whole[0], whole[-1]
     wrong = {
         Fault.WRONG_DIMENSION: [vector[:-1] for vector in whole],

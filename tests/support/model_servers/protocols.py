@@ -12,20 +12,29 @@ _MOMENT = "2026-01-01T00:00:00Z"
 def ollama_tags(backend: Backend) -> dict[str, Any]:
     """GET /api/tags."""
     details = {"format": "gguf", "family": "llama", "parameter_size": "135M", "quantization_level": "Q4_1"}
+    sizes = {"context_length": backend.context_length, "embedding_length": 32}
     model = {"name": backend.name, "model": backend.name, "modified_at": _MOMENT, "size": 1, "digest": backend.digest}
-    return {"models": [{**model, "details": details}]}
+    return {"models": [{**model, "details": {**details, **sizes}, "capabilities": list(backend.capabilities)}]}
 
 
 def ollama_show(backend: Backend) -> dict[str, Any]:
     """POST /api/show."""
     told = {"general.architecture": "llama", "llama.context_length": backend.context_length}
-    return {"model_info": told, "capabilities": ["completion"], "template": "", "details": {"family": "llama"}}
+    return {
+        "model_info": told,
+        "capabilities": list(backend.capabilities),
+        "template": "",
+        "details": {"family": "llama"},
+    }
 
 
-def ollama_ps(backend: Backend) -> dict[str, Any]:
-    """GET /api/ps."""
+def ollama_ps(backend: Backend, *, loaded: bool, others: Sequence[str] = ()) -> dict[str, Any]:
+    """GET /api/ps: every loaded model."""
+    beside = [{"name": name, "model": name, "context_length": 4096} for name in others]
+    if not loaded:
+        return {"models": beside}
     told = {} if backend.loaded is None else {"context_length": backend.loaded}
-    return {"models": [{"name": backend.name, "model": backend.name, "digest": backend.digest, **told}]}
+    return {"models": [{"name": backend.name, "model": backend.name, "digest": backend.digest, **told}, *beside]}
 
 
 def ollama_piece(backend: Backend, path: str, text: str) -> dict[str, Any]:
@@ -85,6 +94,17 @@ def error_body(path: str, message: str) -> bytes:
     return json.dumps({"error": error}).encode()
 
 
+def too_long_message(path: str, tokens: int, window: int, *, cannot_cut: bool) -> str:
+    """The message of status 400 for a prompt above the window. Ollama sends the error of its runner within its own."""
+    if not tokens or path not in {"/api/chat", "/api/generate"}:
+        return "the input length exceeds the context length"
+    if cannot_cut:
+        return "the prompt is longer than the context length currently available to the model; shorten it"
+    words = f"request ({tokens} tokens) exceeds the available context size ({window} tokens), try increasing it"
+    numbers = {"n_prompt_tokens": tokens, "n_ctx": window}
+    return json.dumps({"error": {"code": 400, "message": words, "type": "exceed_context_size_error", **numbers}})
+
+
 def messages_of(body: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the messages of a chat request, or the prompt of /api/generate as one message."""
     if "messages" in body:
@@ -96,7 +116,7 @@ def messages_of(body: Mapping[str, Any]) -> list[dict[str, str]]:
 def options_of(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a request of either protocol under Ollama's names."""
     if "options" in body:
-        return {**body["options"], "truncate": body.get("truncate")}
+        return {**body["options"], "truncate": body.get("truncate"), "shift": body.get("shift")}
     return {"num_predict": body.get("max_tokens"), "temperature": body.get("temperature"), "seed": body.get("seed")}
 
 

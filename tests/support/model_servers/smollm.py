@@ -34,6 +34,7 @@ class SmolLmBackend:
 
     name = "smollm2:135m"
     context_length = _WINDOW
+    capabilities: tuple[str, ...] = ("completion", "embedding")
     loaded = _WINDOW
 
     def __init__(self) -> None:

@@ -1,6 +1,7 @@
 """Checks of model servers and local model files that the settings name."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from elt_llm_core.errors import EltError, ModelMissing
@@ -9,6 +10,9 @@ from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import Settings
 
 from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, failure, ok, warning, with_settings
+
+if TYPE_CHECKING:
+    from elt_llm_core.models.ollama import OllamaModel
 
 _TIMEOUT = 1.5  # seconds; the whole command should take less than three
 _MOST_LISTED = 12
@@ -121,7 +125,12 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     from elt_llm_core.models.ollama import OllamaServer, same_model
 
     with OllamaServer(settings, next(iter(wanted)), patience=_TIMEOUT) as server:
-        present = [model.name for model in server.models()]
+        models = server.models()
+    present = [model.name for model in models]
+    for model, use in wanted.items():
+        lacking = next((kind for kind in _CAPABILITIES if kind in use and _lacks(models, model, kind)), None)
+        if lacking:
+            return failure(f"{settings.ollama.base_url} has {model}, but {_CAPABILITIES[lacking]}", _HINTS[lacking])
     missing = [model for model in wanted if not any(same_model(one, model) for one in present)]
     if missing:
         pull = " && ".join(f"ollama pull {model}" for model in missing)
@@ -132,6 +141,20 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     others = [name for name in present if not any(same_model(name, model) for model in wanted)]
     used = ", ".join(f"{model} ({use})" for model, use in wanted.items())
     return ok(f"{settings.ollama.base_url} has {used}" + (f"; also {_name_list(others)}" if others else ""))
+
+
+_CAPABILITIES = {"embedding": "it is no embedding model", "answers": "it writes no text"}
+_HINTS = {
+    "embedding": "Set embedding.model to a model that embeds, such as nomic-embed-text",
+    "answers": "Set llm.model to a chat model",
+}
+
+
+def _lacks(models: "list[OllamaModel]", name: str, use: str) -> bool:
+    from elt_llm_core.models.ollama import same_model
+
+    needed = "embedding" if use == "embedding" else "completion"
+    return any(same_model(model.name, name) and model.lacks(needed) for model in models)
 
 
 def _models_in_use(settings: Settings) -> dict[str, str]:

@@ -10,6 +10,7 @@ from elt_llm_core.models.token_counts import TokenEstimate
 from elt_llm_core.state.jobs import RowId
 
 if TYPE_CHECKING:
+    from elt_llm_core.models.completion import LlmCompletion
     from llama_index.core.llms import LLM
 
 
@@ -44,16 +45,27 @@ class RowPrompter:
     def __call__(self, prompt: str) -> str:
         """Return the complete reply of the model.
 
-        Raises ModelError, UnusableReply if the reply is truncated, and RunStopped if the run has ended.
+        A reply that the server broke off is requested once more with another seed. Raises ModelError, UnusableReply if
+        the reply is truncated, and RunStopped if the run has ended.
         """
-        from elt_llm_core.models.completion import complete
-        from llama_index.core.llms import ChatMessage, MessageRole
+        written = self._complete(prompt)
+        if written.finish == "cut off":  # servers end an answer that repeats itself
+            written = self._complete(prompt, another_seed=True)
+        if written.finish != "stop":
+            raise UnusableReply(
+                f"The language model's reply is truncated ({written.finish}).",
+                hint="Allow longer answers in the settings of its server, or ask for less in the prompt",
+            )
+        return written.text
+
+    def _complete(self, prompt: str, *, another_seed: bool = False) -> "LlmCompletion":
+        """Call the model once and count the cost. Raises ModelError, and RunStopped if the run has ended."""
+        from elt_llm_core.models.completion import complete_prompt
 
         if self._is_over():
             raise RunStopped
-        messages = [ChatMessage(role=MessageRole.USER, content=prompt)]
         self.spent += ModelUsage(calls=1)
-        written = complete(self._llm, messages, cancelled=self._is_over)
+        written = complete_prompt(self._llm, prompt, self._is_over, another_seed=another_seed)
         read, wrote = written.prompt_tokens, written.answer_tokens
         self.spent += ModelUsage(
             prompt_tokens=self._tokens.of(prompt) if read is None else read,
@@ -61,12 +73,7 @@ class RowPrompter:
         )
         if self._is_over():
             raise RunStopped
-        if written.finish != "stop":
-            raise UnusableReply(
-                f"The language model's reply is truncated ({written.finish}).",
-                hint="Allow longer answers in the settings of its server, or ask for less in the prompt",
-            )
-        return written.text
+        return written
 
 
 class TokenCounter:

@@ -176,28 +176,35 @@ def complete(
     *,
     on_piece: Callable[[str], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    another_seed: bool = False,
 ) -> LlmCompletion:
     """Return the answer of `llm` to the messages.
 
     `on_piece` receives each piece of the text as it arrives, in the caller's thread. `cancelled` is called at least ten
     times a second; if it returns true, the answer ends early. The call takes at most `llm.answer_timeout` seconds. A
     temporary failure (ModelUnavailable, ModelBroken) is retried up to three times after random pauses, unless a piece
-    was already delivered.
+    was already delivered. `another_seed` asks for another answer than the last call with the same messages.
 
     Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused, PromptTooLong (the server refused or
     truncated the prompt) or UnusableReply, each with a hint. Role markers are escaped in all messages except the system
     message, because the other messages quote documents.
     """
     plain = [_escape_message(message) for message in messages]
+    if another_seed and (vary := getattr(llm, "with_another_seed", None)):
+        llm = vary()
     run = _CompletionRun(llm, plain, on_piece or (lambda _: None), cancelled or (lambda: False))
     return call_with_retries(run.attempt, run.may_retry)
 
 
-def complete_prompt(llm: "LLM", prompt: str, cancelled: Callable[[], bool] | None = None) -> LlmCompletion:
+def complete_prompt(
+    llm: "LLM", prompt: str, cancelled: Callable[[], bool] | None = None, *, another_seed: bool = False
+) -> LlmCompletion:
     """Return the answer of `llm` to one prompt, sent as a user message. Raises the errors of `complete`."""
     from llama_index.core.llms import ChatMessage, MessageRole
 
-    return complete(llm, [ChatMessage(role=MessageRole.USER, content=prompt)], cancelled=cancelled)
+    return complete(
+        llm, [ChatMessage(role=MessageRole.USER, content=prompt)], cancelled=cancelled, another_seed=another_seed
+    )
 
 
 @dataclass
@@ -220,7 +227,7 @@ class _CompletionRun:
         failures = client_errors()
         replies: CancellableStream[ChatResponse] = CancellableStream(lambda: iter(self.llm.stream_chat(self.messages)))
         stream = replies.pieces(self._deadline, self.cancelled)
-        while (response := self._next(stream, failures)) is not None:
+        while (response := self._next(stream, failures, is_first=not reply.pieces)) is not None:
             self._deliver(reply.add(response))
         self._deliver(reply.end())
         return self._checked(reply)
@@ -229,8 +236,13 @@ class _CompletionRun:
         """Return whether another attempt could end before the deadline and would not deliver text twice."""
         return not self._delivered and not self.cancelled() and time.monotonic() + MAX_PAUSE < self._deadline
 
-    def _next(self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...]) -> "ChatResponse | None":
-        """Return the next piece, or None at the end. Errors of the model are converted to EltErrors."""
+    def _next(
+        self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...], *, is_first: bool
+    ) -> "ChatResponse | None":
+        """Return the next piece, or None at the end. Errors of the model are converted to EltErrors.
+
+        The server is asked to explain errors before the first piece.
+        """
         try:
             return next(stream, None)
         except StreamTimeout as error:
@@ -239,7 +251,9 @@ class _CompletionRun:
                 hint="Raise llm.answer_timeout, or choose a smaller model",
             ) from error
         except failures as error:
-            raise to_model_error(error, self._server) from error
+            explain = getattr(self.llm, "explain", None) if is_first else None
+            typed = to_model_error(error, self._server)
+            raise (explain(typed) if explain else typed) from error
 
     def _deliver(self, text: str) -> None:
         if text:
@@ -254,8 +268,13 @@ class _CompletionRun:
                     f"{self._server} sent an empty reply", hint=f"Is {self._server.address} the right address?"
                 )
             self._check_prompt_tokens(reply.prompt_tokens)
-            finish = reply.finish
+            finish = "length" if self._outgrew_window(reply) else reply.finish
         return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish, reply.thinking)
+
+    def _outgrew_window(self, reply: ModelReply) -> bool:
+        """Return whether prompt and answer exceed the window, so that the server dropped the start of the prompt."""
+        window = self._server.context_window
+        return window is not None and (reply.prompt_tokens or 0) + (reply.answer_tokens or 0) > window
 
     def _check_prompt_tokens(self, prompt_tokens: int | None) -> None:
         """Raise PromptTooLong if the token count shows a truncated prompt. Without a count, trust the server."""

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from pydantic import PrivateAttr, ValidationError
 
-from elt_llm_core.errors import ModelError, ModelMissing, ModelRefused, SettingsError, UnusableReply
+from elt_llm_core.errors import (
+    EltError,
+    ModelError,
+    ModelMissing,
+    ModelRefused,
+    ModelTimeout,
+    PromptTooLong,
+    SettingsError,
+    UnusableReply,
+)
 from elt_llm_core.models.server import ModelServer, check_address
 from elt_llm_core.models.server_embedding import ServerEmbedding
 from elt_llm_core.models.transport import JsonServer, WireMessage, call_server, client_options
@@ -29,6 +38,12 @@ class OllamaModel:
     """sha256 (hex) of the manifest. A changed model of the same name has another digest."""
     remote: bool
     """Whether a hosted service runs the model and the local server only forwards requests."""
+    capabilities: frozenset[str] = frozenset()
+    """What the model can do, such as completion and embedding; empty if the server does not report capabilities."""
+
+    def lacks(self, capability: str) -> bool:
+        """Return whether the server reports capabilities without this one."""
+        return bool(self.capabilities) and capability not in self.capabilities
 
 
 class OllamaServer(JsonServer):
@@ -62,7 +77,9 @@ class OllamaServer(JsonServer):
             if isinstance(entry, dict):
                 name = replace_surrogates(str(entry.get("name") or entry.get("model") or ""))
                 remote = bool(entry.get("remote_host") or entry.get("remote_model")) or is_cloud_model(name)
-                models.append(OllamaModel(name, str(entry.get("digest") or ""), remote))
+                listed_capabilities = entry.get("capabilities")
+                known = listed_capabilities if isinstance(listed_capabilities, list) else []
+                models.append(OllamaModel(name, str(entry.get("digest") or ""), remote, frozenset(map(str, known))))
         return models
 
     def find(self) -> OllamaModel:
@@ -78,6 +95,23 @@ class OllamaServer(JsonServer):
         if model.remote:
             check_hosted_model(model.name, allow_remote=self._settings.network.allow_remote_models)
         return model
+
+    def explain(self, error: EltError) -> EltError:
+        """Add what the server knows about a failure: the limit of the model, or the models that occupy the server.
+
+        A time-out of a model that the server has not loaded is due to the server, which waits for free memory without
+        sending anything. A server that does not answer these questions leaves the error unchanged.
+        """
+        if not isinstance(error, PromptTooLong | ModelTimeout):
+            return error
+        patience = self._settings.ollama.connect_timeout
+        try:
+            with OllamaServer(self._settings, self.described.model, patience=patience) as server:
+                if isinstance(error, PromptTooLong):
+                    return _explain_long_prompt(error, self.described, server.context_length())
+                return _explain_timeout(error, self.described, server.request("GET", "/api/ps"))
+        except ModelError:
+            return error
 
     def context_length(self) -> int | None:
         """Return the maximum tokens that the model was trained on; None if the server does not report them."""
@@ -133,16 +167,46 @@ def check_hosted_model(name: str, *, allow_remote: bool) -> None:
         )
 
 
-NO_TRUNCATION = {"truncate": False, "shift": False}
-"""Request fields that Ollama reads since version 0.12.6. Earlier versions ignore these fields.
+def _explain_long_prompt(error: PromptTooLong, server: ModelServer, limit: int | None) -> PromptTooLong:
+    """Replace the advice to raise the window if the window is already the limit of the model."""
+    if limit is None or server.context_window != limit:
+        return error  # a configured window above the limit has its own hint
+    return PromptTooLong(
+        f"{error}. The model itself reads at most {limit} tokens",
+        hint=f"Lower llm.max_context_tokens or {server.section}.num_predict, or choose a model that reads more",
+    )
 
-`truncate: false` makes the server refuse a prompt above the window. `shift: false` ends an answer at the end of the
-window (`done_reason: length`). Otherwise the server would drop the start of the prompt while writing.
+
+def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[str, Any]) -> ModelTimeout:
+    """Distinguish a model that is loaded but silent from one that waits for a place in the memory of the server."""
+    entries = running.get("models")
+    entries = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
+    names = [replace_surrogates(str(entry.get("name") or entry.get("model") or "")) for entry in entries]
+    if any(same_model(name, server.model) for name in names):
+        return ModelTimeout(f"{error}, although it lists '{server.model}' as loaded", hint=error.hint)
+    if not names:
+        return ModelTimeout(
+            f"{error}: it has not loaded '{server.model}' yet",
+            hint=f"Raise {server.section}.request_timeout, or look at the log of {server.in_a_sentence}",
+        )
+    return ModelTimeout(
+        f"{error}: '{server.model}' waits for a place, because {', '.join(names[:_MOST_NAMED])} is loaded",
+        hint=f"Run: ollama stop {names[0]}. Or raise {server.section}.request_timeout, or let Ollama keep more models"
+        " (OLLAMA_MAX_LOADED_MODELS)",
+    )
+
+
+_MOST_NAMED = 3
+NO_TRUNCATION = {"truncate": False}
+"""The request field that makes Ollama refuse a prompt above the window. Versions before 0.12.6 ignore it.
+
+`shift` is not sent, like other clients do not send it. Ollama launches its runner with the `shift` of a request, so
+another value than that of the last client makes it load the model again.
 """
 _ADDED_FIELDS: Mapping[str, Mapping[str, bool]] = {
     "/api/chat": NO_TRUNCATION,
     "/api/generate": NO_TRUNCATION,
-    "/api/embed": {"truncate": False},  # the vector of a truncated text would represent its start alone
+    "/api/embed": NO_TRUNCATION,  # the vector of a truncated text would represent its start alone
 }
 
 
@@ -224,6 +288,8 @@ class OllamaEmbedding(ServerEmbedding):
         model = self._ollama.find()
         if not model.digest:
             raise UnusableReply(f"{self._server} reports no digest of '{model.name}'", hint="Update Ollama")
+        if model.lacks("embedding"):
+            raise self._no_vectors()
         context = self._ollama.context_length() or _DEFAULT_CONTEXT
         if self._family.parts:
             context = min(context, self._family.token_limit)
@@ -231,7 +297,16 @@ class OllamaEmbedding(ServerEmbedding):
         return model.digest, context
 
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        return call_server(lambda: self._embed(texts), self._patience, self._server)
+        try:
+            return call_server(lambda: self._embed(texts), self._patience, self._server)
+        except ModelTimeout as error:
+            raise self._ollama.explain(error) from error
+
+    def _no_vectors(self) -> ModelRefused:
+        return ModelRefused(
+            f"{self._server} gives no vectors for '{self._server.model}', which is a chat model",
+            hint="Set embedding.model to a model that embeds, such as nomic-embed-text",
+        )
 
     def _embed(self, texts: list[str]) -> Sequence[Sequence[float]]:
         from ollama import ResponseError
@@ -242,7 +317,4 @@ class OllamaEmbedding(ServerEmbedding):
         except (ValidationError, ResponseError) as error:
             if isinstance(error, ResponseError) and error.status_code != _NO_EMBEDDINGS:
                 raise
-            raise ModelRefused(
-                f"{self._server} gives no vectors for '{self._server.model}'",
-                hint="Set embedding.model to a model that embeds, such as nomic-embed-text",
-            ) from error
+            raise self._no_vectors() from error

@@ -15,11 +15,13 @@ from llama_index.core.llms import (
 )
 from pydantic import PrivateAttr
 
+from elt_llm_core.errors import EltError
 from elt_llm_core.models.server import ModelServer
 from elt_llm_core.models.token_counts import PromptVerifier
 from elt_llm_core.models.transport import JsonServer
 
 Piece = TypeVar("Piece")
+_RETRY_TEMPERATURE = 0.2
 
 
 class ServedLlm(LLM):
@@ -30,11 +32,12 @@ class ServedLlm(LLM):
 
     _server: ModelServer = PrivateAttr()
     _verifier: PromptVerifier | None = PrivateAttr(default=None)
+    _explain: Callable[[EltError], EltError] | None = PrivateAttr(default=None)
     _close: Callable[[], object] = PrivateAttr()
 
     def connect(self, server: JsonServer, close: Callable[[], object]) -> None:
         """Set the server, which counts tokens, and the function that closes the model's connections."""
-        self._server, self._verifier = server.described, PromptVerifier(server)
+        self._server, self._verifier, self._explain = server.described, PromptVerifier(server), server.explain
         self._close = weakref.finalize(self, close)  # for owners that do not close the model
 
     @property
@@ -46,6 +49,22 @@ class ServedLlm(LLM):
     def prompt_verifier(self) -> PromptVerifier | None:
         """The verifier that the server reads prompts whole; None if the server never truncates prompts."""
         return self._verifier
+
+    def explain(self, error: EltError) -> EltError:
+        """Return the error of a call with what the server knows about it."""
+        return self._explain(error) if self._explain else error
+
+    def with_another_seed(self) -> "ServedLlm":
+        """Return this model with another seed and a temperature above 0, on the same connections.
+
+        At temperature 0 every seed gives the same answer. A model without such options is returned unchanged.
+        """
+        options: dict[str, Any] | None = getattr(self, "additional_kwargs", None)
+        if options is None:
+            return self
+        other = {**options, "seed": int(options.get("seed") or 0) + 1}
+        warmer = max(getattr(self, "temperature", 0.0) or 0.0, _RETRY_TEMPERATURE)
+        return self.model_copy(update={"additional_kwargs": other, "temperature": warmer})
 
     def close(self) -> None:
         """Close the connections."""

@@ -170,11 +170,16 @@ def to_model_error(error: Exception, server: ModelServer) -> EltError:
 
 def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
     """Return the error for an HTTP status and message. Ollama uses the status -1 within an answer."""
+    message, tokens, window = _unwrap_error(message)
     lowered, text = message.lower(), f"{server} reports: {_shorten(message, server)}"
     if status == HTTPStatus.NOT_FOUND:
         return ModelMissing(f"{server} does not have the model '{server.model}'", hint=server.fetch)
     if _TOO_LONG_MESSAGES.search(lowered):
-        return prompt_too_long(f"The text is longer than '{server.model}' reads. {text}", server)
+        if tokens is None or window is None:
+            return prompt_too_long(f"The text is longer than '{server.model}' reads. {text}", server)
+        return prompt_too_long(
+            f"The text has {tokens} tokens, and {server} reads {window} with '{server.model}'", server, window
+        )
     if status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT}:
         return _timeout(server)
     if status in _BUSY_STATUSES or (status >= 500 and any(words in lowered for words in _LOADING_MESSAGES)):
@@ -190,6 +195,31 @@ def _error_from_other_status(status: int, lowered: str, text: str, server: Model
     return ModelRefused(f"{text} (status {status})", hint=_refusal_hint(status, lowered, server))
 
 
+_MOST_NESTED = 4
+_COUNT_KEYS = ("n_prompt_tokens", "n_ctx")
+
+
+def _unwrap_error(message: str) -> tuple[str, int | None, int | None]:
+    """Return the innermost message of an error, the tokens of the prompt and the window, if the error has them.
+
+    Ollama passes on errors of its runner as JSON within JSON. The numbers are those of llama.cpp's server.
+    """
+    counts: dict[str, int] = {}
+    for _ in range(_MOST_NESTED):
+        try:
+            value = json.loads(message[:_MAX_READ])
+        except (ValueError, RecursionError):
+            break
+        inner = value.get("error", value) if isinstance(value, dict) else None
+        if isinstance(inner, dict):
+            counts |= {key: inner[key] for key in _COUNT_KEYS if isinstance(inner.get(key), int)}
+            inner = inner.get("message")
+        if not isinstance(inner, str):
+            break
+        message = inner
+    return message, counts.get("n_prompt_tokens"), counts.get("n_ctx")
+
+
 def error_text(content: bytes) -> str:
     """Return the message of an error reply: the value of `error` if the reply is JSON, else the whole text."""
     text = content[:_MAX_READ].decode("utf-8", "replace")
@@ -200,8 +230,16 @@ def error_text(content: bytes) -> str:
     return str(error.get("message", error)) if isinstance(error, dict) else str(error)
 
 
-def prompt_too_long(message: str, server: ModelServer) -> PromptTooLong:
-    """Return the error for a text that was refused or truncated. Its hint names the settings to change."""
+def prompt_too_long(message: str, server: ModelServer, window: int | None = None) -> PromptTooLong:
+    """Return the error for a text that was refused or truncated. Its hint names the settings to change.
+
+    `window` is the context window that the server loaded, if known. A window below the configured one cannot be raised.
+    """
+    if window is not None and window < (server.context_window or 0):
+        return PromptTooLong(
+            message,
+            hint=f"Set {server.section}.context_window to {window}, because the server loads no larger window",
+        )
     return PromptTooLong(
         message,
         hint=f"Raise {server.section}.context_window if the model reads more,"
@@ -256,6 +294,8 @@ def _refusal_hint(status: int, lowered: str, server: ModelServer) -> str:
         return f"Set {server.section}.base_url to the final address: redirections are not followed"
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return _HINT_WITHOUT_KEY.get(server.section, f"Let {server.in_a_sentence} answer without a key")
+    if "invalid duration" in lowered:
+        return f"Correct {server.section}.keep_alive, such as 10m or 1h"
     if "think" in lowered:
         return _HINT_THINKING.get(server.section, "Turn thinking off at the server, or choose another model")
     return f"Check the section {server.section} of the settings"

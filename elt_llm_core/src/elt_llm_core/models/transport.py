@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from elt_llm_core.errors import UnusableReply
+from elt_llm_core.errors import EltError, UnusableReply
 from elt_llm_core.models.server import ModelServer, client_errors, error_from_status, error_text, to_model_error
 from elt_llm_core.settings.tree import OllamaSettings, OpenAiLikeSettings
 from elt_llm_core.utilities import Closeable
@@ -263,6 +263,10 @@ class JsonServer(Closeable):
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
         """Return the server's count of tokens in the messages, with a minimal answer; None if it does not count."""
+
+    def explain(self, error: EltError) -> EltError:
+        """Return the error with what the server knows about it; by default the same error."""
+        return error
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the JSON object of the reply. Raises a ModelError for every other reply."""

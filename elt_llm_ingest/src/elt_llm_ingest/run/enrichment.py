@@ -86,8 +86,15 @@ class ContextWriter:
         return sha256(self.identity, context_prompt(document, node))
 
     def write(self, document: NewDocument, node: NewNode) -> str:
-        """Return the model's sentence; empty if its reply is unusable. Raises a ModelError if the call fails."""
-        return context_sentence(complete_prompt(self._llm, context_prompt(document, node)).text)
+        """Return the model's sentence; empty if its reply is unusable. Raises a ModelError if the call fails.
+
+        A reply that the server broke off is requested once more with another seed.
+        """
+        prompt = context_prompt(document, node)
+        written = complete_prompt(self._llm, prompt)
+        if written.finish == "cut off":
+            written = complete_prompt(self._llm, prompt, another_seed=True)
+        return context_sentence(written.text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
         """Cut a sentence at a word to the tokens that its chunk leaves; empty if too few tokens are left."""

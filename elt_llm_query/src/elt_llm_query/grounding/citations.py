@@ -20,6 +20,8 @@ _AFTER_END = re.compile(rf"([.!?…][\"'”»)]{{0,2}})((?:{_MARKS}){{1,12}})(?=
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$)")
 _OPENING = _PATTERNS.pattern("opening")
 _EMPTY = _PATTERNS.pattern("empty")
+_FRAMING = _PATTERNS.pattern("framing")
+_LIST_NUMBER = _PATTERNS.pattern("list_number")
 _SILENT = _PATTERNS.pattern("silent")
 _MOST_EMPTY_WORDS = 14
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
@@ -69,8 +71,17 @@ def split_statements(text: str) -> list[AnswerStatement]:
         written = text[start:end]
         cited = tuple(dict.fromkeys(number for mark in _MARK.findall(written) for number in _numbers(mark)))
         bare = strip_citation_marks(written).strip()
-        statements.append(AnswerStatement(start, end, bare, "" if _claims_nothing(bare) else _claim(bare), cited))
+        starts_line = not text[:start].rpartition("\n")[2].strip()
+        content = _without_list_number(bare) if starts_line else bare
+        statements.append(AnswerStatement(start, end, bare, "" if _claims_nothing(content) else _claim(content), cited))
     return statements
+
+
+def _without_list_number(text: str) -> str:
+    """Remove the number of a list item, such as "1.", "(2)" or "Step 3:", which claims nothing."""
+    folded = fold(text)
+    number = _LIST_NUMBER.match(folded) if len(folded) == len(text) else None
+    return text[number.end() :] if number else text
 
 
 def _numbers(mark: str) -> list[int]:
@@ -103,7 +114,7 @@ def _claims_nothing(text: str) -> bool:
     if _SILENT.search(folded) or re.fullmatch(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*", folded):
         return True
     is_short = len(folded.split()) <= _MOST_EMPTY_WORDS and not any(map(str.isdigit, folded))
-    return is_short and bool(_EMPTY.match(folded))
+    return is_short and bool(_EMPTY.match(folded) or _FRAMING.match(folded))
 
 
 @dataclass(frozen=True)

@@ -317,14 +317,19 @@ class SupportFinder:
         self._embedding = embedding
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
-    def support(self, text: str) -> ClaimSupport | None:
-        """Find the best support of a claim; None if the sources have no sentence or the claim has no word."""
+    def support(self, text: str, chunk: int | None = None) -> ClaimSupport | None:
+        """Find the best support of a claim, in all chunks or in one.
+
+        Returns None if there is no sentence to compare or the claim has no word. A sentence of another chunk is added
+        only to a sentence that does not support the claim alone.
+        """
         claim = self._sources.read(text)
-        ranked = self._ranked(claim)
+        within = [one for one in self._sources.sentences if chunk in {None, one.chunk}]
+        ranked = self._ranked(claim, within)
         if not ranked or not claim.tokens:
             return None
         options = [self._option(claim, [one]) for _, one in ranked[:_ALONE]]
-        second = self._second(claim, ranked[0][1])
+        second = self._second(claim, ranked[0][1], within)
         if second:
             options.append(self._option(claim, [ranked[0][1], second]))
         nearest = min(features["distance"] for _, features in options)
@@ -333,21 +338,26 @@ class SupportFinder:
             features["behind"] = features["distance"] - nearest
             logit = INTERCEPT + sum(weight * features[name] for name, weight in WEIGHTS.items())
             supports.append(ClaimSupport(comparison, features, 1.0 / (1.0 + math.exp(-logit))))
-        return max(supports, key=lambda one: one.chance)
+        alone = max(supports[: min(_ALONE, len(ranked))], key=lambda one: one.chance)
+        best = max(supports, key=lambda one: one.chance)
+        crosses_chunks = len({one.chunk for one in best.comparison.sentences}) > 1
+        return alone if crosses_chunks and alone.chance >= _ENOUGH else best
 
-    def _ranked(self, claim: ParsedSentence) -> list[tuple[float, SourceSentence]]:
-        covered = [(self._comparer.coverage(claim, one.sentence.stems), one) for one in self._sources.sentences]
+    def _ranked(self, claim: ParsedSentence, within: Sequence[SourceSentence]) -> list[tuple[float, SourceSentence]]:
+        covered = [(self._comparer.coverage(claim, one.sentence.stems), one) for one in within]
         best = sorted(covered, key=lambda one: -one[0])[:_COMPARED]
         self._embed([claim.text, *(one.sentence.text for _, one in best)])
         near = [(coverage + self._cosine(claim.text, one.sentence.text), one) for coverage, one in best]
         return sorted(near, key=lambda one: -one[0])
 
-    def _second(self, claim: ParsedSentence, first: SourceSentence) -> SourceSentence | None:
+    def _second(
+        self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
+    ) -> SourceSentence | None:
         """The sentence that adds most to the first, from the same chunk if possible."""
         already = self._comparer.coverage(claim, first.sentence.stems)
         gains = [
             (self._comparer.coverage(claim, first.sentence.stems | one.sentence.stems) - already, one)
-            for one in self._sources.sentences
+            for one in within
             if one is not first
         ]
         fitting = [
@@ -403,7 +413,8 @@ class GroundedSentence:
 
     `score` is the chance, 0 to 1, that the sources support it; `quotes` are the best supporting spans, none for an
     unsupported sentence, at most one for each clause and two for one claim; `cited` are the numbers in the written
-    sentence. A sentence without a claim, such as a greeting, has the verdict "no claim".
+    sentence; `unsupporting` are those of them whose chunk does not support it, none for an unsupported sentence. A
+    sentence without a claim, such as a greeting, has the verdict "no claim".
     """
 
     text: str
@@ -412,6 +423,7 @@ class GroundedSentence:
     quotes: tuple[Quote, ...]
     reasons: tuple[str, ...]
     cited: tuple[int, ...]
+    unsupporting: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -479,7 +491,23 @@ def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequen
         () if verdict == "unsupported" else tuple(Quote(sources[chunk], start, end) for chunk, start, end in spans),
         () if verdict == "supported" else reasons or ("The chunks have little about it.",),
         statement.cited,
+        ()
+        if verdict == "unsupported"
+        else _unsupporting(statement, supporter, {chunk for chunk, _, _ in spans}, len(sources)),
     )
+
+
+def _unsupporting(
+    statement: AnswerStatement, supporter: SupportFinder, supporting: Collection[int], count: int
+) -> tuple[int, ...]:
+    """Return the cited numbers whose chunk supports neither the sentence nor one of its clauses."""
+
+    def supports(chunk: int) -> bool:
+        found = (supporter.support(claim, chunk) for claim in (statement.claim, *statement.clauses))
+        return any(one is not None and one.chance >= _ENOUGH for one in found)
+
+    known = (number for number in statement.cited if 1 <= number <= count)
+    return tuple(number for number in known if number - 1 not in supporting and not supports(number - 1))
 
 
 def _verdict(support: ClaimSupport) -> Verdict:
@@ -530,6 +558,11 @@ def _notes(judged: Sequence[GroundedSentence], count: int, *, strict: bool) -> I
     if unknown:
         named = ", ".join(f"[{number}]" for number in unknown)
         yield f"The answer cited {named}, which {'do' if len(unknown) > 1 else 'does'} not exist: removed."
+    # A sentence without any supporting citation gets others, which replace its own.
+    failing = sum(len(one.unsupporting) for one in judged if len(one.unsupporting) < len(one.cited))
+    if failing:
+        subject = "citation of the answer does" if failing == 1 else "citations of the answer do"
+        yield f"{failing} {subject} not support the cited sentence: removed."
     unsupported = sum(sentence.verdict == "unsupported" for sentence in judged)
     if unsupported:
         subject = "sentence of the answer is" if unsupported == 1 else "sentences of the answer are"

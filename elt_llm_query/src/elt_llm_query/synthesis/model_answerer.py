@@ -126,7 +126,10 @@ def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource])
             score=one.score,
             references=tuple(dict.fromkeys(f"[{number_of[quote.chunk.node_id]}]" for quote in one.quotes)),
             places=tuple((quote.chunk.source_id, *quote.span) for quote in one.quotes),
-            reasons=one.reasons,
+            reasons=(
+                *one.reasons,
+                *(f"[{sources[number - 1].number}] does not support it." for number in one.unsupporting),
+            ),
         )
         for one in grounded.sentences
     )
