@@ -34,7 +34,7 @@ def test_a_cross_encoder_is_found_in_the_data_directory_or_reported_missing(look
     missing = look(1, reranker_strategy="cross-encoder")
     assert missing["outcome"] == "FAIL"
     assert str(tmp_path / ".elt_llm" / "models") in missing["detail"]
-    assert "model.onnx" in missing["hint"]
+    assert "elt-llm models pull ms-marco-MiniLM-L-6-v2" in missing["hint"]
     folder = write_tiny_cross_encoder(tmp_path / ".elt_llm" / "models" / "ms-marco-MiniLM-L-6-v2")
     assert look(reranker_strategy="cross-encoder")["detail"] == f"cross-encoder, {folder}, 64 tokens"
     assert look(reranker_strategy="auto")["detail"].startswith("cross-encoder, ")

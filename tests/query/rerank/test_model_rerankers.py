@@ -183,7 +183,7 @@ def test_a_missing_cross_encoder_is_reported_with_the_searched_paths_and_a_hint(
     with pytest.raises(ModelError, match="ms-marco-MiniLM-L-6-v2") as raised:
         create_reranker(QuerySettings(reranker_strategy="cross-encoder"), sources)
     assert (str(tmp_path) if models else "nowhere") in str(raised.value)
-    assert "model.onnx" in raised.value.hint
+    assert "elt-llm models pull ms-marco-MiniLM-L-6-v2" in raised.value.hint
 
 
 def test_auto_chooses_an_installed_cross_encoder_or_else_the_embedding_reranker(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ _COMMANDS = {
         "init": "Write a commented configuration into a folder.",
         "demo": "Ingest the bundled samples and answer a question.",
         "migrate-config": "Convert the configuration of elt_llm_rag.",
+        "models": "List, pull, add and remove local models.",
         "doctor": "Check the installation, and show the fix for each problem.",
     },
     "Ingest": {

@@ -66,5 +66,5 @@ def model_folders(name: str, models_dir: Path | None) -> list[Path]:
 
 
 def find_model_folder(name: str, models_dir: Path | None) -> Path | None:
-    """Return the first existing folder of a model, or None. Models are never downloaded."""
+    """Return the first existing folder of a model, or None. This downloads nothing."""
     return next((folder for folder in model_folders(name, models_dir) if folder.is_dir()), None)

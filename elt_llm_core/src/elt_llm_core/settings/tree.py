@@ -293,6 +293,9 @@ class NetworkSettings(SettingsSection):
     """Which data may leave the machine."""
 
     allow_remote_models: bool = key(False, "Allow hosted models; none is used unless true.")
+    allow_model_downloads: bool = key(
+        False, "Allow `elt-llm models pull` to download a model from the hub; nothing else downloads one."
+    )
     allow_remote_traces: bool = key(
         False, "Allow sending times and counts of questions, never their text, to another machine."
     )

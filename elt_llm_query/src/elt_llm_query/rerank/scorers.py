@@ -50,8 +50,8 @@ def open_cross_encoder(name: str | None, models_dir: Path | None) -> CrossEncode
         looked_at = [str(path) for path in model_folders(wanted, models_dir)] or ["nowhere: no folder of models"]
         raise ModelError(
             f"The cross-encoder '{wanted}' is not on this machine (looked at {', '.join(looked_at)})",
-            hint="Copy its model.onnx and tokenizer.json there, name their folder in query.reranker_model,"
-            " or set query.reranker_strategy to embedding",
+            hint=f"Run: elt-llm models pull {DEFAULT_MODEL.rpartition('/')[2]}, name an installed model in"
+            " query.reranker_model, or set query.reranker_strategy to embedding",
         )
     return CrossEncoderScorer(CrossEncoder(folder, min(os.cpu_count() or 1, MOST_THREADS)))
 
