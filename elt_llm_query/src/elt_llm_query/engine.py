@@ -25,7 +25,6 @@ from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import Settings, StrategyName
 from elt_llm_core.store.store import Store, open_store
-from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable, close_if_possible
 
@@ -33,7 +32,7 @@ from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveA
 from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, read_calibration
 from elt_llm_query.grounding.citations import add_locations, cited_chunks
 from elt_llm_query.grounding.sentences import TermWeights
-from elt_llm_query.retrieve.cache import CacheCounts, LruCache, QueryCaches
+from elt_llm_query.retrieve.cache import CacheCounts, DocumentTexts, QueryCaches
 from elt_llm_query.retrieve.trace import StageLog, traced_budget
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.synthesis.events import (
@@ -126,7 +125,6 @@ def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
 
 
 EXTRACTIVE = "extractive"
-_KEPT_DOCUMENTS = 16  # whose texts stay in memory, because a question reads several lists of one document
 
 
 class Engine(Closeable):
@@ -165,13 +163,12 @@ class Engine(Closeable):
         """The searched generations, which are pinned until the engine is closed; the model that writes, if any."""
         self._settings = settings
         self._without_model = without_model
-        self._documents: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(_KEPT_DOCUMENTS)
         self._pipeline = self._resources.enter_context(
             SearchPipeline(self.generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
         tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
         terms, weights = TermWeights(self._weight, lambda stem: self._frequency(stem) > 0), calibration.weights
-        read = self._read_document
+        read = DocumentTexts(self.generations)
         answerer = partial(ExtractiveAnswerer, models[0], tokeniser, terms=terms, weights=weights, read_document=read)
         self._answerer = answerer(abstain=settings.answer.abstain, cite=settings.answer.enable_citation)
         self._writer = self._create_writer(llm, answerer(), prompts) if llm else None
@@ -309,17 +306,6 @@ class Engine(Closeable):
             cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
             citations = add_locations(citations, generation.outlines(cited)) if cited else citations
         return tuple(citations)
-
-    def _read_document(self, chunk: RetrievedChunk) -> tuple[str, Outline]:
-        """Return the text and the outline of the document of a chunk."""
-        key = chunk.collection, chunk.source_id
-        known = self._documents.get(key)
-        if known is None:
-            generation = next(one for one in self.generations if one.collection == chunk.collection)
-            wanted = [chunk.source_id]
-            known = generation.texts(wanted)[chunk.source_id], generation.outlines(wanted)[chunk.source_id]
-            self._documents.put(key, known)
-        return known
 
     def _frequency(self, stem: str) -> int:
         return sum(generation.keyword.document_frequency(stem) for generation in self.generations)

@@ -26,6 +26,7 @@ from elt_llm_query.evaluate.reports import rounded
 from elt_llm_query.extractive.answerer import Answer, ExtractiveAnswerer
 from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, THRESHOLD, ConfidenceWeights
 from elt_llm_query.grounding.sentences import TermWeights
+from elt_llm_query.retrieve.cache import DocumentTexts
 from elt_llm_query.search import SearchPipeline
 
 MOST_CACHED = 50_000  # vectors; about 80 MB of 384 numbers each
@@ -138,7 +139,15 @@ class QuotingSession(Closeable):
             return math.log(1 + (generation.size - frequency(stem) + 0.5) / (frequency(stem) + 0.5))
 
         terms = TermWeights(idf, lambda stem: frequency(stem) > 0)
-        self._answerer = ExtractiveAnswerer(caching, tokeniser, terms=terms, weights=weights, abstain=False, cite=False)
+        self._answerer = ExtractiveAnswerer(
+            caching,
+            tokeniser,
+            terms=terms,
+            weights=weights,
+            abstain=False,
+            cite=False,
+            read_document=DocumentTexts([generation]),
+        )
 
     def chunks(self, question: str, without: frozenset[str] = frozenset()) -> Sequence[RetrievedChunk]:
         """Return the chunks to quote from, best first. Chunks of lower rank replace those of removed documents."""

@@ -1,7 +1,7 @@
 """Lists of the documents: find those near the retrieved chunks, and choose the one that a question asks for.
 
 A question for steps or for several things is answered by a whole list. Its items rarely share words with the question,
-so the list is compared together with its headings and the sentence that opens it. Decision 35 has the measurements.
+so the list is compared together with its headings and the sentence that opens it. Decision 37 has the measurements.
 """
 
 import re

@@ -32,7 +32,9 @@ _OPEN_END = re.compile(r"[.!?:;,…|)\"”»]\W{0,40}$|\d")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]\([^()\n]{0,1000}\)")
 _MARKS = re.compile(r"\*\*|__|`+|^\s{0,40}#{1,6}\s{1,40}|^\s{0,40}[-*•\u2013·]\s{1,40}", re.MULTILINE)
 _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
-_SYNTAX = re.compile(r"\*\*|(?<!\w)__|__(?!\w)|\{%[^%\n]{0,200}%\}|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
+_TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
+_EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
+_SYNTAX = re.compile(r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
 _LONGEST_HEADING = 8
 
 
@@ -74,7 +76,8 @@ def strip_markup(text: str) -> str:
 
 def strip_syntax(text: str) -> str:
     """Remove links, emphasis, template tags and numbers of footnotes; line breaks and list marks remain."""
-    return _SYNTAX.sub("", _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", text)))
+    without_links = _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", _TEMPLATE.sub("", text)))
+    return _SYNTAX.sub("", _EMPHASIS.sub(r"\1", without_links))
 
 
 def is_table_row(text: str) -> bool:
@@ -286,7 +289,7 @@ def _names_columns(run: Sequence[str]) -> bool:
 
 def _has_content(piece: TextPiece) -> bool:
     """Whether the piece is long enough to answer anything."""
-    words = len(_WORD.findall(ITEM.sub("", piece.text)))
+    words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
     if piece.kind == "row":
         return words >= _FEWEST_CELL_WORDS
     if piece.kind == "prose" and words <= _SHORTEST_PROSE and not re.search(r"[.!?:;…\d|\"”)]", piece.text):

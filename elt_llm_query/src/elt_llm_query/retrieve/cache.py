@@ -1,15 +1,17 @@
-"""Caches of question vectors, search results and answers, with size and time limits."""
+"""Caches of question vectors, search results, answers and document texts, with size and time limits."""
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
+from elt_llm_core.collection.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.results import QueryResult
+from elt_llm_core.results import QueryResult, RetrievedChunk
+from elt_llm_core.text.outline import Outline
 from numpy.typing import NDArray
 
 Key = TypeVar("Key", bound=Hashable)
@@ -96,3 +98,24 @@ class QueryCaches(Generic[Value]):
     def counts(self) -> dict[str, CacheCounts]:
         """The counts of each cache by its name."""
         return {"embeddings": self._vectors.counts, "results": self.results.counts, "answers": self.answers.counts}
+
+
+_KEPT_DOCUMENTS = 16
+
+
+class DocumentTexts:
+    """Reads the text and the outline of the document of a chunk, and keeps those of the latest documents."""
+
+    def __init__(self, generations: Sequence[Generation]) -> None:
+        self._generations = {generation.collection: generation for generation in generations}
+        self._kept: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(_KEPT_DOCUMENTS)
+
+    def __call__(self, chunk: RetrievedChunk) -> tuple[str, Outline]:
+        """Return the text and the outline of the document of this chunk."""
+        key = chunk.collection, chunk.source_id
+        known = self._kept.get(key)
+        if known is None:
+            generation, wanted = self._generations[chunk.collection], [chunk.source_id]
+            known = generation.texts(wanted)[chunk.source_id], generation.outlines(wanted)[chunk.source_id]
+            self._kept.put(key, known)
+        return known

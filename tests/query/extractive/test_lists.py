@@ -1,0 +1,116 @@
+"""Whole lists as answers, and quotes without markup."""
+
+import pytest
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.outline import Outline, Section
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.extractive.answerer import Answer, ExtractiveAnswerer
+from elt_llm_query.extractive.lists import lists_of
+from elt_llm_query.grounding.citations import cited_chunks
+from elt_llm_query.grounding.sentences import sentence_candidates, strip_syntax
+from elt_llm_query.understanding.question import parse_question
+from retrieval.chunks import make_answerer, make_chunk
+
+OVEN = "# The oven\n\nThis page outlines how to use the oven and the hob.\n\n## Use the oven\n\n"
+STEPS = "1. Open the valve.\n2. Press the knob.\n3. Wait for the lamp.\n4. Close the door.\n"
+DOCUMENT = OVEN + STEPS + "\n## Cleaning\n\n- a sponge\n- vinegar\n"
+OUTLINE = Outline((), [Section(0, 1, "The oven"), Section(DOCUMENT.index("## Use"), 2, "Use the oven")])
+
+
+def ask(question: str, *chunks: RetrievedChunk, document: str = DOCUMENT, outline: Outline = OUTLINE) -> Answer:
+    answerer = ExtractiveAnswerer(
+        FakeEmbedding(256), KeywordTokeniser(), abstain=False, read_document=lambda _: (document, outline)
+    )
+    return answerer.answer(question, chunks)
+
+
+def part(text: str, document: str = DOCUMENT) -> RetrievedChunk:
+    return make_chunk(text, start=document.index(text), context="The oven > Use the oven")
+
+
+def test_a_question_for_a_procedure_is_answered_by_all_steps() -> None:
+    answer = ask("How do I use the oven?", part(STEPS.strip()))
+    assert [citation.excerpt for citation in answer.citations] == [STEPS.strip()]
+    assert answer.text == STEPS.strip() + " [1]"
+
+
+def test_a_list_is_quoted_whole_if_its_chunk_ends_within_it() -> None:
+    chunk = part(STEPS[: STEPS.index("3.")].rstrip())
+    answer = ask("How do I use the oven?", chunk)
+    [citation] = answer.citations
+    assert citation.excerpt == STEPS.strip() == DOCUMENT[slice(*citation.span)]
+    assert cited_chunks(answer.citations, [make_chunk("Elsewhere.", document="other"), chunk]) == (chunk,)
+
+
+def test_a_question_for_one_thing_is_not_answered_by_a_list() -> None:
+    answer = ask("When is the lamp on?", make_chunk(DOCUMENT))
+    assert STEPS.strip() not in answer.text
+
+
+def test_an_answerer_without_documents_quotes_sentences_alone() -> None:
+    answer = make_answerer(abstain=False).answer("How do I use the oven?", [make_chunk(DOCUMENT)])
+    assert answer.text != STEPS.strip() + " [1]"
+
+
+def test_a_list_inside_a_list_is_found_on_its_own() -> None:
+    text = "Importers verify that:\n\n1. These hold:\n(a) a mark;\n(b) a name;\n2. A date\n3. A seal\n"
+    found = [text[start:end] for start, end, _ in lists_of(text, ())]
+    assert "1. These hold:\n(a) a mark;\n(b) a name;" in found
+    assert text.strip() in found
+
+
+def test_paragraphs_of_a_law_are_no_list() -> None:
+    paragraph = "shall keep the records " * 15
+    assert list(lists_of(f"1. One {paragraph}.\n2. Two {paragraph}.\n", ())) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I cancel my card?",
+        "Which sorts of hours can I pick from?",
+        "Which version control systems can I name?",
+        "What do I need to hand in?",
+        "What are the opening hours?",
+        "What happens step by step when a member leaves?",
+        "Welche Unterlagen brauche ich?",
+    ],
+)
+def test_questions_for_steps_or_several_things_ask_for_a_list(question: str) -> None:
+    assert parse_question(question).wants_list
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How many cards are there?", "Who signs?", "What is the status?", "What's the difference between A and B?"],
+)
+def test_questions_for_one_thing_do_not_ask_for_a_list(question: str) -> None:
+    assert not parse_question(question).wants_list
+
+
+def test_a_quote_starts_at_the_start_of_its_sentence_although_its_chunk_does_not() -> None:
+    document = "Scripts are kept in the folder of the system and are run when the machine starts.\n"
+    chunk = make_chunk(document[document.index("folder") :].strip(), start=document.index("folder"))
+    answer = ask("When are scripts run?", chunk, document=document, outline=Outline())
+    assert answer.citations[0].excerpt == document.strip()
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Write to [the desk](mailto:desk@example.org).", "Write to the desk."),
+        ('See [leave]({% page "/leave/#(old)" %}) first.', "See leave first."),
+        ("**Press** the __knob__.", "Press the knob."),
+        ("It opened in 1971.[4] It closed.", "It opened in 1971. It closed."),
+        ("Go to <https://example.org/a>.", "Go to https://example.org/a."),
+        ("The array a[1] and `__init__` stay.", "The array a and `__init__` stay."),
+    ],
+)
+def test_the_answer_shows_no_syntax_of_its_source(written: str, read: str) -> None:
+    assert strip_syntax(written) == read
+
+
+def test_an_image_without_alternative_text_is_no_sentence() -> None:
+    chunk = make_chunk("![](./assets/a-long-name-of-an-image-1.png)\n\nThe library opens at nine o'clock.")
+    assert [candidate.text for candidate in sentence_candidates([chunk])] == ["The library opens at nine o'clock."]
