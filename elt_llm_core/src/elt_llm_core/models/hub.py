@@ -43,7 +43,7 @@ class KnownModel(BaseModel):
     languages: tuple[str, ...]
 
 
-class InstalledModel(BaseModel):
+class ModelRecord(BaseModel):
     """The checksums of an installed model, and its origin: repository and commit, or a folder.
 
     `first_seen` lists the files that were trusted at the first pull, because their checksum was not known.
@@ -85,7 +85,7 @@ def installed_models(models_dir: Path) -> list[str]:
     )
 
 
-def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) -> InstalledModel:
+def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) -> ModelRecord:
     """Download a model from the hub and install it. Returns its record.
 
     Every file is compared with its known or recorded checksum, and the model is run once, before it is installed.
@@ -106,14 +106,12 @@ def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) 
         shutil.rmtree(folder / ".cache", ignore_errors=True)  # the notes of huggingface_hub
         _try(folder)
         unknown = tuple(file for file in model.files if file not in model.sha256)
-        record = InstalledModel(
-            name=model.name, origin=f"{model.repository}@{commit}", sha256=found, first_seen=unknown
-        )
+        record = ModelRecord(name=model.name, origin=f"{model.repository}@{commit}", sha256=found, first_seen=unknown)
         _install(folder, record, models_dir)
     return record
 
 
-def add_model(source: Path, name: str, models_dir: Path) -> InstalledModel:
+def add_model(source: Path, name: str, models_dir: Path) -> ModelRecord:
     """Copy a model from a folder and install it. Returns its record.
 
     Only weights, tokenizer and configuration are copied. Raises ModelError for a folder with code or pickled data,
@@ -138,7 +136,7 @@ def add_model(source: Path, name: str, models_dir: Path) -> InstalledModel:
             shutil.copyfile(source / file, folder / file)
         _try(folder)
         found = {file: _sha256(folder / file) for file in files}
-        record = InstalledModel(name=name, origin=str(source.absolute()), sha256=found)
+        record = ModelRecord(name=name, origin=str(source.absolute()), sha256=found)
         _install(folder, record, models_dir)
     return record
 
@@ -156,13 +154,13 @@ def remove_model(name: str, models_dir: Path) -> None:
         folder.rename(Path(rest) / name)
 
 
-def read_record(name: str, models_dir: Path) -> InstalledModel | None:
+def read_record(name: str, models_dir: Path) -> ModelRecord | None:
     """Return the recorded checksums of a model, also after its removal; None without a record."""
     path = models_dir / f"{name}{_RECORD}"
     if not path.is_file():
         return None
     try:
-        return InstalledModel.model_validate_json(path.read_bytes())
+        return ModelRecord.model_validate_json(path.read_bytes())
     except ValidationError as error:
         hint = f"Restore {path} from a backup, or delete it to trust the next pull"
         raise ModelError(f"{path} is damaged, so the checksums of '{name}' are unknown", hint=hint) from error
@@ -256,7 +254,7 @@ def _try(folder: Path) -> None:
         ) from error
 
 
-def _install(folder: Path, record: InstalledModel, models_dir: Path) -> None:
+def _install(folder: Path, record: ModelRecord, models_dir: Path) -> None:
     """Write the record, then move the complete folder to its place."""
     temporary = folder.with_name("record")
     temporary.write_text(json.dumps(record.model_dump(), indent=1, sort_keys=True) + "\n", encoding="utf-8")
