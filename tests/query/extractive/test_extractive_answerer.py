@@ -63,6 +63,24 @@ def test_a_table_row_is_read_with_its_header_and_cited_alone() -> None:
     assert answer.citations[0].excerpt == "| Lost card | 5 euros |"
 
 
+FRIDGES = "| Fridge | Holds |\n|---|---|\n| Fridge A | drinks |\n| Fridge B | fish |\n| Fridge C | salad |\n"
+
+
+def test_only_the_row_that_the_question_names_is_quoted() -> None:
+    answer = make_answerer(abstain=False).answer("What does Fridge B hold?", [make_chunk(FRIDGES)])
+    assert [citation.excerpt for citation in answer.citations] == ["| Fridge B | fish |"]
+
+
+def test_both_rows_that_a_question_names_are_quoted() -> None:
+    answer = make_answerer(abstain=False).answer("What do fridge A and fridge C hold?", [make_chunk(FRIDGES)])
+    assert [citation.excerpt for citation in answer.citations] == ["| Fridge A | drinks |", "| Fridge C | salad |"]
+
+
+def test_all_rows_may_be_quoted_if_the_question_names_none() -> None:
+    answer = make_answerer(abstain=False).answer("What does a fridge hold?", [make_chunk(FRIDGES)])
+    assert len(answer.citations) == 3
+
+
 def test_neither_headings_nor_table_headers_answer_alone() -> None:
     text = (
         "# Opening hours of the library\n\n| Opening hours | Library |\n|---|---|\n\nThe library opens at nine o'clock."

@@ -10,6 +10,7 @@ from elt_llm_core.errors import ModelTimeout
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.text.languages import load_language
+from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -29,6 +30,7 @@ from elt_llm_query.grounding.sentences import (
     TermWeights,
     local_term_weights,
     row_as_text,
+    row_label,
     sentence_candidates,
     strip_syntax,
     truncate_for_embedding,
@@ -118,6 +120,28 @@ def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bo
     best = scored[0]
     floor = _NEAR_BEST_OF_TWO * best.score if twofold else best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage
     return _distinct_sentences(scored, most, floor)
+
+
+def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
+    """Leave out the other rows of a table if the question names the first cell of some of its rows.
+
+    Of several named cells that contain each other ("Total", "Total assets"), the longest counts.
+    """
+    text = fold(question.text)
+    labels = {fold(row_label(one.candidate.text)) for one in scored if one.candidate.kind == "row"}
+    named = {label for label in labels if label and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text)}
+    named -= {label for label in named for other in named if label != other and label in other}
+
+    def is_named(sentence: ScoredSentence) -> bool:
+        return fold(row_label(sentence.candidate.text)) in named
+
+    tables = {_table_of(one) for one in scored if one.candidate.kind == "row" and is_named(one)}
+    return [one for one in scored if _table_of(one) not in tables or is_named(one)]
+
+
+def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
+    """Return what the rows of a table share: the kind and the header row."""
+    return sentence.candidate.kind, sentence.candidate.lead
 
 
 def decisive_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
@@ -254,7 +278,7 @@ class ExtractiveAnswerer:
         vectors = np.stack([self.embedding.embed_question(text) for text in texts])
         terms = self.term_weights(read)
         context = ScoringContext(parsed, vectors, self.embedding, self.tokeniser, terms, self.contraries)
-        scored = score_sentences(context, read, candidates)
+        scored = drop_other_rows(parsed, score_sentences(context, read, candidates))
         decisive = decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
         evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])

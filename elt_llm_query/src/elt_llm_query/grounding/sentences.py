@@ -197,6 +197,11 @@ def row_as_text(header: str, row: str) -> str:
     return f"{label} \u2013 {_named_values(names[1:], rest)}"
 
 
+def row_label(row: str) -> str:
+    """Return the first cell of a row without markup."""
+    return _cells(row)[0]
+
+
 def _row_text(header: str, row: str) -> str:
     names, values = _cells(header), _cells(row)
     if len(names) != len(values):
