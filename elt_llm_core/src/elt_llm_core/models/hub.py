@@ -197,6 +197,8 @@ def _hub_errors(model: KnownModel, hub: str) -> Iterator[None]:
     # With telemetry on, the client contacts huggingface.co, even if HF_ENDPOINT names another hub. The variable
     # HF_HUB_DISABLE_TELEMETRY would have no effect here, because it is read when the client is imported.
     constants.HF_HUB_DISABLE_TELEMETRY = True
+    # The setting alone decides about the network: the browser interface sets HF_HUB_OFFLINE for Gradio.
+    constants.HF_HUB_OFFLINE = False
     try:
         yield
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.RemoteEntryNotFoundError) as error:
