@@ -145,9 +145,7 @@ class Generation(Closeable):
 
     def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of these documents by document id. Unknown ids are skipped."""
-        wanted = frozenset(document_ids)
-        versions = {one.document_id: one.version for one in self.documents() if one.document_id in wanted}
-        return {identity: self._store.documents.text(version) for identity, version in versions.items()}
+        return self._store.documents.texts(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
         """Return pages and sections of these documents by document id. Unknown ids are skipped."""

@@ -146,6 +146,17 @@ class DocumentTable:
             and checksum == _checksum(checked, text, [stem for (stem,) in stems], kept)
         )
 
+    def texts(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of these documents in a generation, by document id. Unknown ids are skipped."""
+        rows = self._database.rows(
+            "SELECT v.document_id, t.text FROM document_versions v"
+            " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
+            " JOIN texts t ON t.id = v.text"
+            f" WHERE v.collection = ? AND v.document_id IN ({placeholders(document_ids)})",
+            (collection, generation, collection, *document_ids),
+        )
+        return {str(identity): str(text) for identity, text in rows}
+
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
         """Return pages and sections of these documents in a generation, by document id."""
         rows = self._database.rows(
