@@ -60,6 +60,21 @@ def test_a_list_inside_a_list_is_found_on_its_own() -> None:
     assert text.strip() in found
 
 
+def test_a_numbered_list_continues_after_paragraphs_between_its_items() -> None:
+    text = "1. Open the valve.\n\nIf this fails, call the caretaker.\n\n- early\n- late\n\n2. Wait.\n\nThe end is near."
+    assert next(text[start:end] for start, end, _ in lists_of(text, ())) == text[: text.index("\n\nThe end")]
+
+
+def test_a_numbered_list_does_not_continue_under_another_heading() -> None:
+    text = "1. Open the valve.\n2. Wait.\n\n# Cleaning\n\n3. Take a sponge.\n4. Dry it.\n"
+    found = [text[start:end] for start, end, _ in lists_of(text, ())]
+    assert found == ["1. Open the valve.\n2. Wait."]
+
+
+def test_a_list_without_its_first_item_is_left_out() -> None:
+    assert list(lists_of("3. Take a sponge.\n4. Dry it.\n", ())) == []
+
+
 def test_paragraphs_of_a_law_are_no_list() -> None:
     paragraph = "shall keep the records " * 15
     assert list(lists_of(f"1. One {paragraph}.\n2. Two {paragraph}.\n", ())) == []

@@ -49,7 +49,7 @@ _LONGEST_LIST = 900
 _READ_CHUNKS = 8
 _CLOSEST = 3
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
-_LEAST_LIST = 0.36
+_LEAST_LIST = 0.3
 _LIST_BEHIND = 0.18
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
 Turns = Sequence[tuple[str, str]]

@@ -19,16 +19,19 @@ from elt_llm_query.grounding.sentences import TextPiece, embed_truncated, split_
 DocumentReader = Callable[[RetrievedChunk], tuple[str, Outline]]
 """Returns the text and the outline of the document of a chunk."""
 
-_BEFORE = 1500  # characters before and after a chunk in which its lists may start and end
+_BEFORE = 2500  # characters before and after a chunk in which its lists may start and end
 _AFTER = 3000
 _FEWEST_ITEMS = 2
 _LONGEST_LIST = 2500
 _MOST_WORDS_AN_ITEM = 45  # on average; numbered paragraphs of a law are longer, and are no list of things
 _WEIGHT_WHOLE = 0.6  # of the cosine with headings and items; the rest is for the heading and the opening alone
 _COST_OF_RANK = 0.02
+_MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
+_NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
+_FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
 _MARKERS = (
     re.compile(r"[-*•\u2013·]\s"),
-    re.compile(r"\(?\d{1,3}[.)]\s"),
+    _NUMBER,
     re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"),
 )
 
@@ -89,8 +92,8 @@ def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[
 def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and opening sentence of each list of a text, which is empty if no sentence ends with a colon.
 
-    `titles` are the known headings. A list inside another list is yielded on its own, too. Long lists and lists of
-    long paragraphs are left out.
+    `titles` are the known headings. A list inside another list is yielded on its own, too. Long lists, lists of long
+    paragraphs, and lists whose first item is not in the text are left out.
     """
     pieces = split_pieces(text, titles)
     position = 0
@@ -104,7 +107,8 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
         opening = before if before and before.kind in ("prose", "item") and before.text.endswith(":") else None
         start, end = (opening or pieces[position]).start, pieces[after - 1].end
         words = len(text[start:end].split())
-        if items >= _FEWEST_ITEMS and end - start <= _LONGEST_LIST and words <= _MOST_WORDS_AN_ITEM * items:
+        whole = bool(_FIRST.match(pieces[position].text))
+        if whole and items >= _FEWEST_ITEMS and end - start <= _LONGEST_LIST and words <= _MOST_WORDS_AN_ITEM * items:
             yield start, end, opening.text if opening else ""
         position += 1
         while position < after and _marker(pieces[position]) in (None, marker):
@@ -121,16 +125,32 @@ def _marker(piece: TextPiece) -> int | None:
 def _end_of_list(pieces: Sequence[TextPiece], first: int) -> tuple[int, int]:
     """Return the position after the list that starts at `first`, and its number of items."""
     marker, items, inner = _marker(pieces[first]), 0, False
-    position = first
+    position = last = first
     while position < len(pieces):
         piece, own = pieces[position], _marker(pieces[position])
-        if own == marker and own is not None:
-            items, inner = items + 1, False
-        elif own is not None:
-            if not inner and not pieces[position - 1].text.endswith(":"):
-                break
+        if own is not None and own == marker:
+            items, inner, last = items + 1, False, position
+        elif own is not None and (inner or pieces[position - 1].text.endswith(":")):
             inner = True
-        elif piece.kind != "prose" or piece.new_paragraph:
-            break
+        elif own is not None or piece.kind != "prose" or piece.new_paragraph:
+            following = _next_number(pieces, last, position)
+            if following is None:
+                break
+            position = following
+            continue
         position += 1
     return position, items
+
+
+def _next_number(pieces: Sequence[TextPiece], last: int, position: int) -> int | None:
+    """Return the position of the item with the next number, if only text is between it and the item at `last`."""
+    number = _NUMBER.match(pieces[last].text)
+    if number is None:
+        return None
+    for following in range(position, min(position + _MOST_BETWEEN, len(pieces))):
+        found = _NUMBER.match(pieces[following].text) if pieces[following].kind == "item" else None
+        if found and int(found[1]) == int(number[1]) + 1:
+            return following
+        if pieces[following].kind in ("heading", "question"):
+            return None
+    return None
