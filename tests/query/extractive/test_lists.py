@@ -116,6 +116,7 @@ def test_a_quote_starts_at_the_start_of_its_sentence_although_its_chunk_does_not
     [
         ("Write to [the desk](mailto:desk@example.org).", "Write to the desk."),
         ('See [leave]({% page "/leave/#(old)" %}) first.', "See leave first."),
+        ("Ask [the\ndesk](https://example.org) first.", "Ask the\ndesk first."),
         ("**Press** the __knob__.", "Press the knob."),
         ("It opened in 1971.[4] It closed.", "It opened in 1971. It closed."),
         ("Go to <https://example.org/a>.", "Go to https://example.org/a."),
