@@ -2,7 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+
+AnswerOutcome = Literal["answered", "uncertain", "not found"]
+"""`uncertain` is the outcome if the best quote was found but its confidence is low: the reader decides."""
+UNCERTAIN_TEXT = "Uncertain: the documents may not answer this question."
 
 
 class ResultModel(BaseModel):
@@ -88,6 +92,10 @@ class QueryResult(ResultModel):
     question: str
     answer: str
     answered: bool = Field(description="False if the answer states that the documents do not hold one.")
+    outcome: AnswerOutcome = Field(
+        "answered",
+        description="`answered`; `uncertain`, if the confidence is too low to rely on the answer; or `not found`.",
+    )
     chunks: tuple[RetrievedChunk, ...] = Field(
         (),
         description="The chunks that the answer is based on.",
@@ -108,3 +116,11 @@ class QueryResult(ResultModel):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Profile, model and generations searched.")
     trace: Trace = Field(default_factory=Trace)
     notes: tuple[str, ...] = Field((), description="Everything that was degraded, cut or left out, in sentences.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _derive_outcome(cls, data: Any) -> Any:
+        """Derive the outcome of a result that was stored before there were three outcomes."""
+        if isinstance(data, dict) and "outcome" not in data and not data.get("answered", True):
+            return {**data, "outcome": "not found"}
+        return data

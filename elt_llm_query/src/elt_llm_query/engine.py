@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -29,7 +29,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable, close_if_possible
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, Turns
-from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, read_calibration
+from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, OutcomeThresholds, read_calibration
 from elt_llm_query.grounding.citations import add_locations, cited_chunks
 from elt_llm_query.grounding.sentences import TermWeights
 from elt_llm_query.retrieve.cache import CacheCounts, DocumentTexts, QueryCaches
@@ -166,12 +166,8 @@ class Engine(Closeable):
         self._pipeline = self._resources.enter_context(
             SearchPipeline(self.generations, models, settings, caches=caches, llm=llm, aliases=aliases)
         )
-        tokeniser = generations[0].keyword.tokeniser if generations else KeywordTokeniser()
-        terms, weights = TermWeights(self._weight, lambda stem: self._frequency(stem) > 0), calibration.weights
-        read = DocumentTexts(self.generations)
-        answerer = partial(ExtractiveAnswerer, models[0], tokeniser, terms=terms, weights=weights, read_document=read)
-        self._answerer = answerer(abstain=settings.answer.abstain, cite=settings.answer.enable_citation)
-        self._writer = self._create_writer(llm, answerer(), prompts) if llm else None
+        self._answerer = self._create_answerer(models[0], cite=settings.answer.enable_citation)
+        self._writer = self._create_writer(llm, self._create_answerer(models[0]), prompts) if llm else None
 
     def search(
         self,
@@ -251,6 +247,17 @@ class Engine(Closeable):
         """Release the threads, the pins and the resources passed to `own`."""
         self._resources.close()
 
+    def _create_answerer(self, embedding: EmbeddingModel, *, cite: bool = True) -> ExtractiveAnswerer:
+        return ExtractiveAnswerer(
+            embedding,
+            self.generations[0].keyword.tokeniser if self.generations else KeywordTokeniser(),
+            terms=TermWeights(self._weight, lambda stem: self._frequency(stem) > 0),
+            weights=self._calibration.weights,
+            thresholds=OutcomeThresholds.of(self._settings.answer),
+            cite=cite,
+            read_document=DocumentTexts(self.generations),
+        )
+
     def _create_writer(
         self, llm: "LLM", extractive: ExtractiveAnswerer, prompts: "Prompts | None"
     ) -> "IterativeAnswerer":
@@ -280,6 +287,7 @@ class Engine(Closeable):
             question=question,
             answer=answer.text,
             answered=answer.answered,
+            outcome=answer.outcome,
             chunks=found.chunks,
             citations=self._located(answer.citations) if self._settings.answer.enable_citation else (),
             reasoning_steps=answer.steps,

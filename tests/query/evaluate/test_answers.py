@@ -82,8 +82,10 @@ def test_a_report_without_questions_is_empty() -> None:
         "right_page_cited": 0.0,
         "answered_from_right_page": 0.0,
         "answered_from_every_page": 0.0,
+        "uncertain": 0.0,
         "wrongly_refused": 0.0,
         "refused": {},
+        "refused_or_uncertain": {},
         "median_overlap": 0.0,
         "results": [],
     }

@@ -59,8 +59,8 @@ def test_the_curve_ends_with_everything_answered_and_its_area_is_a_share(scored:
 def test_a_refusal_report_has_the_metrics_of_each_kind_of_question() -> None:
     outcomes = [
         outcome(ANSWERABLE, 0.9, right=True),
-        outcome(ANSWERABLE, 0.4, right=True),
-        outcome(UNANSWERABLE, 0.6),
+        outcome(ANSWERABLE, 0.3, right=True),
+        outcome(UNANSWERABLE, 0.5),
         outcome(FOREIGN, 0.1),
     ]
     found = refusal_report("boats", outcomes)
@@ -68,5 +68,6 @@ def test_a_refusal_report_has_the_metrics_of_each_kind_of_question() -> None:
     assert found.right == 1.0
     assert {kind: one.auroc for kind, one in found.by_kind.items()} == {UNANSWERABLE: 0.5, FOREIGN: 1.0}
     assert {kind: one.refused for kind, one in found.by_kind.items()} == {UNANSWERABLE: 0.0, FOREIGN: 1.0}
+    assert {kind: one.not_certain for kind, one in found.by_kind.items()} == {UNANSWERABLE: 1.0, FOREIGN: 1.0}
     assert found.by_kind[FOREIGN].area == pytest.approx(1 / 9)
-    assert [row["answered"] for row in found.to_json()["results"]] == [True, False, True, False]
+    assert [row["outcome"] for row in found.to_json()["results"]] == ["answered", "not found", "uncertain", "not found"]

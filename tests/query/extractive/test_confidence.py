@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from elt_llm_query.extractive.confidence import WEIGHTS, decide_to_answer
+from elt_llm_core.settings.tree import AnswerSettings
+from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS, WEIGHTS, OutcomeThresholds, confidence_of
 from elt_llm_query.extractive.evidence import AnswerEvidence
 
 STRONG = AnswerEvidence(
@@ -44,12 +45,30 @@ MISSING = [
 
 
 def test_a_question_with_strong_evidence_is_answered() -> None:
-    assert decide_to_answer(STRONG).answered
+    assert SHIPPED_THRESHOLDS.outcome(confidence_of(STRONG)) == "answered"
 
 
 @pytest.mark.parametrize("name", MISSING)
 def test_missing_evidence_lowers_the_confidence(name: str) -> None:
-    assert decide_to_answer(replace(STRONG, **{name: 1.0})).confidence < decide_to_answer(STRONG).confidence
+    assert confidence_of(replace(STRONG, **{name: 1.0})) < confidence_of(STRONG)
+
+
+def test_the_confidence_decides_between_three_outcomes() -> None:
+    thresholds = OutcomeThresholds.of(AnswerSettings(refuse_below=0.3, uncertain_below=0.5))
+    assert [thresholds.outcome(it) for it in (0.0, 0.29, 0.3, 0.49, 0.5, 1.0)] == [
+        *["not found"] * 2,
+        *["uncertain"] * 2,
+        *["answered"] * 2,
+    ]
+
+
+def test_without_abstaining_every_question_is_answered() -> None:
+    assert OutcomeThresholds.of(AnswerSettings(abstain=False)).outcome(0.0) == "answered"
+
+
+def test_the_threshold_of_uncertain_answers_is_not_below_that_of_refusals() -> None:
+    with pytest.raises(ValueError, match="uncertain_below must not be less than refuse_below"):
+        AnswerSettings(refuse_below=0.7)
 
 
 def test_every_weight_belongs_to_a_kind_of_evidence() -> None:

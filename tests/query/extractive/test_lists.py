@@ -6,6 +6,7 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.outline import Outline, Section
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.extractive.answerer import Answer, ExtractiveAnswerer
+from elt_llm_query.extractive.confidence import OutcomeThresholds
 from elt_llm_query.extractive.lists import lists_of
 from elt_llm_query.grounding.citations import cited_chunks
 from elt_llm_query.grounding.sentences import sentence_candidates, strip_syntax
@@ -20,7 +21,10 @@ OUTLINE = Outline((), [Section(0, 1, "The oven"), Section(DOCUMENT.index("## Use
 
 def ask(question: str, *chunks: RetrievedChunk, document: str = DOCUMENT, outline: Outline = OUTLINE) -> Answer:
     answerer = ExtractiveAnswerer(
-        FakeEmbedding(256), KeywordTokeniser(), abstain=False, read_document=lambda _: (document, outline)
+        FakeEmbedding(256),
+        KeywordTokeniser(),
+        thresholds=OutcomeThresholds(0.0, 0.0),
+        read_document=lambda _: (document, outline),
     )
     return answerer.answer(question, chunks)
 

@@ -4,6 +4,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.extractive.answerer import ExtractiveAnswerer
+from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS, OutcomeThresholds
 
 
 def make_chunk(
@@ -33,4 +34,5 @@ def make_chunk(
 
 def make_answerer(*, abstain: bool, cite: bool = True) -> ExtractiveAnswerer:
     """Return an answerer that needs no model files; `abstain=False` shows the sentences that it would choose."""
-    return ExtractiveAnswerer(FakeEmbedding(256), KeywordTokeniser(), abstain=abstain, cite=cite)
+    thresholds = SHIPPED_THRESHOLDS if abstain else OutcomeThresholds(0.0, 0.0)
+    return ExtractiveAnswerer(FakeEmbedding(256), KeywordTokeniser(), thresholds=thresholds, cite=cite)

@@ -1,9 +1,9 @@
 """The tree of settings, in which each key, type, range and default is defined once."""
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 
 def key(default: Any, description: str, **constraints: Any) -> Any:
@@ -287,6 +287,18 @@ class AnswerSettings(SettingsSection):
     further_steps: int = key(3, "Maximum extra searches for an answer that is not good enough; 0: none.", ge=0, le=5)
     reflect_steps: int = key(3, "Maximum rounds of correcting a draft.", ge=1, le=10)
     abstain: bool = key(True, "Report when the documents do not contain the answer.")
+    refuse_below: float = key(
+        0.35, "Confidence below which the answer is `not found`, and the closest chunks are shown.", ge=0.0, le=1.0
+    )
+    uncertain_below: float = key(
+        0.6, "Confidence below which an answer is marked `uncertain`; at least `refuse_below`.", ge=0.0, le=1.0
+    )
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.uncertain_below < self.refuse_below:
+            raise ValueError("uncertain_below must not be less than refuse_below")
+        return self
 
 
 class NetworkSettings(SettingsSection):

@@ -9,15 +9,15 @@ from typing import Any
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.progress import ProgressListener, SilentListener, track_progress
-from elt_llm_core.results import QueryResult
+from elt_llm_core.results import AnswerOutcome, QueryResult
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.evaluate.datasets import Dataset, LabelledQuestion
 from elt_llm_query.evaluate.refusals import MOST_READ, QuotingSession, contains_answer
 from elt_llm_query.evaluate.reports import rounded
-from elt_llm_query.extractive.confidence import THRESHOLD
+from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS
 
-_SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_page", "wrongly_refused")
+_SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_page", "uncertain", "wrongly_refused")
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,15 @@ class AnswerJudgement:
     """The result of one question. `cited` counts the gold sentences whose page is among the citations."""
 
     question: LabelledQuestion
-    answered: bool
+    outcome: AnswerOutcome
     cited: int
     confidence: float
     answer: str
+
+    @property
+    def answered(self) -> bool:
+        """Whether the question was answered, with certainty or without."""
+        return self.outcome != "not found"
 
 
 @dataclass(frozen=True)
@@ -68,13 +73,26 @@ class AnswerReport:
         return _share([not one.answered for one in self._answerable()])
 
     @property
+    def uncertain(self) -> float:
+        """Share of answerable questions whose answer is marked as uncertain."""
+        return _share([one.outcome == "uncertain" for one in self._answerable()])
+
+    @property
     def refused(self) -> dict[str, float]:
         """The share of refused questions by kind of unanswerable question."""
+        return self._shares_by_kind(lambda one: one.outcome == "not found")
+
+    @property
+    def not_certain(self) -> dict[str, float]:
+        """The share of questions that were refused or answered as uncertain, by kind of unanswerable question."""
+        return self._shares_by_kind(lambda one: one.outcome != "answered")
+
+    def _shares_by_kind(self, hit: Callable[[AnswerJudgement], bool]) -> dict[str, float]:
         by_kind: dict[str, list[bool]] = defaultdict(list)
         for one in self.judged:
             if not one.question.answerable:
-                by_kind[one.question.kind].append(not one.answered)
-        return {kind: _share(refused) for kind, refused in sorted(by_kind.items())}
+                by_kind[one.question.kind].append(hit(one))
+        return {kind: _share(hits) for kind, hits in sorted(by_kind.items())}
 
     def to_json(self) -> dict[str, Any]:
         """Return the metrics and the result of every question as JSON."""
@@ -83,6 +101,7 @@ class AnswerReport:
             "answerable": self.answerable,
             **{name: round(getattr(self, name), 4) for name in _SHARES},
             "refused": rounded(self.refused),
+            "refused_or_uncertain": rounded(self.not_certain),
             "median_overlap": round(self.overlap, 4),
             "results": [
                 {
@@ -90,6 +109,7 @@ class AnswerReport:
                     "kind": one.question.kind,
                     "question": one.question.question,
                     "answered": one.answered,
+                    "outcome": one.outcome,
                     "gold_places": len(one.question.gold),
                     "cited": one.cited,
                     "confidence": one.confidence,
@@ -115,7 +135,7 @@ def measure_answers(
         result = ask(question.question)
         pages = {(PurePosixPath(citation.source).name, citation.page) for citation in result.citations}
         cited = sum((gold.document, gold.page) in pages for gold in question.gold)
-        judged.append(AnswerJudgement(question, result.answered, cited, result.confidence, result.answer))
+        judged.append(AnswerJudgement(question, result.outcome, cited, result.confidence, result.answer))
         if question.answerable:
             stems = set(tokeniser.stems(question.question))
             gold_stems = {stem for gold in question.gold for stem in tokeniser.stems(gold.sentence)}
@@ -142,7 +162,7 @@ class GoldAnswerOutcome:
 
     def is_refused(self, sentences: int) -> bool:
         """Whether a quote of this number of sentences would be refused."""
-        return self.confidence[sentences] < THRESHOLD
+        return SHIPPED_THRESHOLDS.outcome(self.confidence[sentences]) == "not found"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from elt_llm_query.evaluate.refusals import ANSWERABLE, FOREIGN, REMOVED, RefusalOutcome, auroc
 from elt_llm_query.evaluate.reports import rounded
-from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, THRESHOLD, ConfidenceWeights
+from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS, SHIPPED_WEIGHTS, ConfidenceWeights
 
 FREE = ("cosine", "passage_cosine", "unknown", "residue_distance", "named_rest")
 # The strength of the penalty in questions: for the intercept, the scale, and a free weight.
@@ -187,7 +187,10 @@ def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
 def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confidence: Array) -> HeldOutFigures:
     by_kind = {kind: confidence[[its == kind for its in kinds]].tolist() for kind in set(kinds)}
     answerable = by_kind[ANSWERABLE]
-    refused = {kind: sum(one < THRESHOLD for one in its) / len(its) for kind, its in by_kind.items()}
+    refused = {
+        kind: sum(SHIPPED_THRESHOLDS.outcome(one) == "not found" for one in its) / len(its)
+        for kind, its in by_kind.items()
+    }
     others = [kind for kind in (REMOVED, FOREIGN) if kind in by_kind]
     right = np.where([example.answerable for example in examples], confidence, 1 - confidence)
     weights = np.array([example.weight for example in examples])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.results import AnswerOutcome, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import EmbeddingFingerprint, sha256
 from elt_llm_core.utilities import Closeable
@@ -24,7 +24,12 @@ from elt_llm_query.evaluate.datasets import Dataset, read_answers, read_unanswer
 from elt_llm_query.evaluate.generated_questions import AnswerSpan, GeneratedQuestion
 from elt_llm_query.evaluate.reports import rounded
 from elt_llm_query.extractive.answerer import Answer, ExtractiveAnswerer
-from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, THRESHOLD, ConfidenceWeights
+from elt_llm_query.extractive.confidence import (
+    SHIPPED_THRESHOLDS,
+    SHIPPED_WEIGHTS,
+    ConfidenceWeights,
+    OutcomeThresholds,
+)
 from elt_llm_query.grounding.sentences import TermWeights
 from elt_llm_query.retrieve.cache import DocumentTexts
 from elt_llm_query.search import SearchPipeline
@@ -104,8 +109,13 @@ class RefusalOutcome:
 
     @property
     def answered(self) -> bool:
-        """Whether the confidence is high enough for an answer."""
-        return self.confidence >= THRESHOLD
+        """Whether the confidence is high enough for an answer, certain or not."""
+        return self.outcome != "not found"
+
+    @property
+    def outcome(self) -> AnswerOutcome:
+        """The outcome with the shipped thresholds."""
+        return SHIPPED_THRESHOLDS.outcome(self.confidence)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -115,6 +125,7 @@ class RefusalOutcome:
             "question": self.question.text,
             "confidence": self.confidence,
             "answered": self.answered,
+            "outcome": self.outcome,
             "right": self.right,
         }
 
@@ -144,7 +155,7 @@ class QuotingSession(Closeable):
             tokeniser,
             terms=terms,
             weights=weights,
-            abstain=False,
+            thresholds=OutcomeThresholds(0.0, 0.0),
             cite=False,
             read_document=DocumentTexts([generation]),
         )
@@ -205,6 +216,7 @@ class RefusalFigures:
     kind: str
     questions: int
     refused: float
+    not_certain: float
     auroc: float
     curve: tuple[CoveragePoint, ...]
     area: float
@@ -214,7 +226,14 @@ class RefusalFigures:
         points = points_at_coverages(self.curve)
         return {
             "questions": self.questions,
-            **rounded({"refused": self.refused, "auroc": self.auroc, "aurc": self.area}),
+            **rounded(
+                {
+                    "refused": self.refused,
+                    "refused_or_uncertain": self.not_certain,
+                    "auroc": self.auroc,
+                    "aurc": self.area,
+                }
+            ),
             "curve": [rounded({"coverage": at.coverage, "risk": at.risk, "threshold": at.threshold}) for at in points],
         }
 
@@ -226,6 +245,7 @@ class RefusalReport:
     name: str
     answerable: int
     right: float
+    uncertain: float
     wrongly_refused: float
     by_kind: Mapping[str, RefusalFigures]
     outcomes: tuple[RefusalOutcome, ...]
@@ -235,7 +255,7 @@ class RefusalReport:
         return {
             "dataset": self.name,
             "answerable": self.answerable,
-            **rounded({"right": self.right, "wrongly_refused": self.wrongly_refused}),
+            **rounded({"right": self.right, "uncertain": self.uncertain, "wrongly_refused": self.wrongly_refused}),
             "kinds": {kind: refusals.to_json() for kind, refusals in self.by_kind.items()},
             "results": [outcome.to_json() for outcome in self.outcomes],
         }
@@ -251,6 +271,7 @@ def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalRepo
         name=name,
         answerable=len(answerable),
         right=sum(one.right for one in answerable) / len(answerable),
+        uncertain=sum(one.outcome == "uncertain" for one in answerable) / len(answerable),
         wrongly_refused=sum(not one.answered for one in answerable) / len(answerable),
         by_kind={kind: _figures_of_kind(kind, answerable, others) for kind, others in by_kind.items()},
         outcomes=tuple(outcomes),
@@ -301,6 +322,7 @@ def _figures_of_kind(
         kind=kind,
         questions=len(others),
         refused=sum(not one.answered for one in others) / len(others),
+        not_certain=sum(one.outcome != "answered" for one in others) / len(others),
         auroc=auroc([one.confidence for one in answerable], [one.confidence for one in others]),
         curve=curve,
         area=area_under_risk(curve),

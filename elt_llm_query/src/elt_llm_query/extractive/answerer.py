@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from elt_llm_core.errors import ModelTimeout
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
+from elt_llm_core.results import AnswerOutcome, CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.text.languages import load_language
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.sentences import sentence_spans
@@ -16,9 +16,11 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.extractive.confidence import (
     ACROSS_LANGUAGES,
+    SHIPPED_THRESHOLDS,
     SHIPPED_WEIGHTS,
     ConfidenceWeights,
-    decide_to_answer,
+    OutcomeThresholds,
+    confidence_of,
 )
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
@@ -69,7 +71,7 @@ class AnswerRequest:
 
 @dataclass(frozen=True)
 class Answer:
-    """Quoted sentences with their citations. `answered` is False for a refusal.
+    """Quoted sentences with their citations. The outcome of a refusal is `not found`.
 
     `confidence` is the chance, 0 to 1, that the chunks hold the answer. `reasoning` is for the trace: the score of each
     candidate sentence, best first, and the evidence for or against answering. The other fields belong to answers of a
@@ -79,7 +81,7 @@ class Answer:
 
     text: str
     citations: tuple[Citation, ...]
-    answered: bool
+    outcome: AnswerOutcome
     confidence: float
     reasoning: dict[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -88,6 +90,11 @@ class Answer:
     checked: tuple[CheckedSentence, ...] = ()
     tokens_used: int = 0
     whole: bool = True
+
+    @property
+    def answered(self) -> bool:
+        """Whether this is an answer, certain or not, rather than a refusal."""
+        return self.outcome != "not found"
 
 
 def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
@@ -242,8 +249,9 @@ class ExtractiveAnswerer:
     """Quotes the answering sentences in readable order, each ending with its reference unless `cite` is false.
 
     `terms` are the term weights of the collection; without them they are estimated from the chunks. `weights` set how
-    much each kind of evidence counts for or against answering. With `read_document`, a question for steps or for
-    several things is answered by the whole list, also where the list extends beyond the chunk.
+    much each kind of evidence counts for or against answering, and `thresholds` turn the confidence into an outcome.
+    With `read_document`, a question for steps or for several things is answered by the whole list, also where the list
+    extends beyond the chunk.
     """
 
     def __init__(
@@ -253,7 +261,7 @@ class ExtractiveAnswerer:
         *,
         terms: TermWeights | None = None,
         weights: ConfidenceWeights = SHIPPED_WEIGHTS,
-        abstain: bool = True,
+        thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS,
         cite: bool = True,
         read_document: DocumentReader | None = None,
     ) -> None:
@@ -262,7 +270,7 @@ class ExtractiveAnswerer:
         self.contraries = ContradictionFinder(tokeniser)
         self.weights = weights
         self._terms = terms
-        self._abstain = abstain
+        self._thresholds = thresholds
         self._cite = cite
         self._read_document = read_document
 
@@ -273,7 +281,7 @@ class ExtractiveAnswerer:
         candidates = sentence_candidates(read)
         if not candidates:
             notes = ("No chunk holds a sentence that could be quoted.",)
-            return Answer(refusal_text(asked_language(parsed.text, parsed.language), ()), (), False, 0.0, {}, notes)
+            return replace(self._refuse(parsed, read, [], 0.0, {}), notes=notes)
         texts = [truncate_for_embedding(text, self.embedding) for text in (parsed.text, *parsed.parts)]
         vectors = np.stack([self.embedding.embed_question(text) for text in texts])
         terms = self.term_weights(read)
@@ -284,23 +292,34 @@ class ExtractiveAnswerer:
         asked_list = self._list_for(context, read, scored[0])
         if asked_list:
             evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
-        across = self._is_across_languages(parsed, read[decisive[0].candidate.chunk])
-        decision = decide_to_answer(evidence, ACROSS_LANGUAGES if across else self.weights)
+        confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
         reasoning = _reasoning(parsed, read, scored, evidence)
-        if self._abstain and not decision.answered:
-            closest: dict[int, ScoredSentence] = {}  # the best sentence of each chunk
-            for sentence in scored:
-                closest.setdefault(sentence.candidate.chunk, sentence)
-            _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], read))
-            text = refusal_text(asked_language(parsed.text, parsed.language), citations if self._cite else ())
-            return Answer(text, citations, False, decision.confidence, reasoning)
+        outcome = self._thresholds.outcome(confidence)
+        if outcome == "not found":
+            return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
             quotes = [asked_list.quote()]
         else:
             chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
             quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, read), read)]
         numbers, citations = number_quotes(quotes)
-        return Answer(self._write(quotes, numbers), citations, True, decision.confidence, reasoning)
+        return Answer(self._write(quotes, numbers), citations, outcome, confidence, reasoning)
+
+    def _refuse(
+        self,
+        question: ParsedQuestion,
+        chunks: Sequence[RetrievedChunk],
+        scored: Sequence[ScoredSentence],
+        confidence: float,
+        reasoning: dict[str, object],
+    ) -> Answer:
+        """Return a refusal that cites the best sentences of the closest chunks."""
+        closest: dict[int, ScoredSentence] = {}  # the best sentence of each chunk
+        for sentence in scored:
+            closest.setdefault(sentence.candidate.chunk, sentence)
+        _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], chunks))
+        text = refusal_text(asked_language(question.text, question.language), citations if self._cite else ())
+        return Answer(text, citations, "not found", confidence, reasoning)
 
     def _list_for(
         self, context: ScoringContext, chunks: Sequence[RetrievedChunk], best: ScoredSentence
@@ -324,13 +343,11 @@ class ExtractiveAnswerer:
         widened = chunk.model_copy(update={"text": text[start:end], "span": (start, end)})
         return Quote(widened, 0, end - start, quote.readable)
 
-    def _is_across_languages(self, question: ParsedQuestion, chunk: RetrievedChunk) -> bool:
-        """Whether the chunk is known to be in another language, which the embedding model understands too."""
+    def _weights_for(self, question: ParsedQuestion, chunk: RetrievedChunk) -> ConfidenceWeights:
+        """Return other weights for a chunk in another language that the embedding model understands too."""
         asked = shown_language(question.text)
-        return self.embedding.multilingual and asked not in {
-            "",
-            chunk.metadata.get("language", self.tokeniser.language),
-        }
+        known = {"", chunk.metadata.get("language", self.tokeniser.language)}
+        return ACROSS_LANGUAGES if self.embedding.multilingual and asked not in known else self.weights
 
     def _write(self, quotes: Sequence[Quote], numbers: Sequence[int]) -> str:
         """Join the quotes. Lists keep their lines, wrapped lines are joined, and table rows are readable text."""

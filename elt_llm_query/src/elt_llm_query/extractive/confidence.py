@@ -13,10 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, Settings
+from elt_llm_core.results import AnswerOutcome
+from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, AnswerSettings, Settings
 from elt_llm_core.state.calibrations import CalibrationTable, StoredCalibration
 from elt_llm_core.state.database import STATE_NAME, open_state
 
@@ -25,7 +26,6 @@ from elt_llm_query.extractive.evidence import AnswerEvidence
 if TYPE_CHECKING:
     from elt_llm_core.collection.generation import Generation
 
-THRESHOLD: Final = 0.5
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("confidence_weights.toml").read_text(encoding="utf-8"))
 INTERCEPT: Final[float] = _WEIGHTS["intercept"]
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
@@ -47,19 +47,33 @@ ACROSS_LANGUAGES: Final = ConfidenceWeights(
 
 
 @dataclass(frozen=True)
-class ConfidenceDecision:
-    """The chance that the chunks hold the answer, 0 to 1, and whether it is high enough to answer."""
+class OutcomeThresholds:
+    """The confidences, 0 to 1, below which an answer is `not found` or `uncertain`."""
 
-    confidence: float
-    answered: bool
+    refuse_below: float
+    uncertain_below: float
+
+    @classmethod
+    def of(cls, settings: AnswerSettings) -> Self:
+        """Return the thresholds of the settings; without `abstain`, every question is answered."""
+        return cls(settings.refuse_below, settings.uncertain_below) if settings.abstain else cls(0.0, 0.0)
+
+    def outcome(self, confidence: float) -> AnswerOutcome:
+        """Return the outcome of a question with this confidence."""
+        if confidence < self.refuse_below:
+            return "not found"
+        return "uncertain" if confidence < self.uncertain_below else "answered"
 
 
-def decide_to_answer(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> ConfidenceDecision:
-    """Compute the confidence, and decide to answer if the confidence reaches the threshold."""
+SHIPPED_THRESHOLDS: Final = OutcomeThresholds.of(AnswerSettings())
+"""See decision 38 in docs/decisions for the choice."""
+
+
+def confidence_of(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> float:
+    """Return the chance that the chunks hold the answer, 0 to 1, rounded to four digits."""
     values = evidence.as_dict()
     logit = weights.intercept + sum(weight * values[name] for name, weight in weights.weights)
-    confidence = 1.0 / (1.0 + math.exp(-logit))
-    return ConfidenceDecision(round(confidence, 4), confidence >= THRESHOLD)
+    return round(1.0 / (1.0 + math.exp(-logit)), 4)
 
 
 CalibrationState = Literal["shipped", "calibrated", "stale"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import ResponseGenerationError
 from elt_llm_core.models.token_counts import TokenUpperBound
-from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
+from elt_llm_core.results import AnswerOutcome, CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, refusal_text
@@ -267,18 +267,19 @@ class ModelAnswerer:
         claims = [one for one in grounded.sentences if one.verdict != "no claim"]
         no_support = all(one.verdict == "unsupported" for one in claims)
         # The check by code alone marks one correct sentence in twenty as unsupported: a refusal needs a second sign.
-        doubtful = not evidence.answered or mentions_refusal(draft.text)
+        doubtful = evidence.outcome != "answered" or mentions_refusal(draft.text)
         if no_support and ((settings.strict and claims) or (settings.abstain and doubtful)):
             return self._refuse(question, evidence, draft, calls, grounded)
         text, citations = cite_by_source(grounded, draft.read)
+        confidence = round((evidence.confidence * grounded.share) ** 0.5, 4)
         if settings.strict:
             on_piece(text)
         return replace(
             self._with_account(evidence, draft, calls, grounded, grounded.notes),
             text=text if settings.enable_citation else strip_citation_marks(text),
             citations=citations,
-            answered=True,
-            confidence=round((evidence.confidence * grounded.share) ** 0.5, 4),
+            outcome=self._written_outcome(confidence),
+            confidence=confidence,
         )
 
     def _refuse(
@@ -298,9 +299,14 @@ class ModelAnswerer:
         return replace(
             self._with_account(evidence, draft, calls, grounded, notes),
             text=self._refusal_text(question, evidence),
-            answered=False,
-            confidence=round(min(evidence.confidence, 0.5), 4),
+            outcome="not found",
+            confidence=min(evidence.confidence, self._settings.answer.refuse_below),
         )
+
+    def _written_outcome(self, confidence: float) -> AnswerOutcome:
+        """Return the outcome of a written answer that was not refused."""
+        doubtful = self._settings.answer.abstain and confidence < self._settings.answer.uncertain_below
+        return "uncertain" if doubtful else "answered"
 
     def _refusal_text(self, question: str, evidence: Answer) -> str:
         """Return the refusal in the configured language if it has a refusal text, else in the question's language."""

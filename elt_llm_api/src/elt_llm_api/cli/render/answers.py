@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
-from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
+from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult, RetrievedChunk
 
 from elt_llm_api.display.text import one_line, strip_control_characters
 
@@ -24,6 +24,7 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
     """Return the answer, its sources, its unsupported sentences and its notes as lines."""
     for line in result.answer.splitlines():
         yield from _wrap(line)
+    yield from uncertainty_lines(result)
     if result.citations:
         yield ""
         yield click.style("Sources" if result.answered else "Closest chunks", bold=True)
@@ -32,6 +33,13 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
         yield from citation_lines(citation, several=several)
     yield from unsupported_lines(result)
     yield from note_lines(result.notes)
+
+
+def uncertainty_lines(result: QueryResult) -> Iterator[str]:
+    """Return a warning if the answer is uncertain."""
+    if result.outcome == "uncertain":
+        yield ""
+        yield click.style(f"{UNCERTAIN_TEXT} Confidence {result.confidence:.0%}.", bold=True)
 
 
 def unsupported_lines(result: QueryResult) -> Iterator[str]:
@@ -159,6 +167,7 @@ def _remaining_lines(result: "QueryResult", *, with_refusal: bool) -> Iterator[s
     if with_refusal:
         yield ""
         yield click.style(result.answer, bold=True)
+    yield from uncertainty_lines(result)
     if result.citations:
         yield ""
         yield click.style("Supported by" if result.answered else "Closest chunks", bold=True)

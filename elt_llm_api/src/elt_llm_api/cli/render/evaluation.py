@@ -288,6 +288,7 @@ def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Itera
 
     yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"
     yield f"answered correctly {report.right:.1%} of them, if none were refused"
+    yield f"uncertain          {report.uncertain:.1%}"
     yield f"wrongly refused    {report.wrongly_refused:.1%}"
     yield ""
     yield from align_columns(_refusal_rows(report))
@@ -301,10 +302,17 @@ def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Itera
 
 def _refusal_rows(report: "RefusalReport") -> list[list[str]]:
     rows = [
-        [kind, str(one.questions), f"{one.auroc:.4f}", f"{one.area:.4f}", f"{one.refused:.1%}"]
+        [
+            kind,
+            str(one.questions),
+            f"{one.auroc:.4f}",
+            f"{one.area:.4f}",
+            f"{one.refused:.1%}",
+            f"{one.not_certain:.1%}",
+        ]
         for kind, one in report.by_kind.items()
     ]
-    return [["without an answer", "questions", "AUROC", "AURC", "refused"], *rows]
+    return [["without an answer", "questions", "AUROC", "AURC", "refused", "or uncertain"], *rows]
 
 
 def refusal_page(report: "RefusalReport") -> str:

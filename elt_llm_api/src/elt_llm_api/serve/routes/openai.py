@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from elt_llm_core.errors import EltError
-from elt_llm_core.results import Citation, QueryResult
+from elt_llm_core.results import UNCERTAIN_TEXT, AnswerOutcome, Citation, QueryResult
 from elt_llm_core.settings.tree import StrategyName
 from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted
 from fastapi import APIRouter, Path, Request, Response
@@ -94,6 +94,9 @@ class AnswerDetails(BaseModel):
     """Fields of the answer that OpenAI does not have."""
 
     answered: bool = Field(description="False if the documents do not contain the answer.")
+    outcome: AnswerOutcome = Field(
+        description="`answered`; `uncertain`, if the confidence is too low to rely on the answer; or `not found`."
+    )
     confidence: float = Field(ge=0, le=1)
     notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
     understood: str = Field(description="The question that was searched.")
@@ -208,8 +211,9 @@ class ChatFormatter:
         )
 
     def footnotes(self, result: QueryResult) -> str:
-        """Return the list of sources if the request asks for footnotes, otherwise an empty string."""
-        return footnote_list(result.citations) if self.request.citations != "annotations" else ""
+        """Return what follows the answer: a warning if it is uncertain, and the sources if requested."""
+        warning = f"\n\n{UNCERTAIN_TEXT}" if result.outcome == "uncertain" else ""
+        return warning + (footnote_list(result.citations) if self.request.citations != "annotations" else "")
 
     def annotations(self, text: str, result: QueryResult) -> list[dict[str, Any]]:
         """Return the citations with their offsets in the text if the request asks for annotations."""
@@ -219,6 +223,7 @@ class ChatFormatter:
         """Return the fields of an answer that OpenAI does not have."""
         return AnswerDetails(
             answered=result.answered,
+            outcome=result.outcome,
             confidence=result.confidence,
             notes=(*self._notes, *result.notes),
             understood=result.question,

@@ -56,9 +56,15 @@ class DoubtfulSentence:
     end: int
 
 
+_BADGES = {
+    "not found": "∅ Not found in these documents",
+    "uncertain": "? Uncertain: the documents may not answer this",
+}
+
+
 def answer_markdown(result: QueryResult) -> str:
     """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence, time and model."""
-    badge = "" if result.answered else _html_block("badge abstained", "∅ Not found in these documents")
+    badge = _html_block("badge abstained", _BADGES[result.outcome]) if result.outcome in _BADGES else ""
     parts = (badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _facts_line(result))
     return "\n\n".join(filter(None, parts))
 
