@@ -18,8 +18,9 @@ def test_at_most_one_of_ten_answerable_questions_is_refused(answers: dict[str, A
 
 
 @pytest.mark.parametrize("kind", ["absent-entity", "absent-number"])
-def test_questions_without_an_answer_in_the_documents_are_refused(kind: str, answers: dict[str, Any]) -> None:
-    assert answers["refused"][kind] >= 0.85
+def test_questions_without_an_answer_in_the_documents_get_no_certain_answer(kind: str, answers: dict[str, Any]) -> None:
+    assert answers["refused_or_uncertain"][kind] >= 0.85
+    assert answers["refused"][kind] >= 0.70
 
 
 def test_the_refusal_rate_is_printed_for_every_kind_of_question(answers: dict[str, Any]) -> None:

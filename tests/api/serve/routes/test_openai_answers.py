@@ -17,7 +17,7 @@ from elt_llm_api.serve.actions.openai import (
     usage_counts,
 )
 from elt_llm_core.errors import UsageError
-from elt_llm_core.results import Citation, QueryResult, Trace, TraceStage
+from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult, Trace, TraceStage
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -46,6 +46,10 @@ def result(answer: str, **more: Any) -> QueryResult:
 def test_footnotes_are_stripped_from_an_answer_that_a_client_sends_back(text: str, numbers: list[int]) -> None:
     listed = footnote_list([cited(f"[{number}]") for number in numbers])
     assert strip_footnotes(text + listed) == (text if listed else strip_footnotes(text))
+
+
+def test_the_warning_of_an_uncertain_answer_is_stripped_from_an_answer_that_a_client_sends_back() -> None:
+    assert strip_footnotes(f"So. [1]\n\n{UNCERTAIN_TEXT}{footnote_list([cited('[1]')])}") == "So. [1]"
 
 
 @given(some.lists(some.sampled_from(["[1]", "[2]", "so", " ", "."]), max_size=30))

@@ -57,6 +57,10 @@ def test_an_answer_that_the_documents_do_not_contain_has_a_badge() -> None:
     assert "∅ Not found in these documents" in answer_markdown(result("Not found.", answered=False))
 
 
+def test_an_uncertain_answer_is_marked() -> None:
+    assert "Uncertain: the documents may not answer this" in answer_markdown(result("Maybe.", outcome="uncertain"))
+
+
 def test_a_card_shows_the_cited_words_with_surrounding_text() -> None:
     context = chunk("Before it. The cited words. After it.", 0.5)
     citation = Citation(

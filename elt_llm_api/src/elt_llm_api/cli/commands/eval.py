@@ -137,7 +137,11 @@ def evaluate_answers(
         ("and not refused", f"{report.answered_from_right_page:.1%}"),
         ("and every right page cited", f"{report.answered_from_every_page:.1%}"),
         ("wrongly refused", f"{report.wrongly_refused:.1%} of the answerable"),
-        *((f"refused: {kind}", f"{share:.1%}") for kind, share in report.refused.items()),
+        ("marked as uncertain", f"{report.uncertain:.1%} of the answerable"),
+        *(
+            (f"refused: {kind}", f"{share:.1%}; or uncertain: {report.not_certain[kind]:.1%}")
+            for kind, share in report.refused.items()
+        ),
         ("question words in the gold", f"{report.overlap:.1%} (median)"),
     ]
     for line in align_columns(figures):

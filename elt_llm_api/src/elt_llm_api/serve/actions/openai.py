@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.results import Citation, QueryResult
+from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult
 from elt_llm_core.text.normalise import words
 from elt_llm_query.grounding.citations import strip_citation_marks
 from pydantic import BaseModel, Field
@@ -86,9 +86,11 @@ def footnote_list(citations: Sequence[Citation]) -> str:
 
 
 def strip_footnotes(text: str) -> str:
-    """Return an answer that a client sends back, without the list of sources that we added at its end."""
+    """Return an answer that a client sends back, without the warning and the list of sources that we added to it."""
     before, separator, after = text.rpartition(_FOOTNOTES)
-    return before if separator and all(_FOOTNOTE.match(line) for line in after.split("\n")) else text
+    if separator and all(_FOOTNOTE.match(line) for line in after.split("\n")):
+        text = before
+    return text.removesuffix(f"\n\n{UNCERTAIN_TEXT}")
 
 
 def citation_annotations(text: str, citations: Sequence[Citation]) -> list[dict[str, Any]]:

@@ -1,0 +1,22 @@
+"""How the command line shows an uncertain answer."""
+
+from elt_llm_api.cli.render.answers import answer_lines
+from elt_llm_core.results import AnswerOutcome, QueryResult
+
+
+def lines(outcome: AnswerOutcome) -> list[str]:
+    result = QueryResult(question="Why?", answer="So.", answered=True, outcome=outcome, confidence=0.42)
+    return list(answer_lines(result))
+
+
+def test_an_uncertain_answer_is_followed_by_a_warning_with_its_confidence() -> None:
+    assert "Uncertain: the documents may not answer this question. Confidence 42%." in "\n".join(lines("uncertain"))
+
+
+def test_a_certain_answer_has_no_warning() -> None:
+    assert lines("answered") == ["So."]
+
+
+def test_a_stored_refusal_without_an_outcome_is_not_found() -> None:
+    stored = {"question": "Why?", "answer": "Not found in these documents.", "answered": False}
+    assert QueryResult.model_validate(stored).outcome == "not found"
