@@ -77,7 +77,7 @@ def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
         )
     if not exposure.encrypted and not exposure.behind_proxy:
         raise UsageError(
-            f"{where} keys would travel unencrypted.",
+            f"{where} keys would be sent unencrypted.",
             hint="Add --certificate and --key, or --behind-proxy if a proxy terminates TLS.",
         )
 

@@ -673,5 +673,6 @@ def _compare(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str
             return compare_coverage(result, folder)
         case _:
             raise UsageError(
-                f"There is no gold for a {result.kind} job.", hint="Run without --gold, or run another kind of job."
+                f"There is no gold data (expected results) for a {result.kind} job.",
+                hint="Run without --gold, or run another kind of job.",
             )

@@ -21,7 +21,7 @@ def generation_docstore(generation: Generation) -> KVDocumentStore:
 
 
 def text_node(node: StoredNode) -> TextNode:
-    """Convert a stored node to a LlamaIndex node: the span becomes text, the context metadata."""
+    """Convert a stored node to a LlamaIndex node, with the text of the span as its text and the context as metadata."""
     return TextNode(
         id_=node.node_id,
         text=node.text,

@@ -51,7 +51,7 @@ class ServedLlm(LLM):
         return self._verifier
 
     def explain(self, error: EltError) -> EltError:
-        """Return the error of a call with what the server knows about it."""
+        """Return the error of a call, with details that the server reports, such as its context window."""
         return self._explain(error) if self._explain else error
 
     def with_another_seed(self) -> "ServedLlm":

@@ -37,7 +37,7 @@ class QuestionAnswerer(Protocol):
 
     @property
     def ask(self) -> Callable[..., QueryResult]:
-        """The function that answers a question, with options by name. It raises EltError."""
+        """Return the function that answers a question. It takes options by name and raises EltError."""
         ...
 
 

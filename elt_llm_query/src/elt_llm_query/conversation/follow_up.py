@@ -47,12 +47,15 @@ class RewrittenQuestion:
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the only code or number of the last question by that of a fragment without other new words."""
+    """Replace the only code or number of the last question by the one in a fragment such as "and rule 8?".
+
+    The fragment may have no other new words.
+    """
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
     def codes(text: str) -> tuple[str, ...]:
-        """Return the codes in a text, without the word for their kind, which the last question keeps."""
+        """Return the codes in a text, such as "U-14", without the noun before them, such as "group"."""
         return tuple(dict.fromkeys(code[1] for code in _PATTERNS["code"].finditer(text)))
 
     for labels in (codes, numbers_of):
@@ -225,7 +228,7 @@ def _keeps_content(fragment: str, swapped: str, tokeniser: KeywordTokeniser) -> 
 
 
 def _without_connective(text: str) -> tuple[str, bool]:
-    """Remove "and", "what about" and "please"; also return whether the text started with one of the first two."""
+    """Remove "and", "what about" and "please". Also return whether the text started with "and" or "what about"."""
     rest, connected = text, False
     for name in ("connective", "about", "connective"):
         shorter = _PATTERNS[name].sub("", rest, count=1)

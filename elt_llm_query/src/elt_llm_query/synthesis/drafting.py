@@ -81,7 +81,7 @@ class AnswerTask:
     history: tuple[tuple[str, str], ...] = ()
 
     def values(self, **more: str) -> dict[str, str]:
-        """Return the values that every prompt uses, and the values in `more`."""
+        """Return the values for the placeholders of prompts: those that every prompt uses, and those in `more`."""
         return {"question": self.question, "language": self.language, "steps": str(self.most_steps), **more}
 
 

@@ -182,7 +182,7 @@ class NeighbourActions(ServiceActions):
         unless either a collection or a job is named, and its model contains exactly one such entity.
         """
         if (collection is None) == (job is None):
-            raise UsageError("Exactly one enterprise model is searched.", hint="Name either a collection or a job.")
+            raise UsageError("Name the one enterprise model to search.", hint="Name either a collection or a job.")
         if job is not None:
             collection = BatchJobActions(self._services).get(principal, job).spec.sources.model
             if not collection:

@@ -209,7 +209,9 @@ def _relevance_grades(engine: "Engine", request: ProfileComparisonRequest) -> di
         return {}
     unknown = next((query for query in request.labels if query not in request.queries), None)
     if unknown is not None:
-        raise UsageError(f"Labels name a query that is not asked: '{unknown[:100]}'.", hint="Use the same words.")
+        raise UsageError(
+            f"A label names the query '{unknown[:100]}', which is not among the queries.", hint="Use the same words."
+        )
     paths: dict[str, set[str]] = {}
     for generation in engine.generations:
         for document in generation.documents():

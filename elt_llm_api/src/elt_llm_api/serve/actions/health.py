@@ -137,7 +137,9 @@ class HealthActions(ServiceActions):
 
 def _require_admin(principal: Principal) -> None:
     if not principal.administers:
-        raise Forbidden("This key may not see the state of the server.", hint="Use a key that administers.")
+        raise Forbidden(
+            "This key may not see the state of the server.", hint="Use a key with permission to administer the server."
+        )
 
 
 def _measure_points(series: Mapping[str, QuestionMeasures]) -> list[MeasurePoint]:

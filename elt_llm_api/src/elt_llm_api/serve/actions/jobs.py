@@ -145,7 +145,7 @@ class JobActions(ServiceActions):
         """Cancel a job. A running job stops within seconds; an ended job does not change. Raises Forbidden."""
         job = self.get(principal, identity)
         if not (job.requested_by == principal.name or all(map(principal.may_write, job.collections))):
-            raise Forbidden(f"This key may see job '{identity}', and not cancel it.")
+            raise Forbidden(f"This key may see job '{identity}', but not cancel it.")
         return self._services.queue.cancel(identity)
 
     async def follow(
@@ -251,7 +251,7 @@ class BatchJobActions(ServiceActions):
         file = self.get(principal, name)
         if not _may_write(principal, file):
             raise Forbidden(
-                f"This key may read job '{name}', and neither run it nor review its rows.",
+                f"This key may read job '{name}', but neither run it nor review its rows.",
                 hint="Make a key that may write the collections of the job: elt-llm keys add --help",
             )
         return file
@@ -261,8 +261,8 @@ class BatchJobActions(ServiceActions):
         file = self.get_writable(principal, request.job)
         kinds = kinds_of_job(file)
         if kind not in kinds:
-            hint = f"It can be: {', '.join(kinds)}." if kinds else "Give it sources."
-            raise UsageError(f"Job '{file.name}' lacks the sources that a {kind} is made of.", hint=hint)
+            hint = f"It can run as: {', '.join(kinds)}." if kinds else "Add sources to the job file."
+            raise UsageError(f"Job '{file.name}' does not name the sources that a {kind} job needs.", hint=hint)
         arguments = {
             **request.model_dump(mode="json"),
             "job": file.name,

@@ -61,15 +61,20 @@ class ProfileActions(ServiceActions):
         is replaced only with `replace`. Raises Forbidden, UsageError, SettingsError.
         """
         if not principal.administers:
-            raise Forbidden("This key may not change settings.", hint="Use a key that administers.")
+            raise Forbidden(
+                "This key may not change settings.", hint="Use a key with permission to administer the server."
+            )
         if not NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot be a profile's name.",
                 hint="Use at most 63 small letters, digits, - and _; start with a letter or a digit.",
             )
         if not replace and name in profile_names(self._services.loaded):
-            reason = " comes with the program" if name in BUILT_IN_PROFILES else " exists already"
-            raise UsageError(f"The profile '{name}'{reason}.", hint="Give another name, or choose to replace it.")
+            origin = "a built-in" if name in BUILT_IN_PROFILES else "an existing"
+            raise UsageError(
+                f"'{name}' is the name of {origin} profile.",
+                hint="Choose another name, or choose to replace the profile.",
+            )
         profile = validate_model(Profile, content, {}, f"profile {name}")
         path = self._services.loaded.config_dir / "profiles" / f"{name}.yaml"
         try:

@@ -227,7 +227,7 @@ class UploadActions(ServiceActions):
     def check_may_write_anything(self, principal: Principal) -> None:
         """Raise Forbidden, before the body is read, for a caller without any write access."""
         if not principal.write:
-            raise Forbidden("This key may read, and may not upload documents.")
+            raise Forbidden("This key may read documents but not upload them.")
 
     def _store(self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]) -> UploadResult:
         principal.require_write(check_collection_name(collection))

@@ -134,7 +134,7 @@ def _check_levels(message: EmailMessage) -> None:
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]
         if not level:
             return
-    raise UnreadableDocument(f"has more than {_MOST_LEVELS} containers inside each other")
+    raise UnreadableDocument(f"has more than {_MOST_LEVELS} containers nested in each other")
 
 
 def _default_name(attachment: MIMEPart, number: int) -> str:
