@@ -114,7 +114,7 @@ class FieldWriter:
         )
 
     def _makes_claim(self, sentence: GroundedSentence) -> bool:
-        """Whether a sentence claims anything. A heading over a quote or within the same chunk claims nothing."""
+        """Return whether a sentence makes a claim. A heading over a quote or within the same chunk makes none."""
         titles: list[str] = []
         for quote in sentence.quotes:
             document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)

@@ -29,7 +29,7 @@ COLUMN_ROLES = ("entity", "definition", "domain", "subgroup", "type", "id")
 
 
 class IngestJob(SettingsSection):
-    """What to ingest, how, and into which collection."""
+    """The content of a job file: what to ingest, how, and into which collection."""
 
     description: str = Field("", description="What the job is for, in a sentence.")
     collection: str | None = Field(None, description="The collection to fill. Give either this or collection_prefix.")

@@ -35,7 +35,10 @@ class TermMarks:
             self._terms.append((start, end))
 
     def lead(self, start: int, end: int) -> None:
-        """Add the span of emphasised words at the start of a paragraph. Ignore empty and overlong spans."""
+        """Add the span of emphasised words at the start of a paragraph, which may be a defined term.
+
+        Ignore empty and overlong spans.
+        """
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._leading.append((start, end))
 
@@ -76,7 +79,7 @@ class DefinitionListMarks:
             self._bodies.append(span)
 
     def styled(self, style: str, span: Span | None) -> None:
-        """Add a paragraph whose style has the role `term` or `body`. Any other role ends the list."""
+        """Add a paragraph whose style has the role `term` or `body` (the definition). Any other role ends the list."""
         {"term": self.term, "body": self.body}.get(style, lambda _: self.end())(span)
 
     def end(self) -> None:

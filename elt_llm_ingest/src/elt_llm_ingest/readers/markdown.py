@@ -206,7 +206,7 @@ def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks, and the text between them, such as link definitions and thematic breaks, as prose."""
+    """Yield the blocks, and as prose the text between them, such as link definitions and thematic breaks."""
     position = 0
     for block in [*blocks, Block(len(text), len(text), "prose")]:
         start, end = _strip_span(text, position, block.start)

@@ -107,7 +107,7 @@ class RemoteEntry:
 
 
 class _Attempt:
-    """A block in a thread. Its error is kept for the thread that waits for the result."""
+    """A block of code that runs in another thread. Its error is kept for the thread that waits for the result."""
 
     def __init__(self, results: list[Any]) -> None:
         self.results = results
