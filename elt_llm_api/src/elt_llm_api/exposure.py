@@ -16,7 +16,7 @@ _GENERATE_HINT = 'Make a token with: python3 -c "import secrets; print(secrets.t
 
 @dataclass(frozen=True)
 class Exposure:
-    """The options that decide who may reach the server."""
+    """The options that decide which machines may reach the server."""
 
     token: str | None
     allowed: bool

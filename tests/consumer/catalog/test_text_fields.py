@@ -127,7 +127,7 @@ def test_a_name_in_small_letters_counts_if_the_document_uses_small_letters() -> 
     )
 
 
-def test_a_deeper_entity_has_twice_as_many_values() -> None:
+def test_an_entity_that_the_job_searches_deeper_has_twice_as_many_values() -> None:
     text = " ".join(f"A Loan of {number} books must be returned." for number in range(20))
     assert len(_value(_cell("Loan", "business_rules", text))) == 5
     assert len(_value(_cell("Loan", "business_rules", text, deeper=True))) == 10

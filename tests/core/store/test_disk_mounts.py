@@ -36,7 +36,7 @@ def test_the_later_of_two_mounts_on_one_folder_is_chosen() -> None:
     assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
 
 
-def test_without_mounts_the_file_system_is_unknown() -> None:
+def test_the_file_system_is_unknown_if_the_system_lists_no_mounts() -> None:
     assert not file_system_of(Path("/home"), "")
 
 

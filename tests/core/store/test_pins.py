@@ -90,7 +90,7 @@ def test_a_missing_published_generation_is_reported(make: Callable[[int], Path],
     assert caught.value.hint == "Run: elt-llm verify -c library"
 
 
-def test_discarding_a_missing_or_unpinned_generation_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_deleting_a_missing_or_unpinned_generation_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
     assert discard_generation(tmp_path / "library" / "9", tmp_path / "trash")
     (make(1) / PIN_NAME).unlink()
     assert discard_generation(tmp_path / "library" / "1", tmp_path / "trash")

@@ -66,7 +66,7 @@ def pool_of(generation: Any, embedding: FakeEmbedding, executor: Executor, quest
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=TEXTS, question=QUESTIONS, chosen=st.sets(st.integers(0, 11)))
-def test_matches_below_the_head_are_lower_bounds_of_the_exact_matches(
+def test_the_match_scores_below_the_best_candidates_are_lower_bounds_of_the_exact_scores(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     executor: Executor,

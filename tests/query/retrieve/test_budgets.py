@@ -46,7 +46,7 @@ def test_budgets_use_the_whole_total_and_exceed_no_wanted_number(
     assert max(open_ended, default=0) - min(open_ended, default=0) <= 1
 
 
-def test_a_single_collection_has_the_full_budget() -> None:
+def test_a_single_collection_gets_the_full_number_of_candidates() -> None:
     assert retriever_budgets([7], QuerySettings(retriever_top_k=500, all_retrievers_top_k=1)) == [500]
 
 

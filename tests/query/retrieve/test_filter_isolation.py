@@ -103,7 +103,9 @@ def as_shown(found: SearchResult) -> Any:
 
 @settings(max_examples=300)
 @given(conditions())
-def test_filter_masks_equal_the_masks_of_the_oracle(library: Library, wanted: list[Condition]) -> None:
+def test_the_nodes_that_a_filter_allows_equal_those_of_a_simple_reference_implementation(
+    library: Library, wanted: list[Condition]
+) -> None:
     masks = condition_masks(parse_conditions(where(wanted)), library.generations).masks
     assert {
         one.collection: mask.tolist() for one, mask in zip(library.generations, masks, strict=True)

@@ -166,7 +166,10 @@ class SentenceField:
         self._answers = CueMatcher(settings.answers)
 
     def candidates(self, named: Sequence[NamedStatement], search_scores: Mapping[int, float]) -> list[FieldCandidate]:
-        """Return candidates that reach the least score, best first; `search_scores` are by statement number."""
+        """Return the candidates with at least the minimum score, best first.
+
+        `search_scores` maps statement numbers to scores of the search.
+        """
         return self._ranked(named, search_scores, self._settings.least_score)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:

@@ -78,7 +78,7 @@ class TableField:
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
-        """Return people and bodies that are responsible for a name, such as an office with the name in its duties."""
+        """Return the people and organisations responsible for the named thing, such as the office whose duty it is."""
         keys = self._keys(name)
         found = []
         for statement, duties in self._rows:

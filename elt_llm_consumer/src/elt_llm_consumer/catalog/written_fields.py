@@ -137,7 +137,7 @@ class FieldWriter:
 
 
 def field_writer(context: JobContext) -> FieldWriter | None:
-    """Return the writer with the model of a job; None if the job has no model."""
+    """Return the writer of fields that uses the language model of a job; None if the job has no model."""
     if context.llm is None:
         return None
     tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()

@@ -140,7 +140,7 @@ _MIN_BODY_LENGTH = 10  # minimum characters of a definition on a separate line
 
 @dataclass(frozen=True)
 class ListEntry:
-    """A draft, the position of the line after the entry, and the style that all entries of a list share."""
+    """An entry of a list: its possible definition, the number of the line after it, and the style of all entries."""
 
     draft: DefinitionDraft
     following: int
@@ -405,7 +405,7 @@ class DefinitionLists:
             number = entry.following if entry is not None else number + 1
 
     def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        """Yield runs of entries: at least three, or any number after a line that announces definitions."""
+        """Yield groups of consecutive entries: three or more, or any number after a line that announces definitions."""
         number, last = 0, -1
         while number < len(lines):
             run: list[ListEntry] = []

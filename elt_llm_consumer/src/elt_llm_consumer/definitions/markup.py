@@ -254,7 +254,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Return the last line, the draft, and whether the definition is certain; None if there is no definition."""
+        """Return the definition in a paragraph with an emphasized start: its last line, itself, its certainty."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         if number < 0 or piece is None or self._in_list(start) or self._layout.pieces[piece].kind == "row":

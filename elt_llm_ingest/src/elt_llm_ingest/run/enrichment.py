@@ -78,7 +78,7 @@ class ContextWriter:
 
     @property
     def identity(self) -> str:
-        """Return what the sentences depend on: the model, the prompt version and the most tokens of a sentence."""
+        """Return everything the sentences depend on: the model, the prompt version and the maximum of tokens."""
         return f"{self._llm.class_name()}/{self._llm.metadata.model_name}-{PROMPT_VERSION}:{SENTENCE_TOKENS}"
 
     def key(self, document: NewDocument, node: NewNode) -> bytes:

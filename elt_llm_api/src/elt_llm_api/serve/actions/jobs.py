@@ -26,7 +26,7 @@ _HIDDEN_ARGUMENTS = ("collections", "asked_at")  # internal arguments
 
 
 class JobSummary(ResultModel):
-    """A job as a caller sees it."""
+    """The description of a job, as callers may see it."""
 
     id: str = Field(description="Id of this run.", examples=["0f8fad5bd9cb469fa16570867728950e"])
     kind: str = Field(description="What the job does.", examples=["ingest"])
@@ -44,7 +44,7 @@ class JobSummary(ResultModel):
 
 
 def job_summary(job: QueuedJob, principal: Principal) -> JobSummary:
-    """Return a job as this caller may see it."""
+    """Return the description of a job, without details that this caller may not see."""
     fields = {name: getattr(job, name, None) for name in JobSummary.model_fields}
     arguments = {name: value for name, value in job.arguments.items() if name not in _HIDDEN_ARGUMENTS}
     return JobSummary.model_validate({**fields, "arguments": arguments, "mine": job.requested_by == principal.name})
@@ -227,7 +227,7 @@ class BatchJobActions(ServiceActions):
         ]
 
     def problems(self, principal: Principal) -> list[str]:
-        """Return one sentence for each invalid job file, and for non-administrators nothing."""
+        """Return one sentence for each invalid job file. Callers who are not administrators get none."""
         if not principal.administers:
             return []
         return [str(error) for error in map(self._load, self._paths().values()) if isinstance(error, SettingsError)]
@@ -273,7 +273,10 @@ class BatchJobActions(ServiceActions):
         return JobActions(self._services).submit(principal, kind, arguments)
 
     def _paths(self) -> dict[str, Path]:
-        """Return the job files by name. A caller's name is only looked up here and never becomes part of a path."""
+        """Return the paths of the job files by name.
+
+        A name that a caller sends is only looked up here and never becomes part of a path.
+        """
         folder = self._services.loaded.config_dir / CONSUMER_FOLDER
         files = (path for path in sorted(folder.glob("*.yaml")) if path.is_file())
         return {path.stem: path for path in files if re.fullmatch(NAME, path.stem)}

@@ -48,7 +48,7 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text of the message, one line for each part."""
+        """Return the text of the message, with one line for each part."""
         if isinstance(self.content, list):
             return "\n".join(part.text for part in self.content)
         return self.content or ""
@@ -194,7 +194,10 @@ _PROFILE = "profile/"
 
 @dataclass(frozen=True)
 class ModelName:
-    """A model name. Without collections, those of the profile are searched. `built_at` is ISO 8601 or None."""
+    """A resolved model name: collections and a profile. Without collections, those of the profile are searched.
+
+    `built_at` is ISO 8601 or None.
+    """
 
     name: str
     collections: tuple[str, ...]
@@ -206,7 +209,10 @@ class ModelNameActions(ServiceActions):
     """Lists and resolves the model names `COLLECTION`, `profile/NAME` and `COLLECTION@PROFILE`."""
 
     def all(self, principal: Principal) -> list[ModelName]:
-        """Return a model for every readable, published collection, then for every profile, without pairs."""
+        """Return a model name for every readable, published collection, then one for every profile.
+
+        Names of a collection with a profile (COLLECTION@PROFILE) are not listed.
+        """
         collections = [
             ModelName(status.collection, (status.collection,), "default", status.published_at)
             for status, _ in CollectionActions(self._services).all(principal)

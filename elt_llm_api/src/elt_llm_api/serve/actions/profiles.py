@@ -26,7 +26,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class ProfileSummary(BaseModel):
-    """One profile."""
+    """A profile in a list: its name and description."""
 
     name: str = Field(examples=["fast"])
     description: str = Field(examples=["Fused and not reranked."])
@@ -93,7 +93,7 @@ class SearchTrial:
         self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()
 
     async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> "SearchResult":
-        """Search with a profile of these keys, with an explanation in the trace.
+        """Search with a profile that has these keys and values. The trace explains the result.
 
         If the request names no collections, those of `request.profile` are searched. Raises SettingsError for invalid
         keys, Forbidden, ServerOverloaded, and search errors.

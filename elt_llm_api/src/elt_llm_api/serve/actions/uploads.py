@@ -62,7 +62,7 @@ class UploadParser(MultiPartParser):
         super().on_part_data(data, start, end)
 
     def on_end(self) -> None:
-        """Note that the last boundary was read."""
+        """Record that the form is complete: its last boundary was read."""
         self._complete = True
 
     async def parse(self) -> FormData:
