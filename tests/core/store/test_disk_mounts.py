@@ -28,11 +28,11 @@ a line that is no mount
         ("/mnt/key/x", "fuse.sshfs"),
     ],
 )
-def test_the_innermost_mount_of_a_path_is_chosen(path: str, kind: str) -> None:
+def test_the_file_system_of_a_path_is_that_of_its_innermost_mount(path: str, kind: str) -> None:
     assert file_system_of(Path(path), MOUNTS) == kind
 
 
-def test_the_later_of_two_mounts_on_one_folder_is_chosen() -> None:
+def test_of_two_mounts_on_one_folder_the_later_decides_the_file_system() -> None:
     assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
 
 

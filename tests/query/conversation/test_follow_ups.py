@@ -121,7 +121,7 @@ def test_a_follow_up_to_a_question_without_content_words_gets_the_topic_of_the_l
     )
 
 
-def test_a_name_that_looks_like_a_common_word_is_kept() -> None:
+def test_a_name_in_a_follow_up_that_looks_like_a_common_word_is_kept() -> None:
     assert "for IT" in rewrite_by_rules("and for IT?", [EarlierTurn("What is the quorum at a general meeting?")]).text
 
 

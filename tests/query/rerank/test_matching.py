@@ -35,7 +35,9 @@ def test_the_word_order_score_is_the_weighted_share_of_neighbouring_word_pairs_i
 
 
 @pytest.mark.parametrize(("between", "order"), [(GAP - 1, 1.0), (GAP, 0.0)])
-def test_words_that_are_far_apart_do_not_count_as_ordered(between: int, order: float) -> None:
+def test_words_of_the_question_that_are_far_apart_in_a_chunk_do_not_count_as_adjacent(
+    between: int, order: float
+) -> None:
     assert matched("yellow card", " ".join(["yellow", *["x"] * between, "card"])).order == order
 
 

@@ -43,7 +43,9 @@ def test_each_candidate_is_read_or_left_out_for_a_reason(make_generation: MakeGe
     assert details["outcomes"] == {"read": 2, "same text as another": 1, "beyond top_k": 2}
 
 
-def test_near_misses_are_listed_with_the_score_that_each_lacked(make_generation: MakeGeneration) -> None:
+def test_the_best_chunks_that_were_left_out_are_listed_with_the_score_they_lacked(
+    make_generation: MakeGeneration,
+) -> None:
     found, details = explained([make_generation(TEXTS)], reranker_top_k=1)
     missed = details["near misses"]
     # The text of n5 is read in n2: it does not count as missed.

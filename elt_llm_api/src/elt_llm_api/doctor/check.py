@@ -70,7 +70,7 @@ def ok(detail: str) -> CheckVerdict:
 
 
 def warning(detail: str, hint: str) -> CheckVerdict:
-    """Return the verdict "warning" with a hint: the checked part works, but not as well as it could."""
+    """Return the verdict "warning", with a hint: the checked part works, but not as well as possible."""
     return CheckVerdict(CheckOutcome.WARNING, detail, hint)
 
 

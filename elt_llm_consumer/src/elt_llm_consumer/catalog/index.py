@@ -188,7 +188,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Whether a defined word, such as "must", is so common that it would collect the rules of other terms."""
+    """Return whether a defined word, such as "must", is too common, so that it would get the rules of other terms."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

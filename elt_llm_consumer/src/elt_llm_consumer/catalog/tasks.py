@@ -204,7 +204,7 @@ _NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so th
 
 @dataclass(frozen=True)
 class GatheredFields:
-    """The cells of a row without a language model, and the facts and prompts of fields that a model may write."""
+    """The cells that need no language model, and the facts and prompts for the fields that a model may write."""
 
     cells: Mapping[str, Cell]
     facts: Mapping[str, FieldFacts] = field(repr=False)

@@ -49,7 +49,7 @@ class DraftFilters:
         self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
     def keep(self, draft: DefinitionDraft) -> bool:
-        """Return whether a draft is a definition."""
+        """Return whether a possible definition really is a definition that the settings include."""
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
@@ -261,7 +261,7 @@ _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 @dataclass(frozen=True)
 class MissedEntries:
-    """The entries of a document that look like definitions, and those of them that no definition was read from."""
+    """The entries of a document that look like definitions, and the missed entries, which gave no definition."""
 
     document: CorpusDocument
     entries: int

@@ -80,16 +80,16 @@ class DocumentLayout:
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
-        """The lines that contain words, without furniture."""
+        """Return the lines that contain words, without page headers, footers and page numbers."""
         return tuple(line for line in self._all_lines if line.start not in self._furniture)
 
     def lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
-        """Return the lines that start in text[start:end], without furniture."""
+        """Return the lines that start in text[start:end], without page headers, footers and page numbers."""
         return tuple(line for line in self._all_lines_between(start, end) if line.start not in self._furniture)
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
-        """The sentences, items, rows and headings, without furniture."""
+        """Return the sentences, list items, table rows and headings, without page headers, footers and page numbers."""
         return tuple(piece for piece in self.document.pieces if piece.start not in self._furniture)
 
     @cached_property
@@ -257,7 +257,7 @@ def one_line(text: str) -> str:
 
 
 def marker_style(text: str) -> str:
-    """Return the style of the mark of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a mark."""
+    """Return the style of the marker of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a marker."""
     found = _MARKER.match(text)
     if found is None:
         return ""
@@ -320,7 +320,7 @@ class DefinitionExtent:
     def _list(self, number: int, own: str) -> int:
         """Return the number of the last item of the list under pieces[number].
 
-        An item with the mark style `own` ends the list.
+        An item with the marker style `own` ends the list.
         """
         pieces = self._layout.pieces
         first = ""

@@ -389,7 +389,7 @@ class DefinitionLists:
         self._entries = EntryReader(layout)
 
     def drafts(self) -> Iterator[DefinitionDraft]:
-        """Yield the definitions in the lists of definition sections, then those in other lists."""
+        """Yield the definitions in lists of sections that define terms, then those in other lists."""
         for start, end in self._layout.regions:
             lines = self._layout.lines_between(start, end)
             yield from self._section(lines[1:] if lines and self._layout.announces(lines[0]) else lines)

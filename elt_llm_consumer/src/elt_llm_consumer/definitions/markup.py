@@ -121,7 +121,10 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _labels(pairs: Sequence[Pair], text: str) -> frozenset[str]:
-    """Return the terms of three or more entries, which are labels, as in a list of changes."""
+    """Return the terms that occur in three or more entries.
+
+    Such words are labels and no terms, as in a list of changes.
+    """
     bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in pairs}
     return frozenset(term for term, count in Counter(term for term, _ in bodies).items() if count >= _OFTEN)
 

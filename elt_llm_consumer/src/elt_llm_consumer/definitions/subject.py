@@ -226,7 +226,7 @@ _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
     """Return whether text[start:end], after a verb of this kind, defines the subject.
 
-    `region` means that the text is under a heading of definitions. If no words follow the verb, a colon must introduce
+    `region` is true if the text is under a heading of definitions. If no words follow the verb, a colon must introduce
     the list below, which is the definition.
     """
     body = text[start:end]

@@ -171,7 +171,7 @@ class InventorySource:
 
 
 def read_model_source(generation: Generation) -> ModelSource:
-    """Return the model of a collection, or a model of its inventory or data dictionary if it has no diagram.
+    """Return the enterprise model of a collection; without a diagram, a model made of its inventory or data dictionary.
 
     Raises UsageError unless the collection has exactly one of them.
     """

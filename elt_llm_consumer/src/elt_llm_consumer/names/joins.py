@@ -21,7 +21,7 @@ _ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
 
 @dataclass(frozen=True)
 class NamedItem:
-    """An item to join. `key` is unique in its list; `ids` are the ids that the item may have on the other side."""
+    """An item to join. `key` is unique in its list; `ids` are the ids that the item may have in the other list."""
 
     key: str
     name: str

@@ -592,7 +592,7 @@ class _JoinCounts:
         self.remarks: list[str] = []
 
     def count(self, entity: str, wanted: set[object], found: set[object]) -> None:
-        """Count the joins of one entity."""
+        """Count the joins of one entity: found, expected by the gold file, and both."""
         self.both += len(wanted & found)
         self.found += len(found)
         self.gold += len(wanted)

@@ -76,11 +76,11 @@ class _GenerationValues(BaseKVStore):
         raise _read_only()
 
     async def aget(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
-        """Do the same as `get`."""
+        """Return what `get` returns, for asynchronous callers."""
         return self.get(key, collection)
 
     async def aget_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
-        """Do the same as `get_all`."""
+        """Return what `get_all` returns, for asynchronous callers."""
         return self.get_all(collection)
 
     async def aput(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> NoReturn:

@@ -242,9 +242,9 @@ class _CompletionRun:
     def _next(
         self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...], *, is_first: bool
     ) -> "ChatResponse | None":
-        """Return the next piece, or None at the end. Errors of the model are converted to EltErrors.
+        """Return the next piece of the streamed answer, or None at the end.
 
-        The server is asked to explain errors before the first piece.
+        Errors of the model are converted to EltErrors. The server is asked to explain errors before the first piece.
         """
         try:
             return next(stream, None)

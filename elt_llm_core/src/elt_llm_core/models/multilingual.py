@@ -69,7 +69,7 @@ class MultilingualE5(InstalledEmbedding):
 
     @property
     def multilingual(self) -> bool:
-        """True."""
+        """Return True, because this model is multilingual."""
         return True
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
@@ -84,7 +84,7 @@ class MultilingualE5(InstalledEmbedding):
         return found if any(token != _WORD_START for token in encoding.tokens) else []
 
     def _token_ids(self, text: str) -> list[int]:
-        """Return the ids of a text without the white space at its end; none if it has no words."""
+        """Return the token ids of a text without the white space at its end; no ids if it has no words."""
         if not text.strip():
             return []
         encoding = self._loaded_tokenizer().encode(encodable(text).rstrip(), add_special_tokens=False)

@@ -85,7 +85,7 @@ class JobQueue:
         return next((job for job in waiting if not kinds or job.kind in kinds), None)
 
     def waiting(self) -> int:
-        """Return the number of queued jobs."""
+        """Return the number of jobs that wait in the queue."""
         row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
         return int(row[0]) if row else 0
 

@@ -129,7 +129,7 @@ class Database:
 
 
 def placeholders(values: Sequence[object]) -> str:
-    """Return one question mark per value, separated by commas."""
+    """Return the placeholders of an SQL statement: one question mark per value, separated by commas."""
     return ", ".join("?" * len(values))
 
 

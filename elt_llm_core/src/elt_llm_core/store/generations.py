@@ -76,7 +76,10 @@ class GenerationTable:
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation and move the pointers from `old` to it, in one transaction. `old` is not deleted."""
+        """Add a rebuilt generation, which becomes the published or previous one in place of `old`, in one transaction.
+
+        `old` is not deleted.
+        """
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):

@@ -30,7 +30,7 @@ class RecursiveChunker(SpanChunker):
         return f"{super().fingerprint}:{digest[:8]}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return no pieces, because `groups` finds them."""
+        """Return no pieces, because `groups` finds the pieces of the text."""
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:

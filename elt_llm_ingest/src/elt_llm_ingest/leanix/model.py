@@ -42,7 +42,7 @@ class DrawnFactSheet:
 
 
 class DiagramFactSheets:
-    """The fact sheets of one diagram and the cells around them."""
+    """The fact sheets of one diagram, and the shapes and lines around them."""
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram

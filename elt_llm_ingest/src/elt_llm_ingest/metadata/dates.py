@@ -191,7 +191,7 @@ def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMe
 
 
 def _listed_days(written: str) -> tuple[int, ...]:
-    """Return all days of "3 and 4" or "1-3"; only the last day if commas join them ("Rule 3, 4 May")."""
+    """Return all days of "3 and 4" or "1-3". Of numbers joined by commas only the last is a day ("Rule 3, 4 May")."""
     days = tuple(map(int, _DAY.findall(written)))
     return days if _BUT_JOINED.sub("", written) else days[-1:]
 

@@ -18,7 +18,7 @@ def collapse_blanks(text: str) -> str:
 
 
 class TermMarks:
-    """Collect the spans of the terms that the markup of a document marks as terms."""
+    """Collect the spans of defined terms, which the markup of a document (definition lists, emphasis) shows."""
 
     def __init__(self) -> None:
         self._definitions: list[Pair] = []
@@ -105,12 +105,12 @@ class DocumentBuilder:
 
     @property
     def end(self) -> str:
-        """The text that was appended last, or "" after a heading."""
+        """Return the text that was appended last, or "" after a heading."""
         return self._parts[-1] if self._blocks and self._blocks[-1].kind != "heading" else ""
 
     @property
     def count(self) -> int:
-        """The number of blocks so far."""
+        """Return the number of blocks that were appended so far."""
         return len(self._blocks)
 
     def span(self, first: int, stop: int | None = None) -> tuple[int, int] | None:

@@ -139,7 +139,7 @@ def _has_title_line(text: str) -> bool:
 
 
 class _Outline:
-    """The blocks and sections of a text, converted from the block tokens of markdown-it, which have line numbers."""
+    """Converts the block tokens of markdown-it, which have line numbers, to the blocks and sections of a text."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -62,7 +62,7 @@ class PathPattern:
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """Return the positions in the pattern that can be reached after matching the whole path."""
+        """Match a path from left to right, and return the numbers of the pattern parts that may come next."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return these positions in the pattern, and the positions after each `**`, which may match no folder."""
+        """Return the given numbers of pattern parts, and the number after each `**`, which may match no folder."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:

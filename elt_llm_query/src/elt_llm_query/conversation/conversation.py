@@ -71,7 +71,7 @@ class InMemoryTurns:
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Return a turn without storing it."""
+        """Return the turn of a question and its answer, without storing it."""
         return ConversationTurn(len(self._turns) + 1, asked, result.question, result.answer, result, "")
 
 

@@ -162,7 +162,10 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span by the fragment, keep its article if the fragment has none, and correct "a" or "an"."""
+    """Replace a span of the last question by the words of the follow-up.
+
+    Its article is kept if these have none, and "a" or "an" is corrected.
+    """
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -205,7 +208,10 @@ def rewrite_by_rules(
 def _swap_part(
     rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
 ) -> RewrittenQuestion | None:
-    """Swap a part of the last question by the first rule that keeps all words of the fragment."""
+    """Replace a part of the last question by an incomplete follow-up such as "and for juniors?".
+
+    The first rule that keeps all its words is used.
+    """
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),

@@ -143,7 +143,7 @@ class AnswerSpan:
     end: int
 
     def is_in(self, document_id: str, start: int, end: int) -> bool:
-        """Whether a chunk at this position holds most of this span, or lies mostly within it."""
+        """Return whether a chunk contains most of this answer span, or lies mostly within it."""
         shared = min(self.end, end) - max(self.start, start)
         return document_id == self.document_id and 2 * shared > min(self.end - self.start, end - start)
 

@@ -93,7 +93,7 @@ class RefusalQuestion:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """The result of a question: the confidence, 0 to 1, whether the quote is right, and the evidence by name.
+    """The result of one question: the confidence, 0 to 1, whether the quoted answer is right, and the evidence by name.
 
     `evidence` is empty if nothing could be quoted.
     """

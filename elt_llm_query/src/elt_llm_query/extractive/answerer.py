@@ -123,7 +123,7 @@ def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bo
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
-    """Leave out the other rows of a table if the question names the first cell of some of its rows.
+    """Remove the rows of a table that the question does not name, if it names the first cell of some rows.
 
     Of several named cells that contain each other ("Total", "Total assets"), the longest counts.
     """

@@ -141,10 +141,10 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
 
 @dataclass(frozen=True)
 class SentenceCandidate:
-    """One quotable sentence: `text` is chunk.text[start:end], `lead` the table header or list opening it belongs to.
+    """One quotable sentence, chunk.text[start:end]. `lead` is the header of its table or the first line of its list.
 
-    `topic` is the heading or question above it in its chunk; `under_question` if that is a question, so that the
-    sentence is read as its answer. `whole` is false if the chunk starts or ends in the middle of the sentence.
+    `topic` is the heading or question above it in its chunk; `under_question` is true if the topic is a question, which
+    the sentence answers. `whole` is false if the chunk starts or ends in the middle of the sentence.
     """
 
     chunk: int

@@ -141,7 +141,7 @@ class ModelReranker:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of the scorer."""
+        """Return the notes of the model that scores the chunks."""
         return self.scorer.notes
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:

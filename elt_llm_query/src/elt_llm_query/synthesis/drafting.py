@@ -87,7 +87,7 @@ class AnswerTask:
 
 @dataclass(frozen=True)
 class AnswerDraft:
-    """A drafted answer, the steps that led to it, the sources that were read and those that did not fit.
+    """A drafted answer, its reasoning steps, the sources that the model read, and the sources that did not fit.
 
     `parts` are the answers of single collections by name; `details` are for the trace. `whole` is False if the model
     stopped before the end.

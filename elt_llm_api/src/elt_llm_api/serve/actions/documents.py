@@ -234,7 +234,7 @@ class DocumentSpan(TextSpan):
 
 
 class QuoteCheck(ResultModel):
-    """Whether and where a quote appears word for word; otherwise the text nearest to it."""
+    """The result of checking a quote: where it appears word for word, or else the text that is nearest to it."""
 
     verbatim: bool = Field(description="Whether the documents contain exactly this, white space apart.")
     places: tuple[DocumentSpan, ...] = Field((), description="Where it appears; empty if it does not.")

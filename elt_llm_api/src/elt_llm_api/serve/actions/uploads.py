@@ -54,7 +54,7 @@ class UploadParser(MultiPartParser):
         super().on_part_begin()
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
-        """Store a piece of a part. Raises TooLarge."""
+        """Store a block of bytes of a form part, such as a file. Raises TooLarge."""
         self._part_bytes += end - start
         if self._part_bytes > self._max_bytes:
             message = f"A file may have {self._max_bytes} bytes."

@@ -267,7 +267,7 @@ def reading_order(glyphs: Sequence[_Glyph], right_to_left: bool) -> list[_Glyph]
 
 
 def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
-    """Read glyphs from the right, but Latin words and numbers among them from the left."""
+    """Return glyphs in reading order: from right to left, but Latin words and numbers from left to right."""
     is_arabic = any(glyph.direction in ("AL", "AN") for glyph in glyphs)
     ordered: list[_Glyph] = []
     end = len(glyphs)
