@@ -88,7 +88,7 @@ def test_the_last_stage_has_no_compiler_and_no_source(final: list[tuple[str, str
     ]
 
 
-def test_each_package_is_copied_and_in_the_lock_file(recipe: str, project: Path) -> None:
+def test_each_package_is_copied_into_the_image_and_listed_in_the_lock_file(recipe: str, project: Path) -> None:
     workspace = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]["workspace"]
     for member in workspace["members"]:
         assert f"COPY {member}/pyproject.toml {member}/" in recipe

@@ -36,7 +36,7 @@ def test_no_library_is_older_than_its_lowest_safe_version(name: str, locked: dic
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_unneeded_libraries_are_not_locked(name: str, locked: dict[str, dict[str, object]]) -> None:
+def test_the_lock_file_contains_no_unneeded_library(name: str, locked: dict[str, dict[str, object]]) -> None:
     assert name not in locked
 
 

@@ -191,7 +191,7 @@ def test_every_chunker_fulfils_the_contract_on_real_files(real_documents: list[P
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("filling", [" ", "\u0301", "\u200b"])
-def test_text_without_tokens_does_not_make_an_endless_chunk(strategy: str, filling: str) -> None:
+def test_text_without_tokens_does_not_make_a_chunk_of_unlimited_length(strategy: str, filling: str) -> None:
     text = f"word{filling * 20_000}word" * 3
     spans = chunker(strategy).spans(ParsedDocument(text, "Filled"))
     assert max(span.end - span.start for span in spans) <= 64 * 40

@@ -80,7 +80,9 @@ def test_an_unknown_suffix_has_no_reader() -> None:
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_structure_is_valid_and_the_same_bytes_give_the_same_result(tmp_path: Path, suffix: str) -> None:
+def test_every_reader_gives_a_valid_structure_and_the_same_result_for_the_same_bytes(
+    tmp_path: Path, suffix: str
+) -> None:
     path = tmp_path / f"sample{suffix}"
     path.write_bytes(SAMPLES[suffix])
     document = _read(path)

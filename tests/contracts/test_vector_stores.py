@@ -46,7 +46,7 @@ def _ask(store: BasePydanticVectorStore, question: np.ndarray, top_k: int) -> Ve
     return store.query(VectorStoreQuery(query_embedding=question.tolist(), similarity_top_k=top_k))
 
 
-def test_ids_and_cosines_are_those_of_exact_search_best_first(make: Make) -> None:
+def test_a_vector_store_returns_ids_and_cosines_of_exact_search_best_first(make: Make) -> None:
     store, vectors = make(300), _vectors(300)
     for question in _vectors(20, seed=1):
         cosines = vectors @ question
@@ -65,7 +65,7 @@ def test_every_vector_finds_itself_with_cosine_one(make: Make) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_a_top_k_above_the_size_returns_everything(make: Make, count: int) -> None:
+def test_a_top_k_above_the_number_of_vectors_returns_every_vector(make: Make, count: int) -> None:
     found = _ask(make(count), _vectors(1, seed=3)[0], 50)
     assert sorted(found.ids or []) == _ids(count)
     assert found.similarities == sorted(found.similarities or [], reverse=True)
@@ -76,13 +76,13 @@ def test_an_empty_store_returns_nothing(make: Make) -> None:
     assert (found.ids, found.similarities) == ([], [])
 
 
-def test_no_text_is_stored(make: Make) -> None:
+def test_a_vector_store_stores_no_text(make: Make) -> None:
     store = make(5)
     assert not store.stores_text
     assert _ask(store, _vectors(1)[0], 2).nodes is None
 
 
-def test_an_id_added_again_gets_the_new_vector(tmp_path: Path) -> None:
+def test_adding_a_known_id_again_replaces_its_vector(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 10) as index:
         index.store.put(_ids(10), _vectors(10))
         index.store.put(_ids(1), _vectors(1, seed=9))

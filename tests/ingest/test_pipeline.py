@@ -73,7 +73,9 @@ def test_the_collection_hash_depends_on_neither_order_nor_batches(tmp_path: Path
     assert len(files) == 20
 
 
-def test_two_folders_ingested_in_turn_give_the_hash_of_both_at_once(tmp_path: Path, docs: Path) -> None:
+def test_two_folders_give_the_same_collection_hash_whether_ingested_in_turn_or_together(
+    tmp_path: Path, docs: Path
+) -> None:
     other = write_files(tmp_path / "other", generated_files(5, seed=1))
     expected = _hash_of(tmp_path, "both", docs, other)
     run_ingest(tmp_path / "one", docs)

@@ -41,20 +41,20 @@ def ask(library: Library, *replies: str, show: str = "--json") -> CommandResult:
     return ended
 
 
-def test_an_answer_from_a_further_search_is_returned_if_it_is_better(library: Library) -> None:
+def test_an_answer_after_a_further_search_is_returned_if_it_is_better(library: Library) -> None:
     result = ask(library, INVENTED, LOOK, TRUE).json
     assert result["answer"].startswith("Books may be borrowed for four weeks. [")
     assert {chunk["source"] for chunk in result["chunks"]} > {"loans.md"}
     assert [stage["name"] for stage in result["trace"]["stages"]][-4:] == ["answer", "gate", "step 1", "answer again"]
 
 
-def test_a_kept_answer_has_the_chunks_it_was_written_from(library: Library) -> None:
+def test_a_first_answer_that_is_kept_has_the_chunks_it_was_written_from(library: Library) -> None:
     result = ask(library, MIXED, LOOK, INVENTED).json
     assert result["answer"].startswith("Books may be borrowed for four weeks. [1]")
     assert [chunk["source"] for chunk in result["chunks"]] == ["loans.md"]
 
 
-def test_the_last_shown_answer_is_the_final_one(library: Library) -> None:
+def test_the_answer_that_a_stream_shows_last_is_the_final_answer(library: Library) -> None:
     shown = ask(library, MIXED, LOOK, INVENTED, show="--stream").out
     last = shown.rpartition("The first answer stays:")[2]
     assert "Sources\n[1] loans.md" in shown

@@ -9,7 +9,7 @@ def test_the_right_page_is_cited_for_nine_of_ten_answerable_questions(answers: d
     assert answers["right_page_cited"] >= 0.90
 
 
-def test_few_correct_answers_are_lost_to_refusals(answers: dict[str, Any]) -> None:
+def test_few_correct_answers_are_replaced_by_refusals(answers: dict[str, Any]) -> None:
     assert answers["answered_from_right_page"] >= 0.85
 
 

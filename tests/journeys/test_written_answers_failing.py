@@ -83,7 +83,7 @@ def ask_with_fault(
     return result
 
 
-def test_every_fault_is_in_the_tables() -> None:
+def test_every_fault_of_the_fake_server_is_tested() -> None:
     assert {Fault.NONE, *ERRORS, *OF_LONG_PROMPTS, *BORNE, *OF_VECTORS} == set(Fault)
 
 
@@ -100,7 +100,7 @@ def test_a_failure_is_reported_by_name_with_its_cure(fault: Fault, provider: str
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", OF_LONG_PROMPTS, ids=lambda fault: fault.name)
-def test_a_slightly_cut_prompt_is_not_answered(
+def test_a_prompt_that_the_server_truncated_slightly_is_not_answered(
     fault: Fault, provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     silent = WindowBehaviour(reports=False, refuses=False)
@@ -122,7 +122,9 @@ def test_a_long_prompt_that_was_read_completely_is_answered(
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", BORNE, ids=lambda fault: fault.name)
-def test_a_survived_fault_is_noted_with_the_answer(fault: Fault, provider: str, library: Library) -> None:
+def test_a_server_fault_that_a_retry_overcomes_is_noted_with_the_answer(
+    fault: Fault, provider: str, library: Library
+) -> None:
     result = ask_with_fault(provider, fault, library)
     complete, note = BORNE[fault]
     assert result.code == 0, result

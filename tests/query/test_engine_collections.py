@@ -89,7 +89,7 @@ def test_a_damaged_collection_is_left_out_with_a_note_and_other_collections_are_
         open_engine(SETTINGS, data_dir, ["port-quay"])
 
 
-def test_the_result_has_the_budget_of_each_collection(data_dir: Path) -> None:
+def test_the_search_result_has_the_number_of_candidates_allowed_for_each_collection(data_dir: Path) -> None:
     with open_engine(SETTINGS, data_dir, ["port-ship", "port-quay"]) as engine:
         assert engine.ask(TALL).metadata["budget"] == {
             "port-ship": {"of each retriever": 1, "nodes": 1, "brought": 2},

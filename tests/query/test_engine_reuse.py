@@ -162,7 +162,7 @@ def test_many_questions_from_four_threads_build_no_model_and_open_no_index(
     assert of_data(watch.opened["asking"], data_dir) == []
 
 
-def test_a_pooled_index_is_opened_once_by_the_first_search(watch: Watch, data_dir: Path) -> None:
+def test_the_first_search_opens_a_shared_index_once(watch: Watch, data_dir: Path) -> None:
     model = FakeEmbedding()
     with ExitStack() as opened:
         store = opened.enter_context(open_store(data_dir))

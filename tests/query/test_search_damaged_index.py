@@ -103,7 +103,7 @@ def test_a_changed_byte_in_the_vector_index_database_never_changes_a_ranking_wit
 @pytest.mark.parametrize(
     "harm", [shutil.rmtree, lambda folder: (folder / "chroma.sqlite3").write_bytes(b"no database")]
 )
-def test_a_pooled_index_that_breaks_before_its_first_search_is_noted(
+def test_an_index_that_is_damaged_before_its_first_search_is_noted(
     data_dir: Path, harm: Callable[[Path], object]
 ) -> None:
     with opened(data_dir) as generation:

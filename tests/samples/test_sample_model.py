@@ -42,25 +42,25 @@ def _exported() -> Any:
     )
 
 
-def test_the_model_matches_its_source() -> None:
+def test_the_sample_diagram_equals_the_output_of_its_drawing_script() -> None:
     assert _unpacked(MODEL.read_text(encoding="utf-8")) == _unpacked(script("drawing").draw(_plan()))
     assert script("expected").expected_model(_plan(), script("drawing").draw_page) == EXPECTED_MODEL
 
 
-def test_the_inventory_matches_its_source(tmp_path: Path) -> None:
+def test_the_sample_inventory_equals_the_output_of_its_export_script(tmp_path: Path) -> None:
     pytest.importorskip("openpyxl", reason="openpyxl is installed by the dependency group 'samples' only")
     script("exporting").write_workbook(tmp_path / "new.xlsx", _exported(), "2026-09-14 08_30")
     assert open_workbook(tmp_path / "new.xlsx").sheets == open_workbook(INVENTORY).sheets
     assert script("exporting").expected_inventory(_exported()) == expected("expected_inventory.json")
 
 
-def test_the_model_is_read_as_exactly_what_was_drawn() -> None:
+def test_reading_the_sample_diagram_gives_exactly_the_drawn_model() -> None:
     assert without_notes(read(MODEL).artefacts["enterprise_model"]) == EXPECTED_MODEL
     assert without_notes(read(MODEL, "leanix_model").artefacts["enterprise_model"]) == EXPECTED_MODEL
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_order_of_attributes_changes_nothing(tmp_path: Path, seed: int) -> None:
+def test_the_order_of_xml_attributes_does_not_change_the_model(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "model.drawio"
     chance = Random(seed)  # noqa: S311
     path.write_text(script("drawing").draw(_plan(), chance), encoding="utf-8")
@@ -69,13 +69,13 @@ def test_the_order_of_attributes_changes_nothing(tmp_path: Path, seed: int) -> N
 
 
 @pytest.mark.parametrize("deflated", [(), (1,), (1, 2)])
-def test_packing_diagrams_changes_nothing(tmp_path: Path, deflated: tuple[int, ...]) -> None:
+def test_compressed_and_plain_diagrams_give_the_same_model(tmp_path: Path, deflated: tuple[int, ...]) -> None:
     path = tmp_path / "model.xml"
     path.write_text(script("drawing").draw(replace(_plan(), deflated=frozenset(deflated))), encoding="utf-8")
     assert without_notes(read(path).artefacts["enterprise_model"]) == EXPECTED_MODEL
 
 
-def test_a_diagram_on_its_own_is_a_model_too(tmp_path: Path) -> None:
+def test_a_file_with_a_single_diagram_is_read_as_a_model(tmp_path: Path) -> None:
     plan = _plan()
     text = script("drawing").draw(replace(plan, deflated=frozenset()))
     found = re.search(r"<mxGraphModel.*?</mxGraphModel>", text, re.DOTALL)
@@ -86,7 +86,7 @@ def test_a_diagram_on_its_own_is_a_model_too(tmp_path: Path) -> None:
     assert sorted(entity.name for entity in model_of(read(path)).entities) == sorted(wanted)
 
 
-def test_the_gaps_of_the_model_are_named() -> None:
+def test_the_report_names_the_planned_gaps_of_the_sample_model() -> None:
     assert read(MODEL).notes == (
         "96 entities in 9 domains, 127 relationships",
         "fact sheets without an id: 3 (Club Data Contact, Travel Claim, Newsletter Subscription)",
@@ -95,7 +95,7 @@ def test_the_gaps_of_the_model_are_named() -> None:
 
 
 @pytest.mark.parametrize("reader", ["auto", "leanix_inventory"])
-def test_the_inventory_is_read_as_exactly_what_was_exported(reader: str) -> None:
+def test_reading_the_sample_inventory_gives_exactly_the_exported_fact_sheets(reader: str) -> None:
     document = read(INVENTORY, reader)
     assert without_notes(document.artefacts["inventory"]) == expected("expected_inventory.json")
     assert document.notes == (
@@ -105,7 +105,7 @@ def test_the_inventory_is_read_as_exactly_what_was_exported(reader: str) -> None
     )
 
 
-def test_model_and_inventory_differ_where_they_were_made_to() -> None:
+def test_the_sample_model_and_inventory_differ_only_in_the_planned_differences() -> None:
     report = check_model(model_of(read(MODEL)), inventory_of(read(INVENTORY)))
     source = script("render_model").read_source("model")
     assert [each.name for each in report.absent_from_inventory] == sorted(source["unknown_to_inventory"])
@@ -116,14 +116,14 @@ def test_model_and_inventory_differ_where_they_were_made_to() -> None:
     assert len(report.domains) == len(source["domains"]) + 1
 
 
-def test_the_drawing_uses_other_words_than_the_handbook() -> None:
+def test_the_sample_diagram_uses_other_words_than_the_handbook() -> None:
     handbook = (SAMPLES / "source" / "handbook.md").read_text(encoding="utf-8")
     names = {entity["name"] for entity in EXPECTED_MODEL["entities"]}
     assert all(term in handbook and term not in names for term in (*NOT_DRAWN, *OTHERWISE))
     assert names >= set(OTHERWISE.values())
 
 
-def test_the_model_is_a_graph_of_neighbours_and_ways() -> None:
+def test_neighbours_and_paths_of_the_sample_model_are_found() -> None:
     graph = ModelGraph(model_of(read(MODEL)))
     ids = {entity["name"]: entity["id"] for entity in EXPECTED_MODEL["entities"]}
     names = {identifier: name for name, identifier in ids.items()}

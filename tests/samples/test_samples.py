@@ -138,7 +138,7 @@ def test_rendering_twice_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -
     assert render(markdown) == render(markdown)
 
 
-def test_every_gold_sentence_is_where_its_question_locates_it(
+def test_every_gold_sentence_is_on_the_page_that_its_question_names(
     answerable: list[dict[str, Any]], pages: list[str], texts: dict[str, str]
 ) -> None:
     for question in answerable:
@@ -150,7 +150,7 @@ def test_every_gold_sentence_is_where_its_question_locates_it(
             assert fold(passage["sentence"]) in text, (question["id"], passage)
 
 
-def test_there_are_enough_questions_of_every_kind(questions: list[dict[str, Any]]) -> None:
+def test_the_samples_have_enough_questions_of_every_kind(questions: list[dict[str, Any]]) -> None:
     counts = Counter(question["kind"] for question in questions)
     assert set(counts) == {"answerable", *UNANSWERABLE}
     assert counts["answerable"] >= 66
@@ -189,7 +189,7 @@ def test_questions_are_asked_in_other_words_than_the_text(answerable: list[dict[
     assert statistics.median(shares) <= 0.5
 
 
-def test_the_paging_script_leaves_current_pages_as_they_are(
+def test_the_script_that_corrects_gold_pages_does_not_change_correct_pages(
     answerable: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = load_script("gold_pages", monkeypatch)

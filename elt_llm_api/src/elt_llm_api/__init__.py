@@ -1,1 +1,1 @@
-"""The edge: the elt-llm command."""
+"""The interfaces to people and programs: the command `elt-llm`, the HTTP server and the MCP tools."""

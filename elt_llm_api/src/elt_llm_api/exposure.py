@@ -16,7 +16,7 @@ _GENERATE_HINT = 'Make a token with: python3 -c "import secrets; print(secrets.t
 
 @dataclass(frozen=True)
 class Exposure:
-    """The options that decide who may reach the server."""
+    """The options that decide which machines may reach the server."""
 
     token: str | None
     allowed: bool
@@ -77,7 +77,7 @@ def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
         )
     if not exposure.encrypted and not exposure.behind_proxy:
         raise UsageError(
-            f"{where} keys would travel unencrypted.",
+            f"{where} keys would be sent unencrypted.",
             hint="Add --certificate and --key, or --behind-proxy if a proxy terminates TLS.",
         )
 

@@ -97,7 +97,7 @@ def absent_cell(note: str = "", *, method: Method = "rule", model: str = "", con
 
 
 def with_note(cell: Cell, note: str) -> Cell:
-    """Return the cell with a note appended to its note."""
+    """Return a copy of the cell with a text appended to its note."""
     return cell.model_copy(update={"note": " ".join(filter(None, [cell.note, note]))}) if note else cell
 
 
@@ -128,7 +128,7 @@ class Row(EnterpriseRecord):
 
 
 class Table(EnterpriseRecord):
-    """Rows with the same columns; a row may lack the cell of a column."""
+    """A table of a job's result. All rows have the same columns; a row may lack the cell of a column."""
 
     name: str
     columns: tuple[str, ...]
@@ -137,7 +137,10 @@ class Table(EnterpriseRecord):
 
 
 def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort the rows by the first appearance of their outermost group. Rows without a group come last."""
+    """Sort the rows by their outermost group, in the order in which the groups first appear.
+
+    Rows without a group come last.
+    """
     listed = tuple(rows)
     names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
     numbers = {name: number for number, name in enumerate(names)}

@@ -43,7 +43,7 @@ FAILPOINT_VARIABLE = "ELT_LLM_FAILPOINT"
 
 
 class Failpoint(StrEnum):
-    """The stages of work that tests can interrupt."""
+    """The stages of work at which tests can interrupt the process."""
 
     DISCOVER = "discover"
     PARSE = "parse"
@@ -65,14 +65,14 @@ class Failpoint(StrEnum):
 
 @contextmanager
 def failpoint(name: Failpoint) -> Iterator[None]:
-    """Trigger the failpoints at the start and at the successful end of a stage."""
+    """Interrupt the process, if a test asks for it, at the start and at the successful end of a stage."""
     _trigger(f"{name}-before")
     yield
     _trigger(f"{name}-after")
 
 
 def _trigger(place: str) -> None:
-    """Interrupt this process at the COUNT-th call if the variable plans PLACE:COUNT:ACTION."""
+    """Interrupt this process at the COUNT-th call if the environment variable contains PLACE:COUNT:ACTION."""
     plan = os.environ.get(FAILPOINT_VARIABLE, "")
     if not plan.startswith(f"{place}:"):
         return
@@ -102,6 +102,6 @@ def exit_with_replacement(old: str, new: str) -> NoReturn:
 
 
 def nearest_names(wrong: str, known: Sequence[str]) -> str:
-    """Return a sentence with the nearest names, or else with the first five; empty if `known` is empty."""
+    """Return a hint that lists the known names nearest to a wrong one, else the first five; empty if none is known."""
     near = difflib.get_close_matches(wrong, known, n=3, cutoff=0.5) or list(known[:5])
     return f"Nearest: {', '.join(near)}." if near else ""

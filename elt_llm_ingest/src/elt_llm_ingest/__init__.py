@@ -1,1 +1,1 @@
-"""Read documents, cut them into chunks, embed these and publish a collection."""
+"""Read documents, cut them into chunks, embed the chunks and publish a collection."""

@@ -126,7 +126,7 @@ class _Run:
         self.writer: ContextWriter | None = None
 
     def check_allowed(self) -> None:
-        """Raise an error if the run would mix embedding models, or undo a rollback without --resume."""
+        """Raise an error if the ingest would mix embedding models, or undo a rollback without --resume."""
         if self._request.rebuild:
             return
         if self._passport is not None:
@@ -178,7 +178,7 @@ class _Run:
     def report(
         self, sources: CollectionSources, scanned: ScanResult, embedded: EmbeddingCounts | None, seconds: float
     ) -> IngestReport:
-        """Build the report of the run: the outcome of every file, and counts."""
+        """Build the report of the ingest: the outcome of every file, and counts."""
         record = self._store.collections.get(self._record.name)
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
         against = self._request.check_against

@@ -57,10 +57,9 @@ def open_generations(
 ) -> tuple[list[Generation], list[str]]:
     """Return the pinned generations in the order of `names`, and notes on collections left out or empty.
 
-    The generations are closed with `opened` and share a pool of open vector indexes.
-
-    Raises the first failure if no collection can be opened; and always UnknownCollection, StoreError, and
-    FingerprintMismatch if none of `models`, of which there is at least one, made the vectors of a collection.
+    The generations are closed with `opened` and share a pool of open vector indexes. If no collection can be opened,
+    the first failure is raised. UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if
+    none of `models` made the vectors of a collection.
     """
     indexes, tokeniser_of = opened.enter_context(VectorIndexPool()), cache(KeywordTokeniser)
     generations: list[Generation] = []
@@ -309,7 +308,10 @@ class Engine(Closeable):
         )
 
     def _located(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
-        """Return citations with the page and section of each quote, which may differ from those of its chunk."""
+        """Return citations with the page and section of each quote.
+
+        They may differ from the page and section of the chunk.
+        """
         for generation in self.generations:
             cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
             citations = add_locations(citations, generation.outlines(cited)) if cited else citations

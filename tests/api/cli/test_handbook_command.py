@@ -14,7 +14,7 @@ invoice. An invoice must be dated.
 """
 
 
-def test_the_topic_option_limits_the_entities_of_a_handbook_job(
+def test_the_option_topic_limits_a_handbook_job_to_entities_about_the_topic(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loaded = project(tmp_path, {"a/one.md": RULES})

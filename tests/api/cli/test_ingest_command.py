@@ -108,7 +108,7 @@ def test_the_report_lists_every_file(project: CommandLine) -> None:
     assert len(listed["files"]) == 50
 
 
-def test_a_long_file_name_does_not_pad_the_other_lines(project: CommandLine) -> None:
+def test_a_long_file_name_does_not_widen_the_columns_of_other_lines(project: CommandLine) -> None:
     write_files(project.folder / "long", {"a.md": "Short.", f"{'x' * 252}.md": "Long."})
     lines = project.done("ingest", "long", "-c", "long").out.splitlines()
     assert lines[0] == "ok  a.md  1 chunk"

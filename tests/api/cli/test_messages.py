@@ -13,7 +13,7 @@ SECTIONS = "# Mast\n\nThe mast is twelve metres tall.\n\n# Keel\n\nThe keel is m
 SPLIT = "collection_prefix: ship_\nsplit_by: section\npaths: [notes/ship.md]\n"
 
 
-def test_commands_are_listed_once_by_heading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_lists_each_command_once_under_its_heading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"], {}, tmp_path) == 0
     shown = capsys.readouterr().out.splitlines()
     for heading in {entry.heading for entry in COMMANDS}:

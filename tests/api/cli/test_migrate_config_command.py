@@ -46,7 +46,9 @@ def converted(tmp_path: Path) -> dict[str, MigratedFile]:
     return {one.source: one for one in found}
 
 
-def test_six_files_become_files_that_load(converted: dict[str, MigratedFile], tmp_path: Path) -> None:
+def test_converted_files_of_the_former_program_can_be_loaded(
+    converted: dict[str, MigratedFile], tmp_path: Path
+) -> None:
     assert [one.target for one in converted.values()] == [
         "config/consumer/catalog.yaml",
         "config/ingest/club_rules.yaml",
@@ -78,7 +80,7 @@ def test_six_files_become_files_that_load(converted: dict[str, MigratedFile], tm
     assert spec.catalog.context == "A harbour."
 
 
-def test_keys_without_a_home_are_listed_with_the_reason(converted: dict[str, MigratedFile]) -> None:
+def test_settings_keys_without_an_equivalent_are_listed_with_the_reason(converted: dict[str, MigratedFile]) -> None:
     settings = converted["rag_config.yaml"].without_home
     assert [line.split(":")[0] for line in settings] == [
         "chroma.tenant",

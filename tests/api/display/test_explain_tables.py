@@ -85,7 +85,7 @@ def test_a_chunk_just_below_the_limit_is_listed_with_its_missing_score(samples: 
     assert cells(row)[:3] == [f"{fourth['score']:.3f}", f"{missed[0]['lacked']:.3f}", "beyond top_k"]
 
 
-def test_filters_report_how_many_chunks_of_each_collection_meet_them(samples: CommandLine) -> None:
+def test_the_trace_reports_how_many_chunks_of_each_collection_meet_the_filters(samples: CommandLine) -> None:
     asked = ("search", QUESTION, "-c", "samples", "--where", "page<=5", "--explain")
     tables = sections(samples.done(*asked).out)
     stages = samples.done(*asked, "--json").json["trace"]["stages"]
@@ -114,14 +114,14 @@ def test_output_to_a_file_has_no_colours_and_80_columns(samples: CommandLine) ->
     assert max(len(line) for lines in sections(ended.out).values() for line in lines) <= 80
 
 
-def test_an_unknown_stage_is_shown_by_its_details() -> None:
+def test_a_stage_of_unknown_kind_is_shown_with_all_its_details() -> None:
     details = {"between": ["laws", "fees"], "sure": True, "none": {}, "ranks": [["n1", 1.0]]}
     lines = list(explanation_lines([TraceStage(name="compare", took_ms=1.0, kept=2, details=details)], 80))
     assert unstyle(lines[1]) == "Compare"
     assert lines[2:5] == ["between  laws, fees", "sure     yes", "ranks    1 in --json"]
 
 
-def test_wide_characters_count_as_two_columns() -> None:
+def test_wide_characters_count_as_two_columns_of_the_terminal() -> None:
     [_, row] = table_lines([TableColumn("n", "figure"), TableColumn("chunk", "text")], [["1", "規" * 60]], 40)
     assert len(row) < 30
     assert json.dumps(row, ensure_ascii=False).endswith('…"')
@@ -165,13 +165,15 @@ def _until_closed(terminal: FileIO) -> Iterator[bytes]:
             yield data
 
 
-def test_aliases_are_listed_in_words() -> None:
+def test_the_trace_lists_aliases_in_words() -> None:
     details = {"aliases": {"HR": ["human resources", "personnel"]}, "corrected": {"presidnet": "president"}}
     lines = list(explanation_lines([TraceStage(name="understand", took_ms=1.0, kept=0, details=details)], 80))
     assert lines[2:4] == ["aliases    HR: human resources or personnel", "corrected  presidnet: president"]
 
 
-def test_several_searches_list_their_questions_and_the_collections_of_the_last(samples: CommandLine) -> None:
+def test_a_trace_of_several_searches_lists_their_questions_and_the_collections_of_the_last_search(
+    samples: CommandLine,
+) -> None:
     question = "Who appoints the referee and when must the fee for an appeal be paid?"
     tables = sections(samples.done("search", question, "-c", "samples", "--strategy", "multi_query", "--explain").out)
     assert "asked as well  when must the fee for an appeal be paid?" in tables["Combine"]

@@ -72,7 +72,7 @@ def test_missing_models_are_reported_with_the_commands_that_install_them(
     assert check["hint"] == "Run: ollama pull nomic-embed-text && ollama pull other:7b"
 
 
-def test_a_missing_model_that_auto_could_use_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_a_missing_model_that_the_provider_auto_could_use_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
     check = doctor(ELT_LLM_OLLAMA__LLM_MODEL="other:7b", **at(server.address))["ollama"]
     assert (check["outcome"], check["hint"]) == ("warn", "Run: ollama pull other:7b")
 

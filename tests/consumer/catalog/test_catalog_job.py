@@ -238,7 +238,7 @@ def test_an_unreachable_model_fails_the_row() -> None:
         _written(ModelUnavailable("nobody there"))
 
 
-def test_the_prompts_are_part_of_the_material() -> None:
+def test_prompts_are_part_of_the_inputs_from_which_a_row_is_made() -> None:
     llm, job_context = _asked("A Member Club must pay its fee by 30 June.")
     materials = [task.material() for task in CatalogJob(job_context).tasks()]
     assert [len(material.prompts) for material in materials] == [1, 0]

@@ -110,7 +110,7 @@ def test_a_language_model_is_called_once_for_each_field(loaded: LoadedSettings) 
         ("B1.1 Part B", "found", "extractive"),
     ],
 )
-def test_facts_about_one_entity_are_not_used_for_another_entity(
+def test_statements_about_one_entity_are_not_used_for_another_entity(
     reply: str, verdict: str, method: str, loaded: LoadedSettings
 ) -> None:
     assert _run(loaded, ScriptedLLM([reply] * 20), "Loan").failures == ()

@@ -40,13 +40,13 @@ def test_a_defined_common_word_is_no_catalog_row() -> None:
     assert "must" not in rows
 
 
-def test_a_definition_is_no_rule_for_another_term() -> None:
+def test_a_definition_is_not_listed_as_a_rule_about_another_term() -> None:
     boat = _rows()["Boat"]
     assert boat.cells["business_rules"].value == ("A Boat must carry a number.",)
     assert boat.cells["governance_rules"].verdict == "absent"
 
 
-def test_states_that_look_like_a_definition_are_still_states() -> None:
+def test_a_list_of_states_that_looks_like_a_definition_is_still_read_as_states() -> None:
     assert _rows()["Boat"].cells["lifecycle_states"].value == ("Each Boat is afloat, ashore or sunk.",)
 
 

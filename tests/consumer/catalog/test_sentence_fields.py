@@ -21,7 +21,7 @@ def _span(text: str, words: str) -> tuple[int, int]:
         ("The validity of a Permit begins at noon.", "begins"),
     ],
 )
-def test_a_verb_describes_its_subject_and_object(text: str, word: str) -> None:
+def test_a_lifecycle_verb_describes_its_subject_and_its_object(text: str, word: str) -> None:
     assert describes_mention(text, _span(text, "Permit"), _span(text, word))
 
 
@@ -53,5 +53,5 @@ def test_a_verb_does_not_describe_other_nouns(text: str, word: str) -> None:
         ("The Clerk keeps every Permit.", False),
     ],
 )
-def test_the_subject_and_the_object_are_parties_to_a_rule(text: str, party: bool) -> None:
+def test_the_subject_and_the_object_of_a_rule_are_parties_to_the_rule(text: str, party: bool) -> None:
     assert is_party_to_rule(text, _span(text, "Permit")) is party

@@ -118,7 +118,7 @@ def test_contradicting_table_rows_give_a_conflict() -> None:
     assert (cell.verdict, cell.value) == ("conflict", ("Restricted", "Internal"))
 
 
-def test_a_name_in_small_letters_counts_if_the_document_uses_small_letters() -> None:
+def test_a_name_in_small_letters_is_a_mention_if_the_document_writes_names_in_small_letters() -> None:
     small = "A loan must be returned. Each loan must be paid."
     insists = "A Loan must be returned. No Loan and no other Loan may wait. The Loan is a loan that must be paid."
     assert len(_value(_cell("Loan", "business_rules", small))) == 2
@@ -127,7 +127,7 @@ def test_a_name_in_small_letters_counts_if_the_document_uses_small_letters() -> 
     )
 
 
-def test_a_deeper_entity_has_twice_as_many_values() -> None:
+def test_an_entity_that_the_job_searches_deeper_has_twice_as_many_values() -> None:
     text = " ".join(f"A Loan of {number} books must be returned." for number in range(20))
     assert len(_value(_cell("Loan", "business_rules", text))) == 5
     assert len(_value(_cell("Loan", "business_rules", text, deeper=True))) == 10

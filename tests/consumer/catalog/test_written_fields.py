@@ -136,5 +136,5 @@ def test_a_heading_among_sentences_is_left_out(between: str) -> None:
         ("Tickets for all matches of every ground within the town one week ahead.", True),
     ],
 )
-def test_headings_and_words_without_a_verb_make_no_claim(text: str, claiming: bool) -> None:
+def test_headings_and_phrases_without_a_verb_make_no_claim(text: str, claiming: bool) -> None:
     assert makes_claim(text, ["Rules that must be kept", *_TITLES]) is claiming

@@ -151,7 +151,7 @@ def test_the_result_leaves_out_a_failed_row() -> None:
     assert [row.name for row in result.table("gaps").rows] == ["Member Club", "Working Day"]
 
 
-def test_a_term_with_an_unfinished_entity_is_not_a_gap() -> None:
+def test_a_term_is_no_gap_in_the_coverage_while_the_row_of_its_entity_is_unfinished() -> None:
     job = CoverageJob(context())
     last = job.tasks()[-1]
     result = job.result([last.row(last.material(), None)])

@@ -64,12 +64,12 @@ def test_a_line_of_a_table_of_contents_is_not_a_statement(row: str) -> None:
 @pytest.mark.parametrize(
     "row", ["Registration | £12.00 | adults", "Member Club | A club that was admitted.", "In 2026"]
 )
-def test_other_table_rows_are_statements(row: str) -> None:
+def test_table_rows_outside_a_table_of_contents_are_statements(row: str) -> None:
     assert not is_contents_row(row)
 
 
 @given(measures)
-def test_the_class_is_absent_only_without_any_mention(measured: CoverageMeasure) -> None:
+def test_an_entity_is_in_the_coverage_class_absent_only_if_no_text_mentions_it(measured: CoverageMeasure) -> None:
     nothing = measured.statements == 0 and measured.headings == 0 and not measured.defined
     assert (coverage_class(measured, CoverageThresholds()) == "ABSENT") == nothing
 

@@ -67,7 +67,7 @@ def test_a_meaning_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
     assert (found.pattern, found.refers_to) == ("reference", "Store")
 
 
-def test_the_recognized_headers_are_settings() -> None:
+def test_the_recognized_table_headers_can_be_configured() -> None:
     text = "Name of thing | What it is\nAlpha | A first thing.\n"
     assert defined(text) == []
     settings = GlossarySection(term_headers=("name of thing",), meaning_headers=("what it is",))
@@ -75,19 +75,19 @@ def test_the_recognized_headers_are_settings() -> None:
 
 
 @pytest.mark.parametrize("header", ["What is meant", "Sense in this Code", "It stands for", "Short explanation"])
-def test_a_second_header_may_announce_meanings_with_unlisted_words(header: str) -> None:
+def test_the_second_header_of_a_definition_table_may_use_words_that_are_not_listed(header: str) -> None:
     assert defined(f"# Work\n\nExpression | {header}\nAlpha | A first thing.\nBeta | A second thing.\n") == TWO
 
 
 @pytest.mark.parametrize("header", ["In this Code", "Reading", "Scope and limits"])
-def test_under_a_heading_of_definitions_the_second_header_may_be_any(header: str) -> None:
+def test_under_a_heading_of_definitions_the_second_table_header_may_have_any_words(header: str) -> None:
     table = f"| Word | {header} |\n|---|---|\n| Alpha | A first thing. |\n| Beta | A second thing. |\n"
     assert defined(f"## 2 Interpretation\n\n### 2.1 Words\n\nThe table says it.\n\n{table}") == TWO
     assert defined(f"## 2 Work\n\nThe table says it.\n\n{table}") == []
 
 
 @pytest.mark.parametrize("header", ["Page", "Fee", "Where used", "Number of meanings", "Begins"])
-def test_a_second_header_of_another_kind_is_not_a_column_of_meanings(header: str) -> None:
+def test_a_second_header_such_as_page_number_is_not_a_column_of_meanings(header: str) -> None:
     text = f"# Definitions\n\nTerm | {header}\nAlpha | the first of May\nBeta | the tenth of May\n"
     assert defined(text) == []
 

@@ -157,7 +157,7 @@ def hard_result() -> JobResult:
     )
 
 
-def test_purview_names_are_unique_and_references_valid_for_any_term_names(tmp_path: Path) -> None:
+def test_purview_names_are_unique_and_their_references_exist_whatever_the_terms_are_called(tmp_path: Path) -> None:
     rows = purview(hard_result(), tmp_path)
     names = [row["Name"] for row in rows]
     assert len(set(names)) == len(names)
@@ -171,7 +171,7 @@ def test_purview_names_are_unique_and_references_valid_for_any_term_names(tmp_pa
     assert sum(bool(row["Related Terms"]) for row in rows) >= len(HARD_NAMES)
 
 
-def test_openmetadata_names_are_unique_and_references_valid_for_any_term_names(tmp_path: Path) -> None:
+def test_openmetadata_names_are_unique_and_their_references_exist_whatever_the_terms_are_called(tmp_path: Path) -> None:
     known: set[str] = set()
     rows = openmetadata(hard_result(), tmp_path)
     for row in rows:
@@ -187,7 +187,7 @@ def test_openmetadata_names_are_unique_and_references_valid_for_any_term_names(t
     assert {row["displayName"] for row in rows} >= {"a_b", "a;b", "...", "x: y"}
 
 
-def test_datahub_names_are_unique_for_any_term_names(tmp_path: Path) -> None:
+def test_datahub_names_are_unique_whatever_the_terms_are_called(tmp_path: Path) -> None:
     def names(node: dict[str, Any], path: str) -> list[str]:
         below = [name for inner in node.get("nodes", []) for name in names(inner, f"{path}.{inner['name']}")]
         return [*(f"{path}.{term['name']}" for term in node.get("terms", [])), *below]
@@ -201,7 +201,7 @@ def test_datahub_names_are_unique_for_any_term_names(tmp_path: Path) -> None:
     assert references <= set(found_names)
 
 
-def test_a_formula_after_spaces_or_invisible_characters_is_guarded(tmp_path: Path) -> None:
+def test_a_formula_after_spaces_or_invisible_characters_is_exported_as_text(tmp_path: Path) -> None:
     hard = (" =1+1", "\u200b=1", "\ufeff@SUM(A1)", "\u00a0-1")
     rows = [
         Row(key=f"k{number}", name=f"T{number}", cells={"definition": found_cell(text, [evidence_of("q")])})

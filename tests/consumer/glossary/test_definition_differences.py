@@ -38,20 +38,22 @@ _MONTHS = "A pitch that was tested within {} months and is on the list."
         ("the head of a ward", "whoever owns it", "book.pdf, page 9 and code.md have different definitions."),
     ],
 )
-def test_the_description_of_a_difference_names_both_places_and_their_words(one: str, other: str, expected: str) -> None:
+def test_the_description_of_a_difference_between_definitions_names_both_documents_and_the_differing_words(
+    one: str, other: str, expected: str
+) -> None:
     assert (
         describe_difference(DefinitionText(one, ("book.pdf, page 9",)), DefinitionText(other, ("code.md",))) == expected
     )
 
 
-def test_places_with_the_same_text_are_named_once() -> None:
+def test_documents_with_the_same_definition_are_described_together() -> None:
     one = DefinitionText(_MONTHS.format(36), ("a.md", "b.md", "a.md"))
     assert (
         describe_difference(one, DefinitionText(_MONTHS.format(24), ("c.md",))) == "a.md and b.md have 36, c.md has 24."
     )
 
 
-def test_a_place_with_both_definitions_is_named_once() -> None:
+def test_a_page_with_both_definitions_is_named_once() -> None:
     one, other = (DefinitionText(_MONTHS.format(months), ("a.md, page 2",)) for months in (36, 24))
     assert describe_difference(one, other) == "a.md, page 2 has 36 and also 24."
 

@@ -55,7 +55,7 @@ def test_every_term_is_a_row_with_evidence() -> None:
     assert result.figures["contradicting definitions"] == 1
 
 
-def test_contradicting_definitions_are_shown_with_both_places() -> None:
+def test_contradicting_definitions_are_shown_with_both_locations() -> None:
     cell = _rows(_result(_context()))["Store"].cells["definition"]
     assert cell.verdict == "conflict"
     assert cell.value == (
@@ -97,7 +97,7 @@ def test_two_runs_of_a_glossary_job_give_equal_results() -> None:
     assert _result(_context()).model_dump_json() == _result(_context()).model_dump_json()
 
 
-def test_the_material_of_a_row_is_json_and_has_prompts_only_if_configured() -> None:
+def test_the_inputs_of_a_row_are_json_and_contain_prompts_only_if_configured() -> None:
     assert all(not task.material().prompts for task in GlossaryJob(_context()).tasks())
     prompts = {task.name: task.material().prompts for task in GlossaryJob(_context(clean_up="model")).tasks()}
     assert {name for name, asked in prompts.items() if asked} == {"Clerk"}

@@ -27,7 +27,7 @@ def _terms(text: str) -> dict[str, MergedTerm]:
     return {term.name: term for term in merge_definitions(definitions_in(text))}
 
 
-def test_the_spellings_of_a_term_are_merged_with_all_their_places() -> None:
+def test_the_spellings_of_a_term_are_merged_with_all_their_definitions() -> None:
     owner = _terms(_TEXT)["Data owner"]
     assert [one.term for one in owner.all] == ["Data owner", "Data-Owners"]
     assert list(owner.variants) == ["Data-Owners"]

@@ -16,11 +16,11 @@ def _missed(text: str, **settings: object) -> tuple[list[str], int, bool]:
     return [text[slice(*span)] for span in found.missed], found.entries, is_gap(found)
 
 
-def test_a_glossary_that_was_read_completely_has_no_gap() -> None:
+def test_a_glossary_that_was_read_completely_has_no_missed_entries() -> None:
     assert _missed(BOLD) == ([], 5, False)
 
 
-def test_skipped_entries_are_a_gap_with_their_number_and_place() -> None:
+def test_skipped_glossary_entries_are_reported_with_their_number_and_page() -> None:
     section = GlossarySection(patterns=("sentence",))
     document = corpus_of({"text.md": BOLD}).documents[0]
     found = missed_entries(document, definitions_in_document(document, section), section)
@@ -35,7 +35,7 @@ def test_sentences_with_a_quoted_term_are_counted() -> None:
     assert _missed(text, patterns=["list"]) == (["Site", "Plot"], 2, True)
 
 
-def test_rows_and_marked_terms_in_alphabetical_order_are_counted_under_any_heading() -> None:
+def test_table_rows_and_marked_terms_in_alphabetical_order_count_as_glossary_entries_under_any_heading() -> None:
     rows = "".join(f"| {name} | a long explanation of this thing |\n" for name in ("ash", "beech", "elm", "fir", "oak"))
     assert _missed(f"# Trees\n\n| Name | About |\n|---|---|\n{rows}", patterns=["sentence"])[0][-5:] == [
         *("ash", "beech", "elm", "fir", "oak")
@@ -44,6 +44,6 @@ def test_rows_and_marked_terms_in_alphabetical_order_are_counted_under_any_headi
     assert len(_missed(signs, patterns=["sentence"])[0]) == 5
 
 
-def test_lists_in_no_order_and_under_another_heading_are_no_glossary() -> None:
+def test_unordered_lists_under_other_headings_are_not_counted_as_glossaries() -> None:
     text = "# Fees\n\n" + "\n".join(f"- **{name}** - five pounds." for name in ("Oak", "Ash", "Fir", "Elm", "Beech"))
     assert _missed(text, patterns=["sentence"]) == ([], 0, False)

@@ -40,7 +40,9 @@ def keys(context: JobContext) -> RowKeys:
 
 
 @given(first=some.dictionaries(some.text(max_size=3), JSON, max_size=3), second=some.lists(some.text(max_size=5)))
-def test_row_keys_are_equal_only_for_equal_material(keys: RowKeys, first: dict[str, object], second: list[str]) -> None:
+def test_row_keys_are_equal_only_for_equal_inputs_of_the_row(
+    keys: RowKeys, first: dict[str, object], second: list[str]
+) -> None:
     key = keys.of(RowMaterial(first, tuple(second)))
     assert key == keys.of(RowMaterial(dict(reversed(first.items())), tuple(second), gathered="beside"))
     assert key != keys.of(RowMaterial({**first, "more": 1}, tuple(second)))
@@ -59,7 +61,7 @@ def test_settings_of_a_job_kind_change_only_the_keys_of_this_kind(context: JobCo
     assert relevant_settings(context, KIND)["llm"]["temperature"] != colder.temperature
 
 
-def test_the_quoted_documents_of_a_row_are_those_of_its_evidence_and_material(context: JobContext) -> None:
+def test_the_quoted_documents_of_a_row_are_those_of_its_evidence_and_its_inputs(context: JobContext) -> None:
     one, two = context.corpus.documents
     row = Row(key="k", name="k", cells={"c": found_cell("v", [one.evidence(0, 10, 1.0)])})
     sources, quoted = SourceDocuments(context), ("library", one.document_id, one.document_hash)

@@ -50,7 +50,7 @@ def test_each_item_is_joined_by_the_most_reliable_method() -> None:
     assert not joined.right_alone
 
 
-def test_merely_similar_names_are_listed_as_near_and_not_joined() -> None:
+def test_items_with_merely_similar_names_are_listed_but_not_joined() -> None:
     joined = _joined(["Welfare Officer", "Data Owner"], ["Club Welfare Officer", "Data Steward"])
     assert joined.joins == ()
     assert joined.left_alone == ("Data Owner", "Welfare Officer")
@@ -58,7 +58,7 @@ def test_merely_similar_names_are_listed_as_near_and_not_joined() -> None:
     assert [(one.left, one.right) for one in joined.near] == [("Welfare Officer", "Club Welfare Officer")]
 
 
-def test_the_minimum_likeness_of_a_join_is_a_setting() -> None:
+def test_the_minimum_similarity_of_two_joined_names_is_a_setting() -> None:
     assert _pairs(_joined(["Welfare Officer"], ["Club Welfare Officer"], 0.8)) == {
         ("Welfare Officer", "Club Welfare Officer", "fuzzy")
     }

@@ -96,12 +96,12 @@ def test_several_words_are_a_certain_mention_in_lower_case_too() -> None:
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
 
 
-def test_a_mention_has_its_matching_form() -> None:
+def test_a_mention_records_which_name_or_alias_it_matches() -> None:
     found = Names(["Invoice"], _ALIASES).mentions("Pay bills of charges; no, a BOC.")
     assert [(one.name, one.form) for one in found] == [("Invoice", "Bill of Charges"), ("Invoice", "BOC")]
 
 
-def test_the_forms_of_a_name_are_the_name_its_parts_and_its_aliases_once() -> None:
+def test_the_searched_forms_of_a_name_are_the_name_its_parts_and_its_aliases_each_once() -> None:
     assert Names(["Sin Bin"], _ALIASES).forms("Sin Bins (SB)") == (
         "Sin Bins (SB)",
         "Sin Bins",
@@ -130,12 +130,12 @@ def test_the_forms_of_a_name_are_the_name_its_parts_and_its_aliases_once() -> No
         ("CWO", "Club Welfare Officer", "fuzzy"),
     ],
 )
-def test_near_duplicates_are_less_alike_than_two_spellings_of_one_name(left: str, right: str, how: str) -> None:
+def test_near_duplicates_are_less_similar_than_two_spellings_of_one_name(left: str, right: str, how: str) -> None:
     assert Names([], _ALIASES).likeness(left, right).how == how
 
 
 @given(_NAMES, _NAMES)
-def test_likeness_is_symmetric_and_between_0_and_1(left: str, right: str) -> None:
+def test_the_similarity_of_names_is_symmetric_and_between_0_and_1(left: str, right: str) -> None:
     names = Names([], _ALIASES)
     likeness = names.likeness(left, right)
     assert likeness == names.likeness(right, left)

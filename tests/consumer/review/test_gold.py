@@ -73,14 +73,14 @@ def compared(gold: Path, *rows: Row) -> GoldReport:
     return compare_with_gold(glossary(*rows), gold, [CORPUS])
 
 
-def test_a_glossary_that_equals_gold_has_no_remarks(gold: Path) -> None:
+def test_a_glossary_that_equals_the_gold_file_has_no_remarks(gold: Path) -> None:
     report = compared(gold, *PERFECT)
     assert report.remarks == ()
     assert {one.value for one in report.shares} == {1.0}
     assert report.share("recall").of == 5
 
 
-def test_a_missed_term_is_reported_with_its_pattern(gold: Path) -> None:
+def test_a_missed_gold_term_is_reported_with_the_pattern_of_its_definition(gold: Path) -> None:
     report = compared(gold, *PERFECT[1:])
     assert report.share("recall") == GoldShare("recall", 4, 5)
     assert report.share("recall, means").right == 2
@@ -122,7 +122,7 @@ def test_a_quote_that_is_no_longer_in_its_document_is_reported(gold: Path) -> No
     assert any(remark.startswith("quote not on its page: Loan, definition: rules.md") for remark in report.remarks)
 
 
-def test_a_report_counts_the_remarks_it_omits(gold: Path) -> None:
+def test_a_comparison_report_counts_the_remarks_that_it_omits(gold: Path) -> None:
     report = compared(gold)
     assert (
         report.lines(most_remarks=2)[-1]
@@ -167,7 +167,7 @@ def entity(name: str, definition: Cell, sheet: str = "") -> Row:
 LOAN = PERFECT[0].cells["definition"]
 
 
-def test_joins_and_fields_that_equal_gold_give_full_shares(gold_catalog: Path) -> None:
+def test_joins_and_fields_that_equal_the_gold_file_are_counted_as_all_correct(gold_catalog: Path) -> None:
     report = compare_with_gold(
         catalog(entity("Loan", LOAN, "s1"), entity("Shelf", absent_cell())), gold_catalog, [CORPUS]
     )

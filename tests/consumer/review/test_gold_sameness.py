@@ -54,14 +54,14 @@ def test_a_definition_with_a_long_addition_is_a_different_text() -> None:
     assert word_share("a card for members", "a card for members who paid in full before June") < 0.8
 
 
-def test_a_quote_contains_a_text_only_contiguously() -> None:
+def test_a_quote_contains_a_gold_text_only_in_one_continuous_part() -> None:
     wanted = "money paid back before the day on which it falls due"
     assert quote_holds(wanted, f"Early Payment means {wanted}. Nothing is charged.")
     scattered = "money was lent; it was paid; she came back one day long before; which falls are due?" + " word" * 40
     assert not quote_holds("money back day falls before which due paid", "money" + " word" * 40 + " " + scattered[::-1])
 
 
-def test_text_says_finds_words_only_in_sequence() -> None:
+def test_a_text_contains_the_words_of_gold_only_if_they_are_consecutive() -> None:
     assert text_says("It is kept for three years, or longer.", "THREE years or")
     assert not text_says("It is kept for three long years.", "three years")
     assert not text_says("anything", "")

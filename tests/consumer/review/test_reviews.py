@@ -227,7 +227,7 @@ def test_an_older_sheet_does_not_replace_a_newer_review(loaded: LoadedSettings) 
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
 
 
-def test_a_newer_review_is_replaced_on_request_or_by_a_sheet_that_shows_it(loaded: LoadedSettings) -> None:
+def test_a_newer_review_is_replaced_on_request_or_by_a_sheet_that_was_exported_after_it(loaded: LoadedSettings) -> None:
     run(loaded)
     _import(loaded, _line_of(loaded, "Term 00", "APPROVED", "Ann"))
     forced = _import(loaded, replace(_line("Term 00", "REJECTED", "Bob"), reviewed_at=""), replacing=True)

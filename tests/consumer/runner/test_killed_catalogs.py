@@ -51,7 +51,7 @@ def _killed(loaded: LoadedSettings, backend: QuotingBackend) -> bool:
     return process.exitcode == -signal.SIGKILL
 
 
-def test_the_model_writes_the_expected_rows(whole: UninterruptedRun) -> None:
+def test_an_uninterrupted_catalog_run_writes_the_expected_rows(whole: UninterruptedRun) -> None:
     assert Counter(map(entity_of, whole.asked)) == dict.fromkeys(ENTITIES, len(FIELDS))
     written = whole.outputs["rules-catalog.json"].decode()
     assert written.count('"method": "llm"') == CALLS

@@ -41,7 +41,7 @@ def read(sentence: str) -> list[tuple[str, str, str, str]]:
         ("The report must be sent to the members' agent.", "report", "must", "be send", "to agent"),
     ],
 )
-def test_a_clause_is_read_with_its_subject_verb_and_targets(
+def test_a_clause_is_parsed_into_subject_verb_and_objects(
     sentence: str, subject: str, modality: str, verb: str, targets: str
 ) -> None:
     assert read(sentence)[-1] == (subject, modality, verb, targets)
@@ -99,7 +99,7 @@ def test_a_quantity_is_read_with_its_noun() -> None:
         "",
     ],
 )
-def test_words_without_a_certain_subject_and_verb_are_not_read_as_a_clause(sentence: str) -> None:
+def test_words_without_a_certain_subject_and_verb_are_not_parsed_as_a_clause(sentence: str) -> None:
     assert read(sentence) == []
 
 

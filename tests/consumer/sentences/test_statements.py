@@ -45,7 +45,7 @@ def test_every_cell_of_a_table_row_has_its_header() -> None:
     ]
 
 
-def test_a_header_row_is_marked_as_a_row_that_only_names_things() -> None:
+def test_a_table_row_that_only_names_things_is_marked_as_a_header_row() -> None:
     assert [one.only_names for one in _read(_TABLE) if one.cells] == [True, False, False, True, False]
 
 

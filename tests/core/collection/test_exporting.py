@@ -61,7 +61,7 @@ def test_an_imported_copy_has_the_same_hash_and_answers(store: Store, exported: 
     assert again.sha256 == sha256(exported.read_bytes()).hexdigest()
 
 
-def test_parts_artefacts_and_sections_are_exported(store: Store, tmp_path: Path) -> None:
+def test_parts_of_files_artefacts_and_sections_are_exported(store: Store, tmp_path: Path) -> None:
     embedding = FakeEmbedding()
     record = store.collections.create(COLLECTION)
     whole = NewDocument(

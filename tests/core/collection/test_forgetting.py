@@ -110,7 +110,7 @@ def test_a_document_stored_by_an_interrupted_run_can_be_forgotten(store: Store) 
     assert _count(store, "vectors") == 16
 
 
-def test_an_open_reader_keeps_its_directory_but_loses_the_texts(store: Store) -> None:
+def test_a_reader_with_an_open_generation_keeps_its_files_but_loses_forgotten_texts(store: Store) -> None:
     put(store, some_documents(4))
     with open_generation(store, COLLECTION) as reader:
         report = forget(store, COLLECTION, SECRET, SilentListener())
@@ -180,7 +180,7 @@ def test_forgetting_an_unknown_document_is_refused_with_similar_names(store: Sto
     assert "page-000.md" in caught.value.hint
 
 
-def test_a_forgotten_document_is_stored_again_after_its_file_is_lifted(store: Store) -> None:
+def test_a_forgotten_document_is_stored_again_after_its_file_is_removed_from_the_register(store: Store) -> None:
     texts = some_documents(4)
     put(store, {**texts, "copy.md": texts["page-000.md"]})
     record = store.collections.get(COLLECTION)

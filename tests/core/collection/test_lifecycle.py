@@ -63,7 +63,7 @@ def test_a_collection_without_a_generation_names_the_command_that_fills_it(store
     assert f"elt-llm ingest PATH -c {COLLECTION}" in caught.value.hint
 
 
-def test_another_embedding_model_is_refused_and_the_pin_is_released(store: Store) -> None:
+def test_opening_with_another_embedding_model_is_refused_and_releases_the_pin(store: Store) -> None:
     put(store, some_documents(2))
     with pytest.raises(FingerprintMismatch, match="was built with") as caught:
         open_generation(store, COLLECTION, FakeEmbedding(version="2").fingerprint)
@@ -142,7 +142,7 @@ def test_dropping_removes_only_the_rows_files_and_vectors_of_the_collection(stor
         assert len(generation.nodes(generation.ids)) == 4
 
 
-def test_a_collection_dropped_under_a_reader_can_be_created_again(store: Store) -> None:
+def test_a_collection_that_is_dropped_while_it_is_read_can_be_created_again(store: Store) -> None:
     put(store, some_documents(2))
     with open_generation(store, COLLECTION) as orphan:
         drop(store, COLLECTION)
@@ -198,7 +198,9 @@ def test_readers_never_see_an_unpublished_generation(store: Store, embedding: Fa
     assert not (store.folder(COLLECTION) / str(built.place.number)).exists()
 
 
-def test_an_updated_copy_has_the_ids_and_answers_of_a_fresh_build(tmp_path: Path, embedding: FakeEmbedding) -> None:
+def test_an_updated_copy_of_an_index_has_the_ids_and_answers_of_a_fresh_index(
+    tmp_path: Path, embedding: FakeEmbedding
+) -> None:
     before = some_documents(30)
     after = {**before, "page-003.md": ["Entry new: anchor basin tide.", "Entry newer: reef."]}
     del after["page-007.md"]
@@ -230,14 +232,16 @@ def test_indexes_are_copied_until_a_tenth_changed_since_the_last_fresh_build(
     assert since == [(1, 6), (3, 0), (3, 6), (5, 0)]
 
 
-def test_a_requested_fresh_build_copies_nothing(store: Store, embedding: FakeEmbedding) -> None:
+def test_a_requested_fresh_build_copies_no_index(store: Store, embedding: FakeEmbedding) -> None:
     put(store, some_documents(3), embedding)
     assert not put(store, some_documents(3), embedding).afresh
     assert put(store, some_documents(3), embedding, afresh=True).afresh
 
 
 @pytest.mark.parametrize("name", ["header.bin", "data_level0.bin", "chroma.sqlite3", "vectors.npy"])
-def test_a_damaged_base_is_not_copied(store: Store, embedding: FakeEmbedding, name: str) -> None:
+def test_a_damaged_index_is_not_copied_for_the_next_generation(
+    store: Store, embedding: FakeEmbedding, name: str
+) -> None:
     first = put(store, some_documents(12), embedding)
     [path] = (store.folder(COLLECTION) / "1").rglob(name)
     path.write_bytes(path.read_bytes()[:50])
@@ -252,7 +256,7 @@ def test_a_damaged_base_is_not_copied(store: Store, embedding: FakeEmbedding, na
         assert generation.vector_store.all_ids() == generation.ids  # type: ignore[attr-defined]
 
 
-def test_a_base_of_another_model_is_not_copied(store: Store) -> None:
+def test_the_index_of_another_embedding_model_is_not_copied(store: Store) -> None:
     put(store, some_documents(3), FakeEmbedding(version="1"))
     assert put(store, some_documents(3), FakeEmbedding(version="2")).afresh
 

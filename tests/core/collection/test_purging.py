@@ -95,7 +95,7 @@ def _purge(data_dir: Path) -> PurgeReceipt:
 
 
 @pytest.mark.parametrize("delete", [_delete_the_file, _forget, _drop, _change_the_file])
-def test_no_file_contains_the_canary_after_a_purge(
+def test_no_file_contains_the_erased_marker_text_after_a_purge(
     data_dir: Path, folder: Path, delete: Callable[[Path, Path], None]
 ) -> None:
     ids = _node_ids(data_dir)
@@ -173,7 +173,7 @@ def test_source_files_that_still_exist_are_reported(data_dir: Path, folder: Path
     assert _purge(data_dir).sources == ()
 
 
-def test_samples_found_after_a_purge_are_reported(data_dir: Path, folder: Path) -> None:
+def test_words_of_erased_text_that_files_still_contain_after_a_purge_are_reported(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     write_files(data_dir, {"stray.txt": SECRET})
     receipt = _purge(data_dir)
@@ -182,7 +182,9 @@ def test_samples_found_after_a_purge_are_reported(data_dir: Path, folder: Path) 
     assert not receipt.is_clean
 
 
-def test_a_purge_searches_for_forgotten_documents_and_then_erases_their_samples(data_dir: Path, folder: Path) -> None:
+def test_a_purge_searches_for_words_of_forgotten_documents_and_then_erases_these_stored_words(
+    data_dir: Path, folder: Path
+) -> None:
     _forget(data_dir, folder)
     write_files(data_dir, {"stray.txt": SECRET})
     receipt = _purge(data_dir)
@@ -195,7 +197,7 @@ def test_a_purge_searches_for_forgotten_documents_and_then_erases_their_samples(
     assert _purge(data_dir).check.samples == 0
 
 
-def test_text_that_published_documents_share_is_not_a_trace(tmp_path: Path) -> None:
+def test_text_that_published_documents_also_contain_is_not_reported_after_a_purge(tmp_path: Path) -> None:
     files = generated_files(20)
     folder = write_files(tmp_path / "docs", {**files, "again/copy.md": files["part-0/note-00.md"]})
     run_ingest(tmp_path / "data", folder)

@@ -34,7 +34,7 @@ def test_stems_of_other_words_are_reported_with_their_node(store: Store) -> None
     assert "do not match its text" in fault
 
 
-def test_stems_of_another_tokeniser_version_are_not_damage(store: Store) -> None:
+def test_stored_stems_of_another_tokeniser_version_are_not_reported_as_damage(store: Store) -> None:
     put(store, some_documents(5))
     store.database.execute("UPDATE document_versions SET tokeniser = 'of long ago'")
     store.database.execute("UPDATE nodes SET stems = 'other'")

@@ -125,7 +125,7 @@ def test_a_damaged_chroma_database_is_repaired(made: StoredLibrary, harm: Callab
         _is_whole(store, made)
 
 
-def test_a_missing_generation_is_restored_with_everything_else(made: StoredLibrary) -> None:
+def test_repairing_restores_a_missing_generation_and_all_damaged_files(made: StoredLibrary) -> None:
     for number in (1, 2):
         directory = made.data_dir / "collections" / COLLECTION / str(number)
         directory.rename(made.data_dir / f"gone-{number}")

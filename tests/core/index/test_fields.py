@@ -21,12 +21,14 @@ def _mask_of(field: FilterField, wanted: str) -> list[bool]:
 
 
 @given(ONE_OR_NONE, WORDS)
-def test_rows_of_a_single_valued_field_are_found_by_their_value(rows: list[str | None], wanted: str) -> None:
+def test_nodes_are_found_by_the_value_of_a_field_with_one_value_per_node(rows: list[str | None], wanted: str) -> None:
     assert _mask_of(single_valued("word", "text", rows), wanted) == [value == wanted for value in rows]
 
 
 @given(SEVERAL, WORDS)
-def test_rows_of_a_many_valued_field_are_found_by_each_value(rows: list[list[str]], wanted: str) -> None:
+def test_nodes_are_found_by_each_value_of_a_field_with_several_values_per_node(
+    rows: list[list[str]], wanted: str
+) -> None:
     assert _mask_of(many_valued("word", "text", rows), wanted) == [wanted in row for row in rows]
 
 

@@ -21,7 +21,7 @@ def _arrays(count: int, dimension: int = 8, seed: int = 0) -> GenerationArrays:
 
 
 @given(SCORES, st.integers(-1, 50))
-def test_top_positions_equal_a_stable_sort(scores: np.ndarray, top_k: int) -> None:
+def test_the_positions_of_the_highest_scores_equal_those_of_a_stable_sort(scores: np.ndarray, top_k: int) -> None:
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: max(top_k, 0)]
     assert top_positions(scores, top_k).tolist() == expected
 
@@ -40,7 +40,7 @@ def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: i
 
 
 @given(st.integers(1, 50), st.data())
-def test_positions_returns_the_positions_of_the_ids_that_ids_at_returns(count: int, data: st.DataObject) -> None:
+def test_positions_returns_the_array_positions_from_which_ids_at_read_the_ids(count: int, data: st.DataObject) -> None:
     arrays = _arrays(count)
     wanted = data.draw(st.lists(st.integers(0, count - 1)))
     assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted

@@ -157,7 +157,7 @@ def test_a_prompt_that_fills_the_whole_window_counts_as_truncated(server: ModelH
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_slow_answer_is_read_completely(server: ModelHttpServer, provider: str) -> None:
+def test_a_slowly_streamed_answer_is_read_completely(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.SLOW)
     began = time.monotonic()
     assert written(provider, server).finish == "stop"

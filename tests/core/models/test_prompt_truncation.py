@@ -92,7 +92,7 @@ def test_a_prompt_that_fits_the_smallest_window_is_not_verified(provider: str) -
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_prompt_is_counted_again_in_small_pieces_once(provider: str) -> None:
+def test_a_prompt_that_may_be_truncated_is_counted_once_more_in_small_pieces(provider: str) -> None:
     with model_of(provider, SILENT) as (llm, server):
         assert asked(llm).prompt_tokens == WHOLE
         first, *again = server.bodies(PATHS[provider])

@@ -47,7 +47,9 @@ def test_the_vectors_of_a_real_model_pass_every_check(server: ModelHttpServer) -
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_a_text_above_the_limit_of_the_server_but_not_of_the_estimate_is_refused(server: ModelHttpServer) -> None:
+def test_a_text_that_the_server_finds_too_long_is_refused_although_the_estimate_accepts_it(
+    server: ModelHttpServer,
+) -> None:
     # Each of these characters is one token by the estimate, and three by the model.
     text = "\U00013000" * 700
     with open_embedding(settings_of("ollama", server, patience=120.0)) as model:

@@ -35,7 +35,7 @@ def test_a_change_of_client_does_not_load_the_model_again() -> None:
         assert len(server.launches) == 2
 
 
-def test_the_error_for_a_long_prompt_has_both_numbers_and_no_json() -> None:
+def test_the_error_for_a_long_prompt_states_its_tokens_and_the_limit_without_raw_json() -> None:
     with (
         running_model_server(ScriptedBackend(context_length=8192)) as server,
         open_llm(settings_of("ollama", server)) as llm,
@@ -50,7 +50,7 @@ def test_the_error_for_a_long_prompt_has_both_numbers_and_no_json() -> None:
     ("configured", "hint"),
     [(1024, "Lower llm.max_context_tokens"), (2048, "Set ollama.context_window to 1024")],
 )
-def test_the_hint_does_not_raise_a_window_that_the_model_limits(configured: int, hint: str) -> None:
+def test_the_hint_does_not_suggest_a_context_window_above_the_limit_of_the_model(configured: int, hint: str) -> None:
     with (
         running_model_server(ScriptedBackend(context_length=1024)) as server,
         open_llm(settings_of("ollama", server, ollama={"context_window": configured})) as llm,
@@ -89,7 +89,7 @@ def test_another_seed_is_sent_with_a_temperature_above_zero() -> None:
     assert second["seed"] != first.get("seed")
 
 
-def test_thirty_one_equal_pieces_end_an_answer_that_is_cut_off() -> None:
+def test_ollama_ends_an_answer_of_thirty_one_equal_pieces_which_counts_as_cut_off() -> None:
     with (
         running_model_server(ScriptedBackend(["so " * 40])) as server,
         open_llm(settings_of("ollama", server, ollama={"num_predict": 100})) as llm,
@@ -107,7 +107,7 @@ def _timeout(server: ModelHttpServer) -> ModelTimeout:
     return caught.value
 
 
-def test_a_model_that_waits_for_a_place_is_not_blamed_for_the_time_out() -> None:
+def test_the_time_out_error_names_the_busy_server_if_the_model_waits_for_memory() -> None:
     with running_model_server(ScriptedBackend()) as server:
         server.other_models.append("big:70b")
         error = _timeout(server)
@@ -155,7 +155,7 @@ def test_ollama_lists_capabilities_and_sizes_of_its_models() -> None:
     assert {"context_length", "embedding_length"} <= set(entry["details"])
 
 
-def test_the_fake_refuses_long_prompts_as_ollama_does() -> None:
+def test_the_fake_server_refuses_long_prompts_as_ollama_does() -> None:
     with running_model_server(ScriptedBackend()) as server:
         nested = _chat(server, LONG, truncate=False)
         plain = _chat(server, LONG, truncate=True, shift=False)
@@ -165,12 +165,12 @@ def test_the_fake_refuses_long_prompts_as_ollama_does() -> None:
     assert plain.json()["error"].startswith("the prompt is longer than the context length currently available")
 
 
-def test_the_fake_truncates_to_half_the_window_as_ollama_does() -> None:
+def test_the_fake_server_truncates_prompts_to_half_the_window_as_ollama_does() -> None:
     with running_model_server(ScriptedBackend(behaviour=WindowBehaviour(cuts="to half of it"))) as server:
         assert _chat(server, LONG, truncate=True, shift=True).json()["prompt_eval_count"] == 514
 
 
-def test_the_fake_embeds_as_ollama_does() -> None:
+def test_the_fake_server_embeds_as_ollama_does() -> None:
     with running_model_server(ScriptedBackend()) as server:
         (vector,) = _post(server, "/api/embed", input=["A text."]).json()["embeddings"]
         empty, none = _post(server, "/api/embed", input=""), _post(server, "/api/embed", input=[])
@@ -181,7 +181,7 @@ def test_the_fake_embeds_as_ollama_does() -> None:
     assert (long.status_code, long.json()["error"]) == (400, "the input length exceeds the context length")
 
 
-def test_the_fake_lists_loaded_models_with_the_window_that_the_model_has() -> None:
+def test_the_fake_server_lists_loaded_models_with_their_context_window() -> None:
     with running_model_server(ScriptedBackend(context_length=8192)) as server:
         listed = f"{server.address}/api/ps"
         assert httpx.get(listed, trust_env=False).json() == {"models": []}
@@ -192,7 +192,7 @@ def test_the_fake_lists_loaded_models_with_the_window_that_the_model_has() -> No
     assert other["name"] == "big:70b"
 
 
-def test_the_fake_names_a_missing_model() -> None:
+def test_the_fake_server_names_a_missing_model_as_ollama_does() -> None:
     with running_model_server(ScriptedBackend()) as server:
         reply = _post(server, "/api/chat", model="nope", messages=[])
     assert (reply.status_code, reply.json()["error"]) == (404, "model 'nope' not found")

@@ -16,7 +16,7 @@ def cut(text: str, places: list[int]) -> list[str]:
 
 
 @given(st.lists(st.integers(0, 60), max_size=12))
-def test_thinking_is_removed_wherever_the_text_is_split(places: list[int]) -> None:
+def test_the_thinking_of_a_model_is_removed_however_the_stream_is_split(places: list[int]) -> None:
     assert fed(cut("<think>so < it\nis</think>\n\nIt is <b>two</b>.", places)) == ("It is <b>two</b>.", "so < it\nis")
 
 

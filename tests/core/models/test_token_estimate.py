@@ -53,6 +53,6 @@ def test_each_model_family_is_recognised_by_its_model_names_on_servers() -> None
     assert find_model_family("a-model-of-my-own") is None
 
 
-def test_no_earlier_entry_of_the_file_hides_a_model_family() -> None:
+def test_no_entry_of_the_model_list_prevents_a_later_entry_from_matching() -> None:
     for known in model_families():
         assert find_model_family("".join(known.parts)) is known

@@ -68,7 +68,9 @@ def test_a_new_collection_never_gets_the_identity_of_a_deleted_one(store: Store)
     assert store.collections.create("library").id != first.id
 
 
-def test_a_root_ingested_as_a_whole_stays_whole_when_its_path_changes(store: Store, tmp_path: Path) -> None:
+def test_a_source_folder_that_was_ingested_as_a_whole_stays_so_when_its_path_changes(
+    store: Store, tmp_path: Path
+) -> None:
     record = store.collections.create("library")
     store.collections.record_root(record.id, "books", tmp_path / "a", whole=True)
     store.collections.record_root(record.id, "books", tmp_path / "b", whole=False)

@@ -28,15 +28,15 @@ a line that is no mount
         ("/mnt/key/x", "fuse.sshfs"),
     ],
 )
-def test_the_innermost_mount_of_a_path_is_chosen(path: str, kind: str) -> None:
+def test_the_file_system_of_a_path_is_that_of_its_innermost_mount(path: str, kind: str) -> None:
     assert file_system_of(Path(path), MOUNTS) == kind
 
 
-def test_the_later_of_two_mounts_on_one_folder_is_chosen() -> None:
+def test_of_two_mounts_on_one_folder_the_later_decides_the_file_system() -> None:
     assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
 
 
-def test_without_mounts_the_file_system_is_unknown() -> None:
+def test_the_file_system_is_unknown_if_the_system_lists_no_mounts() -> None:
     assert not file_system_of(Path("/home"), "")
 
 

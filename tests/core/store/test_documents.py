@@ -79,7 +79,7 @@ def test_a_missing_version_is_reported(store: Store) -> None:
         assert caught.value.hint
 
 
-def test_files_are_recorded_replaced_and_forgotten(store: Store) -> None:
+def test_rows_of_files_are_stored_replaced_and_deleted(store: Store) -> None:
     record = store.collections.get(COLLECTION)
     seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
     store.files.record(record.id, [seen], [])

@@ -29,7 +29,7 @@ def _publish(store: Store, number: int, built_upon: int | None, versions: tuple[
     store.generations.publish(_record(store).id, _row(number), versions, built_upon=built_upon)
 
 
-def test_publishing_moves_the_pointer_and_keeps_the_previous_generation(store: Store) -> None:
+def test_publishing_makes_the_generation_current_and_keeps_the_previous_one(store: Store) -> None:
     version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
     _publish(store, 1, None)
     _publish(store, 2, 1, (version,))
@@ -69,7 +69,7 @@ def _pointers(store: Store) -> tuple[int | None, int | None, bool]:
     return record.published, record.previous, record.rolled_back
 
 
-def test_rolling_back_twice_restores_the_pointer(store: Store) -> None:
+def test_rolling_back_to_the_previous_generation_twice_publishes_the_first_one_again(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.point_at(_record(store).id, 1)
@@ -98,21 +98,23 @@ def test_publishing_ends_a_rollback_unless_it_is_kept(store: Store) -> None:
     assert _pointers(store) == (4, 3, False)
 
 
-def test_the_pointer_accepts_only_kept_generations(store: Store) -> None:
+def test_only_a_kept_generation_can_be_published(store: Store) -> None:
     _publish(store, 1, None)
     with pytest.raises(UsageError, match="no generation 7"):
         store.generations.point_at(_record(store).id, 7)
 
 
 @pytest.mark.parametrize(("old", "expected"), [(2, (3, 1)), (1, (2, 3))])
-def test_replacing_a_generation_moves_every_pointer_to_it(store: Store, old: int, expected: tuple[int, int]) -> None:
+def test_replacing_a_generation_updates_every_reference_to_it(
+    store: Store, old: int, expected: tuple[int, int]
+) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.replace(_record(store).id, old, _row(3), ())
     assert (_record(store).published, _record(store).previous) == expected
 
 
-def test_the_previous_pointer_is_cleared_when_its_generation_is_deleted(store: Store) -> None:
+def test_deleting_the_previous_generation_leaves_no_previous_generation(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.delete(_record(store).id, 1)

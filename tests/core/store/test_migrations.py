@@ -159,7 +159,7 @@ def test_a_migration_killed_before_any_statement_does_no_harm_and_the_next_run_c
     pytest.fail("the migration never ended")
 
 
-def test_an_interrupted_backup_is_removed_by_the_next(old: Path) -> None:
+def test_the_next_backup_removes_the_files_of_an_interrupted_backup(old: Path) -> None:
     (old / "backups").mkdir()
     torn = old / "backups" / "store-schema-1-20200101T000000Z.sqlite3.tmp-journal"
     torn.write_bytes(b"torn")

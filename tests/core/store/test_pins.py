@@ -36,7 +36,7 @@ def test_nothing_is_pinned_without_a_published_generation(tmp_path: Path) -> Non
     assert pin_published(tmp_path, lambda: None) is None
 
 
-def test_a_pinned_generation_is_collected_only_after_its_release(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_pinned_generation_is_deleted_only_after_its_release(make: Callable[[int], Path], tmp_path: Path) -> None:
     directory = make(1)
     first = pin_published(tmp_path / "library", lambda: 1)
     second = pin_published(tmp_path / "library", lambda: 1)
@@ -74,7 +74,7 @@ def test_pinning_chooses_a_generation_published_in_the_meantime(make: Callable[[
     assert discard_generation(tmp_path / "library" / "1", tmp_path / "trash")
 
 
-def test_pinning_survives_the_collection_of_an_older_generation(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_pinning_succeeds_while_an_older_generation_is_deleted(make: Callable[[int], Path], tmp_path: Path) -> None:
     make(2)
     answers = chain([1], repeat(2))
     pin = pin_published(tmp_path / "library", lambda: next(answers))
@@ -90,7 +90,7 @@ def test_a_missing_published_generation_is_reported(make: Callable[[int], Path],
     assert caught.value.hint == "Run: elt-llm verify -c library"
 
 
-def test_discarding_a_missing_or_unpinned_generation_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_deleting_a_missing_or_unpinned_generation_succeeds(make: Callable[[int], Path], tmp_path: Path) -> None:
     assert discard_generation(tmp_path / "library" / "9", tmp_path / "trash")
     (make(1) / PIN_NAME).unlink()
     assert discard_generation(tmp_path / "library" / "1", tmp_path / "trash")

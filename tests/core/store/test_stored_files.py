@@ -28,7 +28,7 @@ def _rich_document() -> NewDocument:
     )
 
 
-def test_a_file_with_parts_is_read_back_unchanged(tmp_path: Path) -> None:
+def test_a_stored_file_with_its_parts_is_read_back_unchanged(tmp_path: Path) -> None:
     document = _rich_document()
     parts = [replace(new_document(f"{document.path}#{name}", [f"About {name}."]), part=name) for name in ("a", "b")]
     with writing(tmp_path) as store:

@@ -50,7 +50,7 @@ def test_every_reply_gives_at_most_one_storable_line(reply: str) -> None:
     words=st.lists(st.sampled_from(["harbour", "of", "C++", "3.5", "(so)"]), min_size=1, max_size=300),
     reply=st.lists(st.sampled_from(["about", "tides,", "x" * 80, "and", "U-21"]), max_size=90).map(" ".join),
 )
-def test_a_sentence_is_cut_to_the_tokens_that_its_chunk_leaves(words: list[str], reply: str) -> None:
+def test_a_written_context_is_cut_to_the_tokens_left_beside_its_chunk(words: list[str], reply: str) -> None:
     counter = FakeEmbedding()
     text = " ".join(words)
     [node] = new_document("a.md", [text[:1200].strip()]).nodes
@@ -62,7 +62,7 @@ def test_a_sentence_is_cut_to_the_tokens_that_its_chunk_leaves(words: list[str],
     )
 
 
-def test_chunks_leave_room_for_enrichment() -> None:
+def test_chunks_leave_room_for_the_written_context_sentence() -> None:
     text = "The harbour lies in the north of the bay and is deep. " * 60
     settings = ChunkingSettings.model_validate({"chunk_size": 250, "enrichment": "llm"})
     counter = FakeEmbedding()

@@ -81,7 +81,7 @@ def test_a_run_after_an_interruption_requests_only_missing_sentences(tmp_path: P
         assert [node.context for node in nodes] == SENTENCES[:4]
 
 
-def test_enriched_versions_are_not_enriched_again(tmp_path: Path) -> None:
+def test_chunks_with_a_written_context_get_no_second_one(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         enriched = enrich_versions(store, versions, _writer(SENTENCES)[0], Notes())
@@ -91,7 +91,7 @@ def test_enriched_versions_are_not_enriched_again(tmp_path: Path) -> None:
         assert llm.prompts == []
 
 
-def test_documents_within_a_file_are_enriched_with_the_file(tmp_path: Path) -> None:
+def test_documents_within_a_file_get_written_contexts_too(tmp_path: Path) -> None:
     part = replace(new_document("page-000.md#one", ["The first sheet."]), part="one")
     with writing(tmp_path) as store:
         [version] = _stored(store, 1, [part])

@@ -146,7 +146,7 @@ def test_an_unreadable_file_stays_in_its_former_collections(split: JobProject) -
     assert "Water" in split.texts("hb_fees")["more.md"]
 
 
-def test_a_file_in_no_collection_is_reported_with_its_reason(split: JobProject) -> None:
+def test_a_file_that_belongs_to_no_collection_is_reported_with_the_reason(split: JobProject) -> None:
     (split.folder / "rules" / "bad.pdf").write_bytes(b"%PDF-1.4 and no more")
     split.write({"rules/empty.md": ""})
     report = split.run("rules")

@@ -70,5 +70,5 @@ def test_a_label_may_have_the_cardinalities_of_both_ends(label: str, pair: tuple
 
 
 @given(st.text(alphabet="01nm*.:- to", max_size=40))
-def test_no_label_is_both_one_cardinality_and_a_pair_of_cardinalities(label: str) -> None:
+def test_no_label_is_read_both_as_one_cardinality_and_as_a_pair(label: str) -> None:
     assert not (label_cardinality(label) and cardinality_pair(label))

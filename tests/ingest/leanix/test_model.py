@@ -53,12 +53,12 @@ def test_a_fact_sheet_that_contains_fact_sheets_is_an_entity_and_their_domain() 
     assert (inner.name, inner.domain, inner.container) == ("Club", "Members", False)
 
 
-def test_a_layer_is_no_container() -> None:
+def test_a_diagram_layer_is_not_read_as_the_domain_of_its_shapes() -> None:
     [entity] = model(cell("layer", "0", value="Background"), fact_sheet("a", "Member", "m", "layer")).entities
     assert entity.domain == ""
 
 
-def test_a_line_without_data_is_a_relationship() -> None:
+def test_a_line_without_leanix_data_is_read_as_a_relationship() -> None:
     found = model(*TWO, edge("e", "a", "b", value="holds", style="startArrow=ERmandOne;endArrow=ERzeroToMany"))
     assert _ends(found) == [("Member", "1", "holds", "0..*", "Membership")]
     assert found.relationships[0].id == "e"
@@ -88,7 +88,7 @@ def test_the_ends_of_a_relation_are_found_by_fact_sheet_id() -> None:
 
 
 @pytest.mark.parametrize("named", [("m", "s"), ("s", "m")])
-def test_the_attached_cells_decide_which_end_of_a_relation_is_the_source(named: tuple[str, str]) -> None:
+def test_the_cells_at_the_ends_of_a_line_decide_which_entity_is_the_source(named: tuple[str, str]) -> None:
     data = {"relationId": "r", "sourceFactSheetId": named[0], "targetFactSheetId": named[1], "label": "holds"}
     found = model(*TWO, relation("e", data, source="a", target="b"))
     assert _ends(found) == [("Member", "", "holds", "", "Membership")]
@@ -138,7 +138,7 @@ def test_a_relation_on_two_diagrams_is_one_merged_relationship() -> None:
     assert line.source == RelationshipEnd(entity_id="m", name="Member", cardinality="1")
 
 
-def test_remarks_are_texts_and_lines_to_remarks_are_no_relations() -> None:
+def test_remarks_in_a_diagram_are_texts_and_lines_to_remarks_are_not_relationships() -> None:
     found = model(*TWO, shape("t", "Draft, not approved"), shape("n", "1..n"), edge("e", "t", "a"))
     assert found.texts == ("Draft, not approved",)
     assert found.relationships == found.incomplete == ()

@@ -101,7 +101,9 @@ def test_the_labelled_set_is_large_and_half_of_its_chunks_are_from_other_data_se
 
 @pytest.mark.bench
 @pytest.mark.parametrize("field", FIELDS)
-def test_scores_are_printed(field: str, referenced_text: TextOf, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_precision_and_recall_of_extracted_metadata_are_printed(
+    field: str, referenced_text: TextOf, capsys: pytest.CaptureFixture[str]
+) -> None:
     parts = {
         "tuned on": [chunk for chunk in CHUNKS if chunk["part"] == "dev"],
         "fresh, opened": [chunk for chunk in CHUNKS if chunk["part"] == "fresh"],

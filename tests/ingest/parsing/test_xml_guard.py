@@ -87,7 +87,10 @@ def test_every_xml_member_of_a_package_is_checked(tmp_path: Path) -> None:
     with open_archive(path) as archive:
         check_xml_members(archive)
     path.write_bytes(package({"a.xhtml": XHTML, "word/c.XML": LAUGHS}))
-    with open_archive(path) as archive, pytest.raises(UnreadableDocument, match=r"DOCTYPE.*in 'word/c\.XML'"):
+    with (
+        open_archive(path) as archive,
+        pytest.raises(UnreadableDocument, match=r"'word/c\.XML': it holds XML with a DOCTYPE"),
+    ):
         check_xml_members(archive)
 
 

@@ -77,7 +77,7 @@ def test_headings_have_the_numbers_that_word_displays() -> None:
     assert titles == ["1 T0", "1.1 T1", "1.1.1. T2", "1.1.2. T3", "2 T4", "2.1.1. T5", "2.2 T6", "Bare"]
 
 
-def test_lists_count_in_their_formats_and_bullets_differ_by_level() -> None:
+def test_list_items_are_numbered_in_the_format_of_their_list_and_bullets_differ_by_level() -> None:
     numbering = _numbering(("lowerLetter", "%1)"), ("upperRoman", "%2."), ("bullet", "\uf0b7"))
     body = _item("a") + _item("b") + _item("c", 1) + _item("d", 1) + _item("e", 2) + _item("f") + _item("g", 1)
     texts = [text for _, text in _blocks(docx(body, numbering=numbering))]

@@ -116,7 +116,7 @@ def test_members_of_an_archive_are_documents_and_damaged_ones_are_named(tmp_path
         ("file.tar", tar_file({"../../etc/passwd": b"x"}), "a member whose path leads out of its folder"),
     ],
 )
-def test_a_file_that_lies_or_grows_without_end_is_refused_with_a_reason(
+def test_a_file_with_a_false_suffix_or_unlimited_expansion_is_refused_with_a_reason(
     tmp_path: Path, name: str, data: bytes, reason: str
 ) -> None:
     with pytest.raises(UnreadableDocument, match=reason):

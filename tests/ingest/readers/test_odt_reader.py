@@ -183,7 +183,7 @@ def test_any_nesting_of_odt_elements_is_read(body: str) -> None:
     assert document.blocks or not document.text
 
 
-def test_real_odt_files_have_the_text_of_their_pdf_versions(datasets: Path) -> None:
+def test_real_odt_files_have_the_same_text_as_their_pdf_editions(datasets: Path) -> None:
     twins = sorted((datasets / "handbooks").glob("**/*.odt"))
     assert len(twins) == 3
     for path in twins:

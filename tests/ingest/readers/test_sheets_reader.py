@@ -258,7 +258,7 @@ def test_comments_chart_labels_and_formulas_follow_the_tables_of_their_sheet(tmp
     )
 
 
-def test_the_cached_labels_of_a_chart_are_read(tmp_path: Path) -> None:
+def test_the_labels_of_a_chart_that_the_file_stores_are_read(tmp_path: Path) -> None:
     chart = (
         f"<c:chartSpace {_CHART_SPACES}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Growth</a:t></a:r></a:p>"
         "</c:rich></c:tx></c:title><c:plotArea><c:barChart><c:ser><c:tx><c:strRef><c:f>S!B1</c:f><c:strCache><c:pt><c:v>Clubs</c:v>"

@@ -106,7 +106,7 @@ def test_a_single_file_is_deleted_only_if_deletions_are_allowed() -> None:
     assert _gone(10, 1, scanned="other", missing="root-0", allow=True) == (1, 0)
 
 
-def test_deletions_are_counted_per_folder() -> None:
+def test_the_limit_on_deletions_applies_to_each_folder_separately() -> None:
     documents = [*_documents(3, "small"), *_documents(100, "large")]
     present = [document.document_id for document in documents[3:]]
     found = find_deleted(documents, present, frozenset(["small", "large"]), frozenset(), allow_delete=False)

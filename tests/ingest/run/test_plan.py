@@ -118,7 +118,7 @@ def _change(path: Path, what: str, number: int) -> None:
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.sampled_from("acdr"), st.integers(0, 7)), max_size=6))
-def test_a_run_does_what_the_plan_predicted(
+def test_an_ingest_changes_exactly_what_its_plan_predicted(
     steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("plan")

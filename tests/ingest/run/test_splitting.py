@@ -45,7 +45,7 @@ def test_the_sections_into_which_a_document_is_split_contain_its_whole_text_in_o
 
 
 @given(documents())
-def test_a_page_has_the_same_number_in_a_group_as_in_the_document(parsed: ParsedDocument) -> None:
+def test_a_split_part_of_a_document_keeps_the_page_numbers_of_the_document(parsed: ParsedDocument) -> None:
     start = 0
     for group in document_groups(parsed, "section"):
         piece = take_group(parsed, "section", group)

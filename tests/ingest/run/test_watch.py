@@ -153,7 +153,7 @@ def test_a_failed_run_is_reported_and_the_next_change_starts_a_run(docs: Path) -
         assert listener.next("ended") == "fine"
 
 
-def test_a_usage_error_of_the_first_run_stops_the_watch(docs: Path) -> None:
+def test_a_usage_error_in_the_first_ingest_ends_watching(docs: Path) -> None:
     def run() -> str:
         raise UsageError("No such thing.")
 

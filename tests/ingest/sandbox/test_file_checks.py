@@ -22,9 +22,9 @@ def test_a_regular_file_passes_the_check(tmp_path: Path) -> None:
 
 def test_pipes_devices_and_folders_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert reason(tmp_path / "pipe") == "not a regular file"
-    assert reason(Path("/dev/null")) == "not a regular file"
-    assert reason(tmp_path) == "not a regular file"
+    assert reason(tmp_path / "pipe") == "is not a regular file"
+    assert reason(Path("/dev/null")) == "is not a regular file"
+    assert reason(tmp_path) == "is not a regular file"
 
 
 def test_a_missing_file_is_reported_with_the_system_error(tmp_path: Path) -> None:
@@ -49,6 +49,6 @@ def test_a_link_is_followed_only_inside_the_folder(tmp_path: Path) -> None:
     (folder / "ring").symlink_to(folder / "ring")
     check_file(folder / "inside", folder, 1)
     assert reason(folder / "inside") == "is a symbolic link"
-    assert reason(folder / "out", folder) == "symbolic link that leads out of the folder"
-    assert reason(folder / ".." / "outside", folder) == "symbolic link that leads out of the folder"
+    assert reason(folder / "out", folder) == "is a symbolic link that leads out of the folder"
+    assert reason(folder / ".." / "outside", folder) == "is a symbolic link that leads out of the folder"
     assert reason(folder / "ring", folder).startswith("cannot be opened: ")

@@ -56,7 +56,7 @@ def test_results_are_returned_in_the_order_of_the_requests(workers: int, write: 
     assert [len(text) for text in texts] == [5 * (1 + 7919 * n % 20_000) for n in range(25)]
 
 
-def test_at_most_two_requests_per_worker_are_taken_ahead(write: Write) -> None:
+def test_the_pool_reads_at_most_two_requests_per_worker_in_advance(write: Write) -> None:
     path, taken = write("a.txt", b"word"), []
 
     def requests() -> Iterator[ParseRequest]:
@@ -134,7 +134,7 @@ def test_the_unexpected_end_of_a_worker_is_reported_with_its_cause(
     assert reason_for(pool, write("a.txt", b"word")) == ""
 
 
-def test_a_worker_that_dies_between_two_files_affects_neither_file(pool: ParsePool, write: Write) -> None:
+def test_a_worker_process_that_dies_between_two_files_affects_neither_file(pool: ParsePool, write: Write) -> None:
     path = write("a.txt", b"word")
     assert reason_for(pool, path) == ""
     os.kill(workers_of(pool).pop(), signal.SIGKILL)

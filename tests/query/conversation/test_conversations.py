@@ -109,7 +109,7 @@ def test_a_complete_question_gets_no_note(sessions: SessionTable) -> None:
     assert result.trace.stages[0].details["rule"] == "complete by itself"
 
 
-def test_options_reach_the_engine(sessions: SessionTable) -> None:
+def test_a_conversation_passes_its_options_to_the_engine(sessions: SessionTable) -> None:
     engine = EchoEngine()
     Conversation(engine, sessions, sessions.create(["club"])).ask(FIRST, where=("year>=2020",))
     assert engine.options == [{"where": ("year>=2020",)}]

@@ -121,7 +121,7 @@ def test_a_follow_up_to_a_question_without_content_words_gets_the_topic_of_the_l
     )
 
 
-def test_a_name_that_looks_like_a_common_word_is_kept() -> None:
+def test_a_name_in_a_follow_up_that_looks_like_a_common_word_is_kept() -> None:
     assert "for IT" in rewrite_by_rules("and for IT?", [EarlierTurn("What is the quorum at a general meeting?")]).text
 
 
@@ -164,7 +164,7 @@ FRAMES = [
 
 @given(FIRST, st.sampled_from(FRAMES), st.sampled_from(NAMES), st.sampled_from(NAMES))
 @example("How many points does a ground need for Grade A?", "{} for {}?", "Grade C", "Quillhaven")
-def test_no_name_code_or_number_of_a_follow_up_is_lost(first: str, frame: str, one: str, other: str) -> None:
+def test_a_rewritten_follow_up_keeps_every_name_code_and_number(first: str, frame: str, one: str, other: str) -> None:
     question = frame.format(*([one, other][: frame.count("{}")]))
     made = rewrite_by_rules(question, [EarlierTurn(first)]).text
     labels = {*parse_question(question).names, *numbers_of(question)}
@@ -178,7 +178,7 @@ def test_the_first_question_of_a_conversation_is_never_rewritten(question: str) 
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_any_two_texts_can_be_rewritten(first: str, second: str) -> None:
+def test_rewriting_any_question_after_any_question_raises_no_error(first: str, second: str) -> None:
     assert bool(rewrite_by_rules(second, [EarlierTurn(first)]).text) == bool(second.split())
 
 

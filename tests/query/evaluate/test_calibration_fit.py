@@ -63,7 +63,7 @@ def test_fitted_weights_are_finite_and_keep_the_threshold(drawn: list[tuple[floa
     assert (share * (after - before)).sum() / share.sum() == pytest.approx(0.0, abs=1e-4)
 
 
-def test_weights_that_help_with_held_out_questions_are_used() -> None:
+def test_fitted_weights_that_improve_held_out_questions_are_used() -> None:
     fitted = calibrate(asked(60, seed=2, honest=True))
     assert not fitted.objection
     assert fitted.weights != SHIPPED_WEIGHTS

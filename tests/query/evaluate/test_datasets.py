@@ -26,13 +26,13 @@ def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"corpus": CORPUS + "{broken\n"}, r"corpus\.jsonl:3: not JSON"),
-        ({"corpus": CORPUS + "[" * 100_000 + "\n"}, r"corpus\.jsonl:3: not JSON"),
-        ({"corpus": CORPUS + "[1]\n"}, r"corpus\.jsonl:3: not a JSON object"),
+        ({"corpus": CORPUS + "{broken\n"}, r"corpus\.jsonl:3: the line is not JSON"),
+        ({"corpus": CORPUS + "[" * 100_000 + "\n"}, r"corpus\.jsonl:3: the line is not JSON"),
+        ({"corpus": CORPUS + "[1]\n"}, r"corpus\.jsonl:3: the line is not a JSON object"),
         ({"corpus": CORPUS + '{"_id": "d1", "text": ""}\n'}, r"corpus\.jsonl:3: document 'd1' occurs twice"),
         ({"corpus": '{"_id": 7, "text": "x"}\n'}, r"corpus\.jsonl:1: '_id'"),
         ({"queries": '{"_id": "q1"}\n'}, r"queries\.jsonl:1: 'text'"),
-        ({"qrels": QRELS + "q1 d1 1\n"}, r"qrels\.tsv:4: expected"),
+        ({"qrels": QRELS + "q1 d1 1\n"}, r"qrels\.tsv:4: the line has"),
         ({"qrels": QRELS + "q9\td1\t1\n"}, r"qrels\.tsv:4: question 'q9' is not in queries\.jsonl"),
         ({"qrels": QRELS + "q1\td9\t1\n"}, r"qrels\.tsv:4: document 'd9' is not in corpus\.jsonl"),
         ({"qrels": QRELS + "q1\td1\tyes\n"}, r"qrels\.tsv:4: the score is 'yes'"),
@@ -43,7 +43,7 @@ def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
         ),
         ({"queries": '{"_id": "q1", "text": "\\ud800"}\n'}, r"queries\.jsonl:1: 'text' holds half of a character"),
         ({"qrels": QRELS + "q1\td1\t" + "9" * 400 + "\n"}, r"qrels\.tsv:4: the score is 9{40}; 1000 is the highest"),
-        ({"qrels": "q1\td1\t0\n"}, r"judges no document relevant"),
+        ({"qrels": "q1\td1\t0\n"}, r"marks no document as relevant"),
     ],
 )
 def test_an_error_names_its_file_and_line(tmp_path: Path, changed: dict[str, str], message: str) -> None:

@@ -49,5 +49,7 @@ def _agreement(dataset: Dataset, folder: Path) -> float:
 
 @pytest.mark.bench
 @pytest.mark.parametrize("name", SETS)
-def test_generated_questions_rank_profiles_as_labelled_questions_do(name: str, datasets: Path, tmp_path: Path) -> None:
+def test_profiles_have_the_same_order_on_generated_and_on_labelled_questions(
+    name: str, datasets: Path, tmp_path: Path
+) -> None:
     assert _agreement(read_dataset(datasets / "eval" / name), tmp_path) >= 0.6

@@ -45,7 +45,7 @@ def test_the_reciprocal_rank_is_that_of_the_first_relevant_document() -> None:
 
 
 @given(RANKED, GRADES)
-def test_every_measure_lies_between_0_and_1(ranked: list[str], grades: dict[str, int]) -> None:
+def test_every_ranking_metric_lies_between_0_and_1(ranked: list[str], grades: dict[str, int]) -> None:
     figures = measure_ranking(ranked, grades)
     assert figures.keys() == MEASURES.keys()
     assert all(0 <= value <= 1 + 1e-12 for value in figures.values())
@@ -59,7 +59,7 @@ def test_metrics_with_equal_definitions_have_equal_values(ranked: list[str], gra
     assert figures["recall@10"] <= figures["recall@100"]
 
 
-def test_precision_counts_empty_ranks() -> None:
+def test_precision_counts_missing_results_as_irrelevant() -> None:
     assert precision(["a", "x"], {"a": 1, "b": 1}, 5) == pytest.approx(1 / 5)
 
 

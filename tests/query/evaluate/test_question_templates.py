@@ -67,7 +67,9 @@ def test_a_sentence_without_a_definition_gives_no_question(sentence: str) -> Non
     assert list(definitions(sentence, ENGLISH)) == []
 
 
-def test_german_questions_are_german_and_other_languages_have_only_their_words() -> None:
+def test_questions_are_generated_in_german_or_english_and_for_other_languages_from_the_words_of_the_text_alone() -> (
+    None
+):
     sentence = "Die Kogge ist ein Schiff der Hanse."
     assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was ist Kogge?"]
     assert heading_question("Les navires", templates_for("fr")) == "Les navires?"

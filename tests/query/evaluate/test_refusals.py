@@ -36,7 +36,7 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(higher: list[float], low
     assert auroc(higher, lower) + auroc(lower, higher) == pytest.approx(1.0)
 
 
-def test_the_curve_answers_the_most_confident_first_and_equal_ones_together() -> None:
+def test_the_risk_coverage_curve_starts_with_the_most_confident_answers_and_adds_equal_ones_together() -> None:
     curve = risk_and_coverage([(0.9, True), (0.5, False), (0.5, True), (0.1, False)])
     assert [(at.threshold, at.coverage, at.risk) for at in curve] == [
         (0.9, 0.25, 0.0),
@@ -48,7 +48,9 @@ def test_the_curve_answers_the_most_confident_first_and_equal_ones_together() ->
 
 
 @given(st.lists(st.tuples(st.integers(0, 8).map(lambda eighths: eighths / 8), st.booleans()), min_size=1, max_size=30))
-def test_the_curve_ends_with_everything_answered_and_its_area_is_a_share(scored: list[tuple[float, bool]]) -> None:
+def test_the_risk_coverage_curve_ends_with_all_questions_answered_and_its_area_is_within_0_and_1(
+    scored: list[tuple[float, bool]],
+) -> None:
     curve = risk_and_coverage(scored)
     assert curve[-1].coverage == 1.0
     assert curve[-1].risk == pytest.approx(sum(not right for _, right in scored) / len(scored))

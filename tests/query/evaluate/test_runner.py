@@ -78,7 +78,7 @@ def test_each_question_result_has_metrics_and_the_ranks_of_relevant_documents(
     assert result.to_json()["ranks"] == {"n3.md": 1, "absent.md": None}
 
 
-def test_settings_of_the_ranking_stay_as_in_the_profile() -> None:
+def test_an_evaluation_keeps_the_ranking_settings_of_the_profile() -> None:
     query = QuerySettings(retriever_top_k=300, rerank_weight=0.7, use_mmr=True, merge_adjacent=True, widen_sentences=2)
     measured = for_evaluation(Settings(query=query)).query
     assert (measured.retriever_top_k, measured.rerank_weight, measured.use_mmr) == (300, 0.7, True)

@@ -18,7 +18,7 @@ def test_a_threshold_is_read_as_a_metric_and_a_lowest_value() -> None:
     ["ndcg@10", "ndcg=0.5", "=0.5", "", "ndcg@10=", "ndcg@10=high", "ndcg@10=70", "mrr@10=-1", "mrr@10=nan"],
 )
 def test_the_error_for_an_invalid_threshold_lists_the_known_metrics(text: str) -> None:
-    with pytest.raises(UsageError, match="is no threshold") as refused:
+    with pytest.raises(UsageError, match="is not a threshold") as refused:
         read_threshold(text)
     assert "precision@5" in str(refused.value.hint)
 

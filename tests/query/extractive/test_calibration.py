@@ -122,7 +122,7 @@ def test_a_calibration_from_other_shipped_weights_is_not_used(harbour: Harbour) 
         assert harbour.ask("ship").metadata["calibration"] == "stale"
 
 
-def test_kept_shipped_weights_count_as_not_calibrated(harbour: Harbour) -> None:
+def test_a_profile_that_keeps_the_shipped_weights_counts_as_not_calibrated(harbour: Harbour) -> None:
     harbour.fit("ship", SHIPPED_WEIGHTS)
     result = harbour.ask("ship")
     assert result.metadata["calibration"] == "shipped"

@@ -56,12 +56,14 @@ def test_an_antonym_or_a_one_sided_negation_contradicts(question: str, text: str
         ("When did the library increase its fees?", "Cattle were reduced to a dozen by the flood."),
     ],
 )
-def test_a_limit_an_answer_or_another_subject_does_not_contradict_the_question(question: str, text: str) -> None:
+def test_limits_answers_and_sentences_about_other_subjects_do_not_contradict_the_question(
+    question: str, text: str
+) -> None:
     assert _contradiction(question, text) == 0.0
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=4))
-def test_contradiction_is_zero_or_between_a_half_and_one(words: list[str]) -> None:
+def test_the_contradiction_score_is_zero_or_between_a_half_and_one(words: list[str]) -> None:
     found = _contradiction(f"When {' '.join(words)}?", "Atlases are never lent to 3 children before noon, no more.")
     assert found == 0.0 or 0.5 <= found <= 1.0

@@ -57,7 +57,7 @@ def test_a_negated_sentence_denies_the_question(question: str, text: str, denied
     assert (_denial(question, text) > 0.3) is denied
 
 
-def test_the_date_of_another_event_lacks_the_event() -> None:
+def test_a_sentence_with_the_date_of_another_event_is_evidence_against_answering() -> None:
     asked = "In which year was the library founded?"
     other = _evidence(asked, "The library closes on 1 May 2027.")
     right = _evidence(asked, "The library was founded in 1874.")

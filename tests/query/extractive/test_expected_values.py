@@ -34,5 +34,5 @@ def test_a_value_of_the_expected_kind_is_recognised(question: str, sentence: str
     assert (expected_value_score(parse_question(question), sentence) >= 0.7) is held
 
 
-def test_numbers_of_rules_and_codes_are_removed() -> None:
+def test_rule_numbers_and_codes_are_removed_before_the_expected_number_is_looked_for() -> None:
     assert "14" not in strip_numbering("(a) Rule 14.2 and U-14 teams")

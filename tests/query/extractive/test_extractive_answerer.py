@@ -41,7 +41,7 @@ def test_a_question_for_a_duration_is_answered_by_a_span_of_time() -> None:
     assert answer.text == "Loans last three weeks and may be extended twice. [1]"
 
 
-def test_a_rule_for_another_group_does_not_answer_a_question_about_the_named_group() -> None:
+def test_a_rule_about_another_group_of_people_does_not_answer_a_question_about_the_named_group() -> None:
     text = "Matches of Under-16 teams last 80 minutes. Matches of Under-14 teams last 70 minutes."
     answer = make_answerer(abstain=False).answer(
         "How long do matches of Under-14 teams last?", [make_chunk(text)], max_sentences=1
@@ -186,7 +186,7 @@ def test_without_citations_the_answer_has_no_marks() -> None:
     assert refused.text == "Not found in these documents."
 
 
-def test_the_best_paragraph_is_read_first() -> None:
+def test_an_answer_starts_with_the_sentences_of_the_best_paragraph() -> None:
     text = "Fines are paid at the desk.\n\nThe hall is old.\n\nFines for late books are 20 cents a day."
     answer = make_answerer(abstain=False).answer("What are the fines for late books a day?", [make_chunk(text)])
     assert answer.text.startswith("Fines for late books are 20 cents a day.")

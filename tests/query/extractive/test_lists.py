@@ -79,7 +79,7 @@ def test_a_list_without_its_first_item_is_left_out() -> None:
     assert list(lists_of("3. Take a sponge.\n4. Dry it.\n", ())) == []
 
 
-def test_paragraphs_of_a_law_are_no_list() -> None:
+def test_numbered_paragraphs_of_a_law_are_not_read_as_a_list() -> None:
     paragraph = "shall keep the records " * 15
     assert list(lists_of(f"1. One {paragraph}.\n2. Two {paragraph}.\n", ())) == []
 

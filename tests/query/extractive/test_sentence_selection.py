@@ -41,13 +41,13 @@ def test_the_number_of_quoted_sentences_is_limited() -> None:
     assert choose_sentences([], 3) == []
 
 
-def test_only_sentences_near_the_best_are_decisive() -> None:
+def test_only_sentences_with_nearly_the_best_score_decide_whether_to_answer() -> None:
     sentences = scored(1.0, 0.9, 0.8, coverage=0.0)
     assert len(choose_sentences(sentences, 3)) == 3
     assert len(decisive_sentences(sentences, 3)) == 2
 
 
-def test_a_twofold_question_allows_a_lower_second_score() -> None:
+def test_the_second_sentence_for_a_twofold_question_may_have_a_lower_score() -> None:
     sentences = scored(1.0, 0.7, coverage=1.0)
     assert len(choose_sentences(sentences, 3)) == 1
     assert len(choose_sentences(sentences, 3, twofold=True)) == 2

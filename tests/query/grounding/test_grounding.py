@@ -129,7 +129,7 @@ def test_a_framing_sentence_makes_no_claim(framing: str) -> None:
     assert _verdict(framing) == "no claim"
 
 
-def test_what_a_text_is_said_to_explain_is_a_claim() -> None:
+def test_a_statement_about_what_a_text_explains_is_a_claim() -> None:
     assert _verdict("The text explains that the mill burnt down in 1950.") == "unsupported"
 
 

@@ -74,7 +74,7 @@ WORDS = "no not may must only unless more than less at least most two 5 once bef
 
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(WORDS.split()), min_size=3, max_size=25))
-def test_a_rule_never_contradicts_itself(words: list[str]) -> None:
+def test_a_sentence_with_a_rule_never_contradicts_itself(words: list[str]) -> None:
     text = "Members " + " ".join(words)
     found = ground_answer(text, [make_chunk(text)], FakeEmbedding(64), KeywordTokeniser()).sentences
     assert not any("contrary" in reason for reason in found[0].reasons)

@@ -45,11 +45,11 @@ def test_a_known_title_is_a_heading_in_any_style() -> None:
     assert split_pieces(titled.text, ["All about the fines of 1874"])[0].kind == "heading"
 
 
-def test_short_items_of_a_list_stay_items() -> None:
+def test_short_list_items_are_not_read_as_headings() -> None:
     assert [piece.kind for piece in split_pieces("Bring:\n\n1. Stamps\n\n2. Paper\n\n3. Ink", [])][1:] == ["item"] * 3
 
 
-def test_each_row_is_a_sentence_and_the_caption_is_not() -> None:
+def test_each_table_row_is_a_quotable_sentence_and_the_caption_is_not() -> None:
     found = sentence_candidates([make_chunk(TABLE)])
     assert [candidate.text for candidate in found] == [
         "Archivist | Keeps the maps",

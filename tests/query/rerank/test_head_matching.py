@@ -35,14 +35,14 @@ def arrays(pools: Sequence[Sequence[float]]) -> list[Scores]:
 
 
 @given(POOLS)
-def test_the_head_of_a_ranking_includes_ties_with_its_last_candidate(pools: list[list[float]]) -> None:
+def test_the_best_candidates_that_are_matched_word_by_word_include_ties_with_the_last(pools: list[list[float]]) -> None:
     least = min(sorted((score for pool in pools for score in pool), reverse=True)[:HEAD_SIZE], default=0.0)
     expected = [[place for place, score in enumerate(pool) if score >= least] for pool in pools]
     assert head_positions(arrays(pools)) == expected
 
 
 @given(POOLS, st.randoms(use_true_random=False))
-def test_the_order_of_the_collections_does_not_change_the_head_of_a_ranking(
+def test_the_order_of_the_collections_does_not_change_which_candidates_are_best(
     pools: list[list[float]], chance: Random
 ) -> None:
     order = chance.sample(range(len(pools)), len(pools))
@@ -50,11 +50,11 @@ def test_the_order_of_the_collections_does_not_change_the_head_of_a_ranking(
     assert head_positions(arrays([pools[place] for place in order])) == [there[place] for place in order]
 
 
-def test_equal_candidates_of_two_collections_are_all_in_the_head_of_a_ranking() -> None:
+def test_equal_candidates_of_two_collections_are_all_among_the_best() -> None:
     assert head_positions(arrays([[0.5] * 50, [0.5], [0.4]])) == [[*range(50)], [0], []]
 
 
-def test_the_head_of_an_empty_ranking_is_empty() -> None:
+def test_an_empty_ranking_has_no_best_candidates() -> None:
     assert head_positions([]) == []
     assert head_positions(arrays([[], []])) == [[], []]
 
@@ -66,7 +66,7 @@ def pool_of(generation: Any, embedding: FakeEmbedding, executor: Executor, quest
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=TEXTS, question=QUESTIONS, chosen=st.sets(st.integers(0, 11)))
-def test_matches_below_the_head_are_lower_bounds_of_the_exact_matches(
+def test_the_match_scores_below_the_best_candidates_are_lower_bounds_of_the_exact_scores(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     executor: Executor,
@@ -89,7 +89,7 @@ def test_matches_below_the_head_are_lower_bounds_of_the_exact_matches(
             assert order[place] == 0
 
 
-def test_only_texts_of_the_head_of_a_ranking_are_read(
+def test_only_the_texts_of_the_best_candidates_are_read(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: Executor
 ) -> None:
     generation = make_generation({f"n{number}": f"card {number}" for number in range(9)})

@@ -28,14 +28,16 @@ def test_short_parts_of_compounds_do_not_match() -> None:
     assert matched("arbeitsvertrag", "vert").coverage == 0.0
 
 
-def test_order_is_the_weighted_share_of_neighbouring_pairs_that_follow_each_other() -> None:
+def test_the_word_order_score_is_the_weighted_share_of_neighbouring_word_pairs_in_the_chunk() -> None:
     assert matched("show yellow card", "card yellow show").order == 0.0
     assert matched("show yellow card", "show a yellow shirt then a red card").order == pytest.approx(0.5)
     assert matched("show yellow card", "show the yellow card").order == 1.0
 
 
 @pytest.mark.parametrize(("between", "order"), [(GAP - 1, 1.0), (GAP, 0.0)])
-def test_words_that_are_far_apart_do_not_count_as_ordered(between: int, order: float) -> None:
+def test_words_of_the_question_that_are_far_apart_in_a_chunk_do_not_count_as_adjacent(
+    between: int, order: float
+) -> None:
     assert matched("yellow card", " ".join(["yellow", *["x"] * between, "card"])).order == order
 
 
@@ -64,7 +66,9 @@ def test_coverage_and_order_lie_between_0_and_1_and_are_deterministic(
 
 
 @given(QUESTIONS, PASSAGES, PASSAGES)
-def test_appended_text_never_lowers_the_match(question: list[str], chunk: list[str], more: list[str]) -> None:
+def test_text_appended_to_a_chunk_never_lowers_its_match_score(
+    question: list[str], chunk: list[str], more: list[str]
+) -> None:
     matcher = QuestionMatcher(question, dict.fromkeys(question, 1.0))
     short, long = matcher.match(chunk), matcher.match(chunk + more)
     assert long.coverage >= short.coverage

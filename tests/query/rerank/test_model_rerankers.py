@@ -194,7 +194,7 @@ def test_auto_chooses_an_installed_cross_encoder_or_else_the_embedding_reranker(
     assert create_reranker(auto, ModelSources(models_dir=tmp_path)).name == "cross-encoder"
 
 
-def test_auto_adds_a_note_on_a_configured_model_that_cannot_be_used(tmp_path: Path) -> None:
+def test_the_reranker_strategy_auto_adds_a_note_on_a_configured_model_that_cannot_be_used(tmp_path: Path) -> None:
     query = QuerySettings(reranker_strategy="auto", reranker_model="mine")
     missing = create_reranker(query, ModelSources(models_dir=tmp_path))
     assert missing.name == "embedding"

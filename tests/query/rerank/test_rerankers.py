@@ -73,7 +73,7 @@ def test_every_candidate_gets_both_scores(
     assert (ranked["n2"].dense_rank, ranked["n3"].keyword_rank) == (None, None)
 
 
-def test_every_candidate_of_a_pool_is_ranked(
+def test_every_candidate_of_a_collection_is_ranked(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)

@@ -21,20 +21,20 @@ WANTED = st.lists(st.integers(0, 200), max_size=60)
         (20, [], []),
     ],
 )
-def test_budgets_are_equal_and_unused_amounts_go_to_the_other_collections(
+def test_collections_share_the_candidates_equally_and_unused_shares_go_to_other_collections(
     total: int, wanted: list[int], expected: list[int]
 ) -> None:
     assert equal_shares(total, wanted) == expected
 
 
-def test_a_budget_is_neither_below_the_minimum_nor_above_the_maximum() -> None:
+def test_the_number_of_candidates_of_a_collection_is_within_the_minimum_and_the_maximum() -> None:
     assert equal_shares(20, [50, 50, 50], least=10) == [10, 10, 10]
     assert equal_shares(100, [50, 50], most=20) == [20, 20]
     assert equal_shares(100, [2, 50], least=5, most=20) == [2, 20]
 
 
 @given(total=st.integers(0, 500), wanted=WANTED, least=st.integers(1, 20), most=st.integers(1, 100))
-def test_budgets_use_the_whole_total_and_exceed_no_wanted_number(
+def test_the_shares_of_candidates_use_the_whole_total_and_exceed_no_wanted_number(
     total: int, wanted: list[int], least: int, most: int
 ) -> None:
     shares = equal_shares(total, wanted, least, most)
@@ -46,11 +46,11 @@ def test_budgets_use_the_whole_total_and_exceed_no_wanted_number(
     assert max(open_ended, default=0) - min(open_ended, default=0) <= 1
 
 
-def test_a_single_collection_has_the_full_budget() -> None:
+def test_a_single_collection_gets_the_full_number_of_candidates() -> None:
     assert retriever_budgets([7], QuerySettings(retriever_top_k=500, all_retrievers_top_k=1)) == [500]
 
 
-def test_few_collections_have_full_budgets_and_many_collections_share_the_total_down_to_a_minimum() -> None:
+def test_few_collections_have_full_numbers_of_candidates_and_many_share_the_total_down_to_a_minimum() -> None:
     query = QuerySettings(retriever_top_k=50, all_retrievers_top_k=400)
     assert retriever_budgets([1000] * 8, query) == [50] * 8
     assert retriever_budgets([1000] * 20, query) == [20] * 20

@@ -103,7 +103,9 @@ def as_shown(found: SearchResult) -> Any:
 
 @settings(max_examples=300)
 @given(conditions())
-def test_filter_masks_equal_the_masks_of_the_oracle(library: Library, wanted: list[Condition]) -> None:
+def test_the_nodes_that_a_filter_allows_equal_those_of_a_simple_reference_implementation(
+    library: Library, wanted: list[Condition]
+) -> None:
     masks = condition_masks(parse_conditions(where(wanted)), library.generations).masks
     assert {
         one.collection: mask.tolist() for one, mask in zip(library.generations, masks, strict=True)
@@ -139,7 +141,7 @@ def test_both_retrievers_return_the_best_of_the_filtered_nodes(
 @pytest.mark.parametrize("query", WAYS, ids=str)
 @settings(max_examples=25)
 @given(wanted=conditions(), question=QUESTIONS, top_k=st.sampled_from([None, 1, 5, 200]))
-def test_filtered_out_nodes_are_never_shown_or_read_by_any_configuration(
+def test_no_configuration_shows_or_reads_nodes_that_a_filter_excludes(
     library: Library,
     model: FakeEmbedding,
     query: dict[str, Any],

@@ -169,7 +169,7 @@ class MasklessRetriever(DenseRetriever):
         return super()._retrieve(FilteredQueryBundle(query_bundle.query_str, embedding=query_bundle.embedding))
 
 
-def test_excluded_chunks_from_a_retriever_that_ignores_masks_are_removed(
+def test_chunks_that_a_retriever_returns_despite_the_filter_are_removed(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     rows = [{"text": "card", "kind": ["table"], "topics": [], "page": [], "dates": []} for _ in range(3)]
@@ -201,7 +201,9 @@ def test_different_filters_give_different_results(make_generation: MakeGeneratio
     ]
 
 
-def test_a_mask_with_one_node_returns_that_node(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_filter_that_allows_one_node_returns_only_this_node(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     generation = make_generation({f"n{place:03}": f"card {place}" for place in range(200)})
     mask: Mask = np.zeros(200, dtype=bool)
     mask[150] = True

@@ -53,7 +53,7 @@ def test_the_input_order_of_equal_hits_does_not_change_the_fusion(
     assert once == fused(fusion, [(arrived(one), weight), (arrived(other), 1 - weight)])
 
 
-def test_mirrored_ranks_in_three_rankings_tie_and_are_ordered_by_id() -> None:
+def test_candidates_with_mirrored_ranks_in_two_rankings_have_equal_scores_and_are_ordered_by_id() -> None:
     rankings = [[("b", 3.0), ("a", 2.0), ("c", 1.0)], [("a", 3.0), ("c", 2.0), ("b", 1.0)]]
     rankings.append([("c", 3.0), ("b", 2.0), ("a", 1.0)])
     for weight in (1.0, 0.1, 0.7, 1 / 3):

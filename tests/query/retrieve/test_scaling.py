@@ -70,7 +70,7 @@ def test_cosines_of_one_model_are_scaled_over_all_collections_together(
 
 @patient
 @given(one=COSINES, other=COSINES)
-def test_cosines_of_different_models_are_scaled_separately(
+def test_cosines_of_different_embedding_models_are_scaled_separately(
     make_pools: MakePools, one: list[float], other: list[float]
 ) -> None:
     pools = make_pools([len(one), len(other)], [FakeEmbedding(64), FakeEmbedding(32, version="2")])
@@ -78,7 +78,7 @@ def test_cosines_of_different_models_are_scaled_separately(
     assert [part.tolist() for part in scaled] == [min_max(one).tolist(), min_max(other).tolist()]
 
 
-def test_a_pool_without_cosines_gets_zeros_and_does_not_change_other_pools(make_pools: MakePools) -> None:
+def test_a_collection_without_cosines_gets_zeros_and_does_not_change_other_collections(make_pools: MakePools) -> None:
     scaled = scale_cosines(make_pools([2, 3]), [np.array([0.2, 0.6]), None])
     assert [part.tolist() for part in scaled] == [[0.0, 1.0], [0.0, 0.0, 0.0]]
 

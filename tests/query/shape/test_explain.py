@@ -43,7 +43,9 @@ def test_each_candidate_is_read_or_left_out_for_a_reason(make_generation: MakeGe
     assert details["outcomes"] == {"read": 2, "same text as another": 1, "beyond top_k": 2}
 
 
-def test_near_misses_are_listed_with_the_score_that_each_lacked(make_generation: MakeGeneration) -> None:
+def test_the_best_chunks_that_were_left_out_are_listed_with_the_score_they_lacked(
+    make_generation: MakeGeneration,
+) -> None:
     found, details = explained([make_generation(TEXTS)], reranker_top_k=1)
     missed = details["near misses"]
     # The text of n5 is read in n2: it does not count as missed.
@@ -65,7 +67,7 @@ def test_a_search_without_explain_fetches_only_the_chunks_that_are_read(make_gen
     assert len(generation.fetched) < len(TEXTS)
 
 
-def test_words_appear_as_the_question_spells_them(make_generation: MakeGeneration) -> None:
+def test_the_matched_words_are_shown_as_the_question_spells_them(make_generation: MakeGeneration) -> None:
     words = QuestionTerms("Which Schiedsrichter records U-21 cards?", make_generation({**TEXTS, "n6": "U21 records"}))
     stems = {term.stem: (term.written, term.nodes) for term in words.terms}
     assert stems["card"] == ("cards", 3)

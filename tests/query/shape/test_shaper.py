@@ -117,7 +117,9 @@ def test_an_explicit_top_k_limits_small_collections_too(publish_generation: Publ
     assert len(ask(publish_generation(SOURCES), way, top_k=2).chunks) == 2
 
 
-def test_a_small_collection_is_read_whole_after_the_chunks_of_a_large_one(make_generation: MakeGeneration) -> None:
+def test_all_chunks_of_a_small_collection_follow_the_best_chunks_of_a_large_collection(
+    make_generation: MakeGeneration,
+) -> None:
     small = make_generation({"s1": "The keel is of oak.", "s2": "The sail is white."}, "small")
     large = make_generation({f"l{number}": f"mast number {number}" for number in range(5)}, "large")
     way = settings(full_context_max_chunks=2, reranker_top_k=2)
@@ -140,7 +142,7 @@ def test_half_the_minimum_relevance_is_used_with_a_note_if_no_chunk_reaches_the_
     assert shaped(lowered)["lowered min_relevance_score"] == minimum / 2
 
 
-def test_a_note_says_that_no_chunk_reaches_half_the_minimum_relevance(make_generation: MakeGeneration) -> None:
+def test_a_note_reports_that_no_chunk_reaches_half_the_minimum_relevance(make_generation: MakeGeneration) -> None:
     generation = make_generation({"a": "oak keel", "b": "white sail"})
     found = ask(generation, settings(use_reranker=False, strategy="dense", min_relevance_score=1.0), "zebra")
     assert found.chunks == ()

@@ -40,7 +40,9 @@ def finder_with(make_generation: MakeGeneration, embedding: FakeEmbedding) -> Ca
     return make
 
 
-def test_a_hop_searches_for_the_names_in_the_best_chunk(finder_with: Callable[..., SearchPipeline]) -> None:
+def test_a_multi_hop_search_continues_with_the_names_in_the_best_chunk(
+    finder_with: Callable[..., SearchPipeline],
+) -> None:
     with finder_with() as pipeline:
         found = pipeline.search(QUESTION, strategy="multi_hop", top_k=2)
     assert questions_of(found)[1] == "Marta Feld state singer grow"
@@ -73,7 +75,7 @@ def test_the_variants_of_a_multi_query_are_written_by_the_model(finder_with: Cal
     assert not [note for note in found.notes if "language model" in note]
 
 
-def test_a_designation_without_keyword_hits_is_searched_by_vectors(
+def test_a_code_or_name_without_keyword_hits_is_searched_by_vectors(
     finder_with: Callable[..., SearchPipeline],
 ) -> None:
     with finder_with() as pipeline:

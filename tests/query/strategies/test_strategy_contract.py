@@ -83,7 +83,7 @@ def test_candidates_are_unique_best_first_and_deterministic(
 
 @pytest.mark.parametrize("reply", MODEL_REPLIES)
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_any_model_reply_leaves_a_valid_ranking(
+def test_the_ranking_of_a_strategy_is_valid_whatever_the_model_replies(
     name: StrategyName, reply: str, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     llm = ScriptedLLM([MODEL_REPLIES[reply]] * 20)

@@ -31,7 +31,7 @@ def test_every_mark_of_a_source_is_normalised(written: str, read: str) -> None:
 
 
 @given(st.text(alphabet="ab [](){}<>【】†source 123,;&/\n", max_size=80))
-def test_normalising_invents_no_number(text: str) -> None:
+def test_normalising_citation_marks_adds_no_citation_number(text: str) -> None:
     read = normalise_marks(text)
     assert all(read.count(digit) <= text.count(digit) for digit in "123")
 

@@ -90,5 +90,5 @@ def test_the_number_of_steps_is_limited() -> None:
         ("", SearchStep("DONE")),
     ],
 )
-def test_the_first_step_of_a_reply_is_read(reply: str, step: SearchStep) -> None:
+def test_only_the_first_search_step_in_a_reply_of_the_model_is_parsed(reply: str, step: SearchStep) -> None:
     assert parse_step(reply) == step

@@ -22,7 +22,7 @@ def test_a_written_prompt_can_be_read_again(name: str, tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("simple.yaml", OWN.replace("{sources}", ""), "{sources}"),
-        ("simple.yaml", OWN.replace("language", "langauge"), "Is it {language}?"),
+        ("simple.yaml", OWN.replace("language", "langauge"), "Did you mean {language}?"),
         ("simpel.yaml", OWN, "simple.yaml"),
         ("simple.yml", OWN, "simple.yaml"),
     ],

@@ -114,12 +114,12 @@ def test_short_questions_codes_and_quotations_count_as_keywords(question: str, l
 
 
 @given(st.text(max_size=80))
-def test_keyword_likeness_is_within_0_and_1(text: str) -> None:
+def test_the_likeness_of_a_question_to_keywords_is_within_0_and_1(text: str) -> None:
     assert 0.0 <= keyword_likeness(parse_question(text)) <= 1.0
 
 
 @given(SHARE, SHARE)
-def test_higher_likeness_never_lowers_the_keyword_weight(configured: float, likeness: float) -> None:
+def test_a_question_more_like_keywords_never_lowers_the_weight_of_keywords(configured: float, likeness: float) -> None:
     assert 0.0 <= adapted_dense_weight(configured, likeness) <= configured
 
 

@@ -66,7 +66,7 @@ def test_the_first_word_of_a_sentence_is_not_a_name() -> None:
     assert parse_question("I lost it. Can I borrow another?").names == ()
 
 
-def test_terms_keep_the_words_as_written() -> None:
+def test_the_terms_of_a_question_keep_its_words_as_written() -> None:
     question = parse_question("How many readers borrowed books?", KeywordTokeniser())
     assert dict(zip(question.terms, question.surfaces, strict=True))["borrow"] == "borrowed"
 

@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The global options of one call, with its environment and working directory."""
+    """The global options of one call of the program, with its environment and working directory."""
 
     config: Path | None
     data_dir: Path | None
@@ -167,7 +167,7 @@ class LazyGroup(click.Group):
         self.table = {entry.name: entry for entry in table}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return every name, in the table's order."""
+        """Return the name of every command, in the order of the command table."""
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -194,7 +194,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by heading, from the table alone, with all descriptions in one column."""
+        """Write the list of commands by heading, with all descriptions in one column. No command is imported."""
         width = max(map(len, self.table))
         for heading in dict.fromkeys(entry.heading for entry in self.table.values()):
             with formatter.section(heading):

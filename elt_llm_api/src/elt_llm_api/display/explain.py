@@ -52,7 +52,7 @@ def terminal_width() -> int:
 
 
 def fact_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Return one or more lines for each detail that has a value."""
+    """Return one or more lines for each detail of a stage that has a value."""
     rows = [(name, text) for name, value in details.items() if (text := _value_text(value))]
     if rows:
         yield from table_lines(_PAIR, rows, width)
@@ -164,7 +164,7 @@ def explanation_lines(stages: Sequence[TraceStage], width: int | None = None) ->
 
 
 class _Explanation:
-    """Renders one trace."""
+    """Renders the trace of one question as terminal tables."""
 
     def __init__(self, stages: Sequence[TraceStage], width: int) -> None:
         self._stages, self._width = stages, width
@@ -190,7 +190,7 @@ class _Explanation:
                 yield from lines
 
     def _stages_with_retrieval(self) -> Iterator[tuple[TraceStage, TraceStage | None]]:
-        """Yield each stage with the latest retrieval before it."""
+        """Yield each stage of the trace with the latest retrieval stage before it."""
         retrieve: TraceStage | None = None
         for stage in self._stages:
             yield stage, retrieve

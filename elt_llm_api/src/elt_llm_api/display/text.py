@@ -76,7 +76,7 @@ def strip_control_characters(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Remove control characters and line ends: a file name with a line end must not look like two lines."""
+    """Return the text without control characters and line ends, so that a file name cannot look like two lines."""
     return strip_control_characters(text).translate(_SPACES)
 
 

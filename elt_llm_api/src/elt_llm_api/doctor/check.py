@@ -65,15 +65,15 @@ def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Callable[[D
 
 
 def ok(detail: str) -> CheckVerdict:
-    """Return a verdict without problems."""
+    """Return the verdict "ok", without a problem."""
     return CheckVerdict(CheckOutcome.OK, detail)
 
 
 def warning(detail: str, hint: str) -> CheckVerdict:
-    """Return a verdict on something that works, but not as well as it could."""
+    """Return the verdict "warning", with a hint: the checked part works, but not as well as possible."""
     return CheckVerdict(CheckOutcome.WARNING, detail, hint)
 
 
 def failure(detail: str, hint: str) -> CheckVerdict:
-    """Return a verdict on something that does not work."""
+    """Return the verdict "failure" with a hint: the checked part does not work."""
     return CheckVerdict(CheckOutcome.FAILURE, detail, hint)

@@ -55,7 +55,7 @@ ERRORS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("http_errors.
 
 
 class ErrorContent(BaseModel):
-    """The error."""
+    """The content of an error response: type, message, hint and request id."""
 
     type: str = Field(description="A name for programs.", examples=["unknown_collection"])
     message: str = Field(description="One sentence.", examples=["There is no collection 'x'."])

@@ -71,7 +71,7 @@ class EnginePool(Closeable):
 
     @property
     def open_count(self) -> int:
-        """How many engines are kept open."""
+        """Return the number of open engines."""
         with self._changed:
             return len(self._engines)
 
@@ -127,7 +127,7 @@ class EnginePool(Closeable):
 
 
 def _supersede(removed: Sequence[_PooledEngine]) -> list[Engine]:
-    """Mark engines that were removed from the pool, and return the unused ones, which the caller closes."""
+    """Mark these engines as removed from the pool, and return the engines that nobody uses. The caller closes them."""
     for pooled in removed:
         pooled.superseded = True
     return [pooled.engine for pooled in removed if pooled.users == 0]
@@ -194,7 +194,7 @@ MODEL_CHECK_SECONDS = 30.0
 
 
 class ModelAvailability:
-    """Caches for each profile whether a model answers, for `seconds`. The class is thread-safe.
+    """A cache of whether the language model of each profile answers, for `seconds`. The class is thread-safe.
 
     `check` tests the profile of this name, and may take as long as a connection. A repeated check of a profile runs in
     one thread at a time, while other threads use the last result.

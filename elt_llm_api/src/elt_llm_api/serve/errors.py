@@ -30,29 +30,29 @@ from elt_llm_api.serve.workers import ServerOverloaded, retry_after_seconds
 
 
 class NotFound(EltError):
-    """404: the requested object does not exist, or no longer."""
+    """HTTP status 404: the requested object does not exist, or no longer."""
 
 
 class NotReady(EltError):
-    """409: the result is not ready yet."""
+    """HTTP status 409: the result is not ready yet."""
 
     retryable = True
 
 
 class TooLarge(EltError):
-    """413: the request is larger than allowed."""
+    """HTTP status 413: the request is larger than allowed."""
 
 
 class UnsupportedUpload(EltError):
-    """415: the type of the file, or of the request, is not supported."""
+    """HTTP status 415: the type of the file, or of the request, is not supported."""
 
 
 class NotInstalled(UsageError):
-    """501: this part of the server needs an extra that is not installed."""
+    """HTTP status 501: this part of the server needs an extra that is not installed."""
 
 
 class NoRoom(EltError):
-    """507: the quota of the collection, or the disk, is full."""
+    """HTTP status 507: the quota of the collection, or the disk, is full."""
 
 
 _STATUS: tuple[tuple[type[EltError], int], ...] = (

@@ -160,7 +160,10 @@ def uvicorn_config(
 
 
 def _is_no_cut_response(record: logging.LogRecord) -> bool:
-    """Return False for uvicorn's error about responses that the shutdown cuts off on purpose."""
+    """Return whether to log a record.
+
+    Uvicorn's error about responses that the shutdown cuts off on purpose is not logged.
+    """
     return "without completing response" not in record.getMessage()
 
 

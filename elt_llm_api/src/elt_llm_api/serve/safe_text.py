@@ -32,7 +32,10 @@ _FENCE = frozenset("`~")
 
 
 class SafeMarkdown:
-    """Escapes Markdown in pieces. The result does not depend on the cuts. At most 64 characters are held back."""
+    """Escapes Markdown that arrives piece by piece. The result does not depend on where the pieces end.
+
+    At most 64 characters are held back.
+    """
 
     def __init__(self) -> None:
         self._last = ""  # the previous character
@@ -42,7 +45,7 @@ class SafeMarkdown:
         self._fence = 0  # previous fence characters; 3 or more start code, whose language follows
 
     def feed(self, piece: str) -> str:
-        """Return the escaped text as far as later pieces cannot change it."""
+        """Add a piece of Markdown, and return the escaped text that later pieces cannot change any more."""
         return "".join(map(self._next, show_invisible_characters(piece)))
 
     def end(self) -> str:

@@ -117,7 +117,7 @@ class SettingsReloader(Closeable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each kind of change in the files that is not active."""
+        """Return one sentence for each change of the settings files that is not in effect, such as an invalid file."""
         error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
         pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
         return (*(error if self._error else ()), *(pending if self._pending else ()))

@@ -1,4 +1,4 @@
-"""The data that all rows of a catalog share, read once: names, joins, definitions and texts."""
+"""Read the data that all rows of a catalog share: names, joins, definitions and texts."""
 
 import re
 from collections import defaultdict
@@ -76,7 +76,7 @@ class CatalogIndex:
         }
 
     def is_deeper(self, name: str) -> bool:
-        """Whether the job file requests twice as many results for a name."""
+        """Return whether the job file requests twice as many search results for a name."""
         return Names([]).key(name) in self._deeper
 
     def is_in_texts(self, name: str) -> bool:
@@ -146,12 +146,15 @@ class CatalogIndex:
         }
 
     def sheet_of(self, joined: JoinPair | None) -> FactSheet | None:
-        """Return the fact sheet of a join; None without a join."""
+        """Return the fact sheet with which an item is joined; None without a join."""
         return self.sheets[joined.right] if joined else None
 
     @cached_property
     def _defining(self) -> frozenset[int]:
-        """Return the numbers of statements that only define a term, and so are no rules about other names."""
+        """Return the numbers of the statements that only define a term.
+
+        They are not read as rules about other names.
+        """
         found = (
             statement.number
             for one in (definition.evidence for definition in self.definitions if definition.pattern in _DEFINING)
@@ -185,7 +188,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Whether a defined word, such as "must", is so common that it would collect the rules of other terms."""
+    """Return whether a defined word, such as "must", is too common, so that it would get the rules of other terms."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

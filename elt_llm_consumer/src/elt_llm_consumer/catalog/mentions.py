@@ -44,7 +44,7 @@ class _NameMentions:
 
 
 class MentionFilter:
-    """Find every mention of a name in every statement, and decide which mentions count."""
+    """Find every mention of a name in every statement, and decide which mentions really refer to the name."""
 
     def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
         self._statements = statements
@@ -56,7 +56,7 @@ class MentionFilter:
                     self._add(statement, mention)
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """Return the mentions that count by statement number, with offsets in the document."""
+        """Return the mentions that really refer to a name, by statement number, with offsets in the document."""
         if name not in self._by_name:
             return {}
         found = self._by_name[name]
@@ -90,7 +90,10 @@ class MentionFilter:
 def pronoun_reference(
     statement: TextStatement, before: TextStatement, mentions: Iterable[Mention]
 ) -> tuple[int, int] | None:
-    """Return the span of "It ..." for the name at the start of the statement before, in the same paragraph."""
+    """Return the span of a pronoun such as "It" that refers to the name at the start of the previous statement.
+
+    Both statements are in one paragraph.
+    """
     match = _PRONOUN.match(statement.text[statement.offset :])
     if match is None or not statement.same_paragraph or before.cells:
         return None
@@ -107,7 +110,7 @@ def is_verb_use(text: str, mention: Mention) -> bool:
 
 
 def short_name_reference(statement: TextStatement, key: Sequence[str], names: Names) -> tuple[int, int] | None:
-    """Return the span of the last word of a long name: after "a Case File is opened", "The file ...".
+    """Return the span of a short form of a name: "The file ..." after "a Case File is opened".
 
     The word must start a statement in the same paragraph.
     """

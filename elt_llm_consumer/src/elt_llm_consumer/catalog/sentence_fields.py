@@ -95,9 +95,10 @@ _MAX_NAME_WORDS = 8
 
 
 def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
-    """Return who is responsible for the name, by a phrase of `answers` right before the name; else "".
+    """Return who is responsible for the named thing, or "".
 
-    "Responsible for the yearly report on Loans" makes nobody responsible for loans.
+    A phrase of `answers`, such as "responsible for", must be right before the name. "Responsible for the yearly report
+    on Loans" makes nobody responsible for loans.
     """
     statement = named.statement
     if statement.cells:
@@ -111,7 +112,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
 
 
 def _named_subject(subject: str) -> str:
-    """Return the subject of the last clause, if it is a name and no clause itself; else ""."""
+    """Return the subject of the last clause if it is a name; "" if it is another clause."""
     name = _ARTICLE.sub("", " ".join(_CLAUSE.split(subject)[-1].split()))
     if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
         return ""
@@ -165,7 +166,10 @@ class SentenceField:
         self._answers = CueMatcher(settings.answers)
 
     def candidates(self, named: Sequence[NamedStatement], search_scores: Mapping[int, float]) -> list[FieldCandidate]:
-        """Return candidates that reach the least score, best first; `search_scores` are by statement number."""
+        """Return the candidates with at least the minimum score, best first.
+
+        `search_scores` maps statement numbers to scores of the search.
+        """
         return self._ranked(named, search_scores, self._settings.least_score)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
@@ -250,7 +254,10 @@ class SentenceField:
 
 
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
-    """Return the cues that are not part of the name: a "Vetting Certificate" is no certificate of a thing."""
+    """Return the cue words that are not part of the name.
+
+    "Vetting Certificate" does not count as a mention of a certificate.
+    """
     own = named.local_mentions
     return [(start, end) for start, end in cues if all(end <= first or start >= last for first, last in own)]
 

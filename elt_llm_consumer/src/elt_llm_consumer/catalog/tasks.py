@@ -109,7 +109,10 @@ class DomainProposal:
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """Votes for a domain. The more statements name the entity, the lower is their `weight`."""
+    """The votes for one domain.
+
+    Each entity that a term mentions votes for its domain; `weight` is lower for entities that many statements name.
+    """
 
     domain: str
     entity: str
@@ -121,9 +124,10 @@ class _DomainVotes:
 def propose_domain(index: CatalogIndex, term: CatalogTerm) -> DomainProposal:
     """Propose a domain for a term by the entities that its name, definition and statements mention.
 
-    Entities in the name and definition have three votes each. An existing domain needs half of the weight and three
-    votes. Otherwise the domain is the title over most statements of the term, if there are at least three statements
-    and half of them are under that title. The title may name a new domain.
+    An entity in the name or definition has three votes for its domain, an entity in a statement one. A domain of the
+    model is proposed if it has at least three votes and half of the weighted votes. Otherwise the domain is the title
+    over most statements of the term, if there are at least three statements and half of them are under that title. The
+    title may name a new domain.
     """
     named = index.statements.of(term.name)
     votes = list(_votes(index, term, named))
@@ -200,7 +204,7 @@ _NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so th
 
 @dataclass(frozen=True)
 class GatheredFields:
-    """The cells of a row without a language model, and the facts and prompts of fields that a model may write."""
+    """The cells that need no language model, and the facts and prompts for the fields that a model may write."""
 
     cells: Mapping[str, Cell]
     facts: Mapping[str, FieldFacts] = field(repr=False)
@@ -234,7 +238,7 @@ class _CatalogTask(RowTask):
         entity: Entity | None,
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
-        """Return the material with the fields between `before` and `after`, in the order of the settings."""
+        """Return the inputs of the row, with the fields between `before` and `after`, in the order of the settings."""
         index = self._index
         facts = {
             name: text.facts(self.name, deeper=index.is_deeper(self.name), with_chunks=self._writer is not None)
@@ -361,7 +365,7 @@ class CatalogTermTask(_CatalogTask):
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
-    """Return a cell as input of its row, without scores, because unrelated documents change the scores."""
+    """Return a cell for the inputs of its row. Scores are left out, because unrelated documents change them."""
     places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 

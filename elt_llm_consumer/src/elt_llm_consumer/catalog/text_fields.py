@@ -78,7 +78,7 @@ class TableField:
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
-        """Return people and bodies that are responsible for a name, such as an office with the name in its duties."""
+        """Return the people and organisations responsible for the named thing, such as the office whose duty it is."""
         keys = self._keys(name)
         found = []
         for statement, duties in self._rows:
@@ -108,7 +108,7 @@ class TableField:
 
 
 def _subject(cells: Sequence[TableCell]) -> TableCell:
-    """Return the first cell that names the subject of the row, which is not the row's number."""
+    """Return the first cell of a row that names its subject; a row number is skipped."""
     return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
 
 
@@ -179,7 +179,10 @@ class TextField:
         return FieldSearchResult(found.chunks, scores, found.notes if found.failed else ())
 
     def _counts(self, named: NamedStatement) -> bool:
-        """Whether a statement does more than define. A list of states may look like a definition: "A Loan is ..."."""
+        """Return whether a statement does more than define the entity.
+
+        A list of states may look like a definition: "A Loan is ...".
+        """
         statement = named.statement
         defines = statement.number in self._defining
         return not defines or (self.settings.states and bool(find_states(statement.text)))
@@ -214,7 +217,7 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
 
 
 def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCandidate]:
-    """Return the first candidate of each content."""
+    """Return the candidates without repetitions: the first of those with equal content."""
     seen: dict[str, FieldCandidate] = {}
     for one in candidates:
         seen.setdefault(one.content.casefold().rstrip(" .;"), one)

@@ -114,7 +114,7 @@ class FieldWriter:
         )
 
     def _makes_claim(self, sentence: GroundedSentence) -> bool:
-        """Whether a sentence claims anything. A heading over a quote or within the same chunk claims nothing."""
+        """Return whether a sentence makes a claim. A heading over a quote or within the same chunk makes none."""
         titles: list[str] = []
         for quote in sentence.quotes:
             document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
@@ -137,7 +137,7 @@ class FieldWriter:
 
 
 def field_writer(context: JobContext) -> FieldWriter | None:
-    """Return the writer with the model of a job; None if the job has no model."""
+    """Return the writer of fields that uses the language model of a job; None if the job has no model."""
     if context.llm is None:
         return None
     tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()

@@ -28,7 +28,10 @@ def gap_table(
     defined: Mapping[str, Sequence[Definition]],
     classes: Mapping[str, Cell],
 ) -> Table:
-    """Build a row per entity, and per term without an entity. `classes` are coverage cells by entity id."""
+    """Build a row per entity, and per term without an entity.
+
+    `classes` has, by entity id, the cell with the coverage class of the entity.
+    """
     rows = [_entity_row(context, one, joined.of_left(one.id), defined, classes[one.id]) for one in entities]
     rows += [_term_row(key, defined[key]) for key in joined.right_alone]
     return Table(name="gaps", columns=GAP_COLUMNS, rows=group_by_domain(rows))

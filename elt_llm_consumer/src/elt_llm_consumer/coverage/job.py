@@ -70,7 +70,7 @@ class CoverageTask(RowTask):
         self.group = tuple(filter(None, (entity.domain, entity.subgroup)))
 
     def material(self) -> RowMaterial:
-        """Return the finished cells, with the counts, quotes and scores that they depend on."""
+        """Return the inputs of the row: its finished cells, and the counts, quotes and scores that they depend on."""
         found, section = self._found, self._section
         measured = measure_statements(
             found.statements, len(found.headings), self._rules, defined=bool(found.definitions)

@@ -43,7 +43,7 @@ def _count_text(number: float, one: str) -> str:
 
 
 class RuleWords:
-    """Recognise rules among statements."""
+    """Recognise the statements that are rules, by words such as "must"."""
 
     def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
         self._within = _any_word_pattern(rule_words)

@@ -55,7 +55,7 @@ _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
 def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield a draft for each short form with its long form, in order. The short form is the term."""
+    """Yield a possible definition for each short form with its long form, in order. The short form is the term."""
     text = layout.text
     yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
@@ -123,7 +123,7 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
 
 
 def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) -> int | None:
-    """Return the start of the longest run of words whose initials form the short form; articles may be skipped."""
+    """Return the start of the longest sequence of words whose initials form the short form. Articles may be skipped."""
     parts = [part for word in words for part in _PART.finditer(text, word.start(), word.end())]
     best = None
     for part in reversed(parts):
@@ -283,7 +283,7 @@ def _only_place(body: str) -> bool:
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the position of the first word of the name of a thing from `start` on; None if there is none."""
+    """Return the position of the first word of a thing's name, searched from `start` on; None if there is no name."""
     begins = [number for number in range(start, len(words)) if _starts_name(words[number].group())]
     if not begins:
         return None
@@ -299,7 +299,7 @@ def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
-    """Return whether "a" at this position starts a kind of thing with distinguishing words after it."""
+    """Return whether "a" at this position starts a noun with distinguishing words, such as "a person who pays"."""
     rest = " ".join(word.group() for word in words[number + 1 :])
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and DISTINGUISHING.search(rest) is not None
@@ -317,7 +317,7 @@ def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[Defini
 
 
 def _opens_sentence(body: str, place: int) -> bool:
-    """Return whether a body starts its sentence and is a noun phrase: "work handed in late"."""
+    """Return whether the text before a bracket starts its sentence and is a noun phrase: "work handed in late"."""
     long = len(body.split()) > 3 and DISTINGUISHING.search(body) is not None
     return long and place < _LABEL_LENGTH and FINITE.search(re.split(r"\s(?:that|which|who)\s", body)[0]) is None
 

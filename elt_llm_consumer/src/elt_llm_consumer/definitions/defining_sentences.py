@@ -176,7 +176,7 @@ def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
-    """Return whether an apparent heading is the start of a sentence that continues in the items below."""
+    """Return whether what looks like a heading is the start of a sentence that continues in the list items below."""
     piece, following = layout.pieces[number], layout.pieces[number + 1 : number + 2]
     return (
         piece.kind == "heading"
@@ -187,7 +187,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 
 
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in a sentence or a part of one; `stop` is the end of the list below."""
+    """Yield the definitions in a sentence or a part of a sentence. `stop` is the end of the list below the sentence."""
     text = layout.text
     inverted = read_inverted(text, piece.start, piece.end) or read_which_means(text, piece.start, piece.end)
     if inverted is not None:

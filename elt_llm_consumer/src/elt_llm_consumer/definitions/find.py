@@ -41,7 +41,7 @@ _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
 class DraftFilters:
-    """Decides which drafts match the settings and are definitions."""
+    """Decides which drafts (possible definitions) are definitions and match the settings."""
 
     def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
         self._layout = layout
@@ -49,7 +49,7 @@ class DraftFilters:
         self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
     def keep(self, draft: DefinitionDraft) -> bool:
-        """Return whether a draft is a definition."""
+        """Return whether a possible definition really is a definition that the settings include."""
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
@@ -79,7 +79,7 @@ class DraftFilters:
         return not (marked and self._layout.in_region(draft.term[0]))
 
     def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
-        """Return whether a draft only refers to a definition in a text that is not part of the job."""
+        """Return whether a possible definition only refers to a definition in a text that is not part of the job."""
         found = _ELSEWHERE.match(body)
         before = self._layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
         if found is None or not _IS.search(before):
@@ -108,7 +108,10 @@ def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> li
 
 
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """Return the definitions in one document, in order. Of overlapping drafts, the first pattern counts."""
+    """Return the definitions in one document, in order.
+
+    Of overlapping possible definitions, the one of the first pattern counts.
+    """
     layout = DocumentLayout(document, settings)
     drafts = [
         _reclassified_draft(layout, _shortened_draft(layout, _whole_item_draft(layout, draft), settings))
@@ -131,7 +134,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
 
 
 def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Return the draft of a bullet such as "- **Outage** means ..." in a glossary with all sentences of the bullet."""
+    """Extend the definition in a glossary's bullet ("- **Outage** means ...") to all sentences of the bullet."""
     if draft.pattern != "sentence" or not layout.in_region(draft.term[0]):
         return draft
     number = bisect_right(layout.lines, draft.term[0], key=lambda line: line.start) - 1
@@ -143,7 +146,7 @@ def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Definit
 
 
 def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> DefinitionDraft:
-    """Return the draft of a list entry that is too long with its first paragraphs, at most the longest definition."""
+    """Shorten a list entry that is too long for a definition to its first paragraphs."""
     start, end = draft.body
     if draft.pattern != "list" or end - start <= settings.longest_definition:
         return draft
@@ -152,7 +155,7 @@ def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: G
 
 
 def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Return the draft as an abbreviation if its body is a long form, or as a reference if its body only refers."""
+    """Return a definition as an abbreviation if its text is a long form, as a reference if it only refers elsewhere."""
     short = one_line(layout.text[slice(*draft.term)])
     if draft.pattern in ("table", "list", "sentence") and is_short_form(short):
         spelt = one_line(layout.text[slice(*draft.body)]).rstrip(" .")
@@ -167,7 +170,7 @@ def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Defin
 
 
 def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
-    """Return the drafts in order of position, without a draft that overlaps a draft of an earlier pattern.
+    """Return the possible definitions in order of position, without those that overlap one of an earlier pattern.
 
     The patterns are in the order of `_drafts`, so that the text of a table is not read again as a list.
     """
@@ -192,7 +195,7 @@ _BUCKET = 400
 
 
 def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
-    """Return whether a draft is inside a definition that a table or list gives."""
+    """Return whether a possible definition is inside a definition of a table or list."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]
 
@@ -258,7 +261,7 @@ _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 @dataclass(frozen=True)
 class MissedEntries:
-    """The entries of a document that look like definitions, and those of them that no definition was read from."""
+    """The entries of a document that look like definitions, and the missed entries, which gave no definition."""
 
     document: CorpusDocument
     entries: int

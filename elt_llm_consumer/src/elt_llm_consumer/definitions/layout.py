@@ -66,9 +66,9 @@ class TextLine:
 
 
 class DocumentLayout:
-    """The lines, pieces and definition regions of a document. All offsets are characters of its text.
+    """The lines, pieces (sentences, items, rows) and regions (sections that define terms) of a document.
 
-    Furniture means page headers, page footers and page numbers.
+    All offsets are characters of its text. Furniture means page headers, page footers and page numbers.
     """
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
@@ -80,16 +80,16 @@ class DocumentLayout:
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
-        """The lines that contain words, without furniture."""
+        """Return the lines that contain words, without page headers, footers and page numbers."""
         return tuple(line for line in self._all_lines if line.start not in self._furniture)
 
     def lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
-        """Return the lines that start in text[start:end], without furniture."""
+        """Return the lines that start in text[start:end], without page headers, footers and page numbers."""
         return tuple(line for line in self._all_lines_between(start, end) if line.start not in self._furniture)
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
-        """The sentences, items, rows and headings, without furniture."""
+        """Return the sentences, list items, table rows and headings, without page headers, footers and page numbers."""
         return tuple(piece for piece in self.document.pieces if piece.start not in self._furniture)
 
     @cached_property
@@ -120,7 +120,10 @@ class DocumentLayout:
         return tuple(found) or tuple(self._unmarked_regions())
 
     def _unmarked_regions(self) -> Iterator[tuple[int, int]]:
-        """Yield the same as `regions`, for texts without marked headings, from lines that look like headings."""
+        """Yield the spans of the sections that define terms, in a text whose headings are not marked.
+
+        Lines that look like headings are used.
+        """
         headings = [piece for piece in self.pieces if piece.kind == "heading"]
         for one, following in pairwise([*headings, None]):
             if one is not None and self._headings.announce(one.text):
@@ -254,7 +257,7 @@ def one_line(text: str) -> str:
 
 
 def marker_style(text: str) -> str:
-    """Return the style of the mark of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a mark."""
+    """Return the style of the marker of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a marker."""
     found = _MARKER.match(text)
     if found is None:
         return ""
@@ -269,13 +272,13 @@ def marker_style(text: str) -> str:
 
 
 class DefinitionExtent:
-    """Finds the end of a definition that starts in one piece of a document."""
+    """Finds the end of a definition that starts in a sentence, list item or row of a document."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
 
     def end(self, number: int, end: int) -> int:
-        """Return the end of a definition that reaches `end` in pieces[number].
+        """Return the end of a definition that extends to `end` in the sentence or item pieces[number].
 
         The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
         """
@@ -306,7 +309,7 @@ class DefinitionExtent:
         )
 
     def _over_page(self, number: int, end: int) -> tuple[int, int]:
-        """Return the end and the last piece of a sentence that a page break splits."""
+        """Return the end of a sentence that a page break splits, and the number of its last part."""
         one, following = self._layout.pieces[number], self._following(number)
         cut = following is not None and self._layout.page_between(one.start, following.start)
         if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
@@ -315,7 +318,10 @@ class DefinitionExtent:
         return (following.end, number + 1) if goes_on else (end, number)
 
     def _list(self, number: int, own: str) -> int:
-        """Return the last piece of the list under pieces[number]. An item with the style `own` ends the list."""
+        """Return the number of the last item of the list under pieces[number].
+
+        An item with the marker style `own` ends the list.
+        """
         pieces = self._layout.pieces
         first = ""
         last = number

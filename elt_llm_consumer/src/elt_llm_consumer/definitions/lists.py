@@ -140,7 +140,7 @@ _MIN_BODY_LENGTH = 10  # minimum characters of a definition on a separate line
 
 @dataclass(frozen=True)
 class ListEntry:
-    """A draft, the position of the line after the entry, and the style that all entries of a list share."""
+    """An entry of a list: its possible definition, the number of the line after it, and the style of all entries."""
 
     draft: DefinitionDraft
     following: int
@@ -181,13 +181,13 @@ class EntryReader:
         return self._below(lines, number)
 
     def _run_in(self, line: TextLine, *, small: bool) -> tuple[tuple[int, int], int, str] | None:
-        """Return the same as `_inline`, for an entry without a sign between term and definition."""
+        """Return the term, the start of the definition, and the style of an entry without a sign between the two."""
         found = read_run_in(line, small=small) if line.apart else None
         start = skip_labels(line.text, 0, len(line.text))
         return self._at(line, start, found[0], found[1], "run in") if found else None
 
     def _inline(self, line: TextLine) -> tuple[tuple[int, int], int, str] | None:
-        """Return the term, the start of the body, and the style of an entry such as "X: ..."."""
+        """Return the term, the start of the definition, and the style of an entry such as "X: ..."."""
         start = skip_labels(line.text, 0, len(line.text))
         if marked := QUOTED_TERM.match(line.text, start):
             return self._after_marked(line, marked)
@@ -219,7 +219,10 @@ class EntryReader:
         )
 
     def _signed_at_end(self, lines: Sequence[TextLine], number: int) -> tuple[tuple[int, int], int, str] | None:
-        """Return the same as `_inline`, for an entry whose definition starts on the next line, as in "**X** -"."""
+        """Return the same values as `_inline`.
+
+        The definition starts on the line below the term and its sign ("**X** -").
+        """
         line, below = lines[number], lines[number + 1] if number + 1 < len(lines) else None
         sign = _SIGN_AT_END.search(line.text)
         start = skip_labels(line.text, 0, len(line.text))
@@ -323,7 +326,7 @@ class EntryReader:
         return last
 
     def _last_below(self, lines: Sequence[TextLine], number: int) -> int:
-        """Return the last line of the text below a term, before a line that may be the next term."""
+        """Return the number of the last line of the text below a term, before a line that may be the next term."""
         last = number
         for place in range(number + 1, len(lines)):
             line = lines[place]
@@ -386,7 +389,7 @@ class DefinitionLists:
         self._entries = EntryReader(layout)
 
     def drafts(self) -> Iterator[DefinitionDraft]:
-        """Yield the definitions in the lists of definition sections, then those in other lists."""
+        """Yield the definitions in lists of sections that define terms, then those in other lists."""
         for start, end in self._layout.regions:
             lines = self._layout.lines_between(start, end)
             yield from self._section(lines[1:] if lines and self._layout.announces(lines[0]) else lines)
@@ -402,7 +405,7 @@ class DefinitionLists:
             number = entry.following if entry is not None else number + 1
 
     def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        """Yield runs of entries: at least three, or any number after a line that announces definitions."""
+        """Yield groups of consecutive entries: three or more, or any number after a line that announces definitions."""
         number, last = 0, -1
         while number < len(lines):
             run: list[ListEntry] = []
@@ -422,7 +425,10 @@ class DefinitionLists:
         return one.way == other.way
 
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
-        """Return whether a run of entries defines terms; `after`: it follows such a run under the same heading."""
+        """Return whether consecutive entries define terms.
+
+        `after` is true if they follow defining entries under the same heading.
+        """
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
         bodies = [one_line(self._layout.text[slice(*entry.draft.body)]) for entry in run]
@@ -441,7 +447,7 @@ def _mostly_entries_without_sign(lines: Sequence[TextLine]) -> bool:
 
 
 def _is_entry_meaning(body: str) -> bool:
-    """Return whether a body names a kind of thing or activity, and is neither a sentence nor a number."""
+    """Return whether the text of an entry names a kind of thing or activity, and is neither a sentence nor a number."""
     if _NUMBER_WORD.match(body):
         return False
     acting = _ACTING.match(body) is not None and len(body.split()) > 2

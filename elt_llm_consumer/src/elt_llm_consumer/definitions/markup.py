@@ -52,7 +52,7 @@ def holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> 
 
 
 def _is_name(term: str, body: str) -> bool:
-    """Return whether a body is two to four capitalized words, and not the long form of an abbreviation."""
+    """Return whether the text of an entry is a name: two to four capitalized words that are no long form."""
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
@@ -71,7 +71,10 @@ def is_value(term: str, body: str) -> bool:
 
 
 def is_meaning(body: str) -> bool:
-    """Return whether a body names a kind of thing or activity, and is not a sentence like "The hall opens at nine"."""
+    """Return whether the text of an entry names a kind of thing or activity.
+
+    A sentence such as "The hall opens at nine" does not.
+    """
     near = " ".join(body.split(maxsplit=_REACH)[:_REACH])
     sentence = body[:1].isupper() and STRONGLY_DISTINGUISHING.search(near) is None
     return not sentence and (distinguishes(body) or _ACTING.match(body) is not None) and is_phrase(body)
@@ -97,7 +100,10 @@ def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """Yield the entries of definition lists without values. A body that is too long is cut to its first paragraph."""
+    """Yield the entries of definition lists without values.
+
+    A definition that is too long is cut to its first paragraph.
+    """
     text = layout.text
     labels = _labels(layout.document.marked.definitions, text)
     for pairs in _entry_runs(layout.document.marked.definitions, text):
@@ -115,7 +121,10 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _labels(pairs: Sequence[Pair], text: str) -> frozenset[str]:
-    """Return the terms of three or more entries, which are labels, as in a list of changes."""
+    """Return the terms that occur in three or more entries.
+
+    Such words are labels and no terms, as in a list of changes.
+    """
     bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in pairs}
     return frozenset(term for term, count in Counter(term for term, _ in bodies).items() if count >= _OFTEN)
 
@@ -137,7 +146,7 @@ def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
 
 
 def _end_before(text: str, start: int) -> int:
-    """Return the end of the text before a block, without the line breaks between them."""
+    """Return the offset at which the text before a block ends, without line breaks."""
     while start and text[start - 1] in "\n ":
         start -= 1
     return start
@@ -156,7 +165,7 @@ def _may_be_term(term: str) -> bool:
 
 
 def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
-    """Return a draft whose term has no colon. A short form in brackets becomes the abbreviation."""
+    """Return a possible definition, without a colon in its term. A short form in brackets becomes the abbreviation."""
     start, end = trim_span(text, *term)
     tail = _TAIL.search(text[start:end])
     end = start + tail.start() if tail and tail.start() else end
@@ -182,7 +191,10 @@ class _MarkedSentences:
         self._lines = [line.start for line in layout.lines]
 
     def instances(self) -> Iterator[DefinitionDraft]:
-        """Yield the definitions of terms marked up within sentences, except marks inside the term of a list entry."""
+        """Yield the definitions of terms that are marked up within sentences.
+
+        Markup inside the term of a list entry is ignored.
+        """
         terms = [pair[:2] for pair in self._marked.definitions]
         starts = [start for start, _ in terms]
         for start, end in self._marked.terms:
@@ -195,7 +207,10 @@ class _MarkedSentences:
                 yield _marked_draft(self._text, (start, end), body, pattern, _SURE)
 
     def _body(self, number: int, start: int, end: int) -> tuple[Span, str]:
-        """Return the span and pattern of a definition: after a sign or verb, before "is called", or the piece."""
+        """Return the span and pattern of the definition of a marked term.
+
+        It follows a sign or verb, precedes "is called", or is the whole sentence.
+        """
         piece = self._layout.pieces[number]
         stop = self._extent.end(number, piece.end)
         begin = skip_labels(self._text, piece.start, start)
@@ -226,7 +241,10 @@ class _MarkedSentences:
         return begin, "is" if kind == "is" else "sentence"
 
     def leading(self) -> Iterator[DefinitionDraft]:
-        """Yield the definitions in paragraphs that start with an emphasized term, run by run."""
+        """Yield the definitions in paragraphs that start with an emphasized term.
+
+        Consecutive paragraphs are judged together.
+        """
         run: list[tuple[int, DefinitionDraft, bool]] = []
         for start, end in self._marked.leading:
             found = self._lead(start, end)
@@ -239,7 +257,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Return the last line, the draft, and whether the definition is certain; None if there is no definition."""
+        """Return the definition in a paragraph with an emphasized start: its last line, itself, its certainty."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         if number < 0 or piece is None or self._in_list(start) or self._layout.pieces[piece].kind == "row":
@@ -265,7 +283,10 @@ class _MarkedSentences:
         return last, _marked_draft(self._text, (start, end), body, pattern, _LIKELY), sure
 
     def _rest(self, number: int, end: int, after: int | None) -> tuple[int, int, bool]:
-        """Return start and end of the text after a term, or below a term that is alone on its line, and False."""
+        """Return start and end of the text after a term or, if the term is alone on its line, below it.
+
+        The third value is false.
+        """
         line = self._layout.lines[number]
         signed = self._text[:end].endswith((":", ".", "–", "—")) if end < len(self._text) else False
         rest = self._text[end : line.end].strip(' :"”’')
@@ -283,7 +304,7 @@ class _MarkedSentences:
         return place >= 0 and start < self._reached[place]
 
     def _piece(self, offset: int) -> int | None:
-        """Return the index of the piece that contains `offset`; None in page headers and headings."""
+        """Return the index of the sentence, item or row that contains `offset`; None in page headers and headings."""
         number = bisect_right(self._starts, offset) - 1
         line = bisect_right(self._lines, offset) - 1
         if number < 0 or line < 0 or offset >= self._layout.pieces[number].end:
@@ -292,7 +313,7 @@ class _MarkedSentences:
 
 
 def _run_drafts(run: Sequence[tuple[int, DefinitionDraft, bool]]) -> Iterator[DefinitionDraft]:
-    """Yield the drafts of consecutive paragraphs: all of them if most are certain, else only the certain ones."""
+    """Yield the definitions in consecutive paragraphs: all if most are certain, else only the certain definitions."""
     share = sum(sure for _, _, sure in run) / len(run) if run else 0
     for _, draft, sure in run:
         if sure or (len(run) > 1 and share >= _SHARE):

@@ -160,7 +160,7 @@ def _plain_subject(
 
 
 def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
-    """Return the term without the words after it, its short form, and its other names.
+    """Return the term itself, its short form, and its other names, which may follow it in the text.
 
     `least` is the minimum length of the term at the start of `rest`, in characters.
     """
@@ -226,7 +226,7 @@ _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
     """Return whether text[start:end], after a verb of this kind, defines the subject.
 
-    `region` means that the text is under a heading of definitions. If no words follow the verb, a colon must introduce
+    `region` is true if the text is under a heading of definitions. If no words follow the verb, a colon must introduce
     the list below, which is the definition.
     """
     body = text[start:end]
@@ -250,21 +250,21 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
 
 
 def _has_body(subject: DefinedSubject, body: str) -> bool:
-    """Return whether a body can define a term, and is neither an idiom nor a consequence."""
+    """Return whether the text after a verb can define a term, and is neither an idiom nor a consequence."""
     if _IDIOM.match(body):
         return False
     return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
 
 
 def distinguishes(body: str) -> bool:
-    """Return whether a body is a kind of thing with distinguishing words: "a day other than ..."."""
+    """Return whether the text after a verb is a general noun with distinguishing words: "a day other than ..."."""
     few = len(body.split(maxsplit=_MIN_WORDS)) < _MIN_WORDS
     near = " ".join(body.split(maxsplit=_REACH)[1:_REACH])
     return not few and not NOT_BODY.match(body) and bool(DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
 
 
 def is_phrase(body: str) -> bool:
-    """Return whether a body is a phrase: it has no finite verb before its first subordinate clause."""
+    """Return whether the text after a verb is a phrase: it has no finite verb before its first subordinate clause."""
     relative = _RELATIVE.search(body)
     return FINITE.search(body[: relative.start()] if relative else body[:200]) is None
 
@@ -281,7 +281,7 @@ def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool)
 
 
 def _is_distinguished_kind(body: str) -> bool:
-    """Return whether a body is a kind of thing with a relative clause: "a letter by which ..."."""
+    """Return whether the text after a verb is a general noun with a relative clause: "a letter by which ..."."""
     kind = KIND.match(body) or GERMAN_KIND.match(body)
     bare = DEFINING.match(body) is None
     if kind is None or (bare and not _PLURAL.match(body)):

@@ -152,7 +152,7 @@ class DefinitionTables:
         return self._layout.page_between(before.start, line.start)
 
     def _goes_on_after(self, before: TextLine | None, line: TextLine) -> bool:
-        """Return whether a line without cells may be the rest of a cell that a page or line break split."""
+        """Return whether a line without cells may continue a cell that a page break or line break split."""
         return before is not None and not line.apart and line.start not in self._layout.heading_lines
 
     def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> DefinitionColumns | None:

@@ -52,7 +52,10 @@ def row_values(table: Table, row: Row) -> SheetLine:
 
 
 def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
-    """Yield all evidence of all cells, one value per EVIDENCE_COLUMNS; one line for a cell without evidence."""
+    """Yield one line for each piece of evidence of each cell, with the columns EVIDENCE_COLUMNS.
+
+    A cell without evidence also has a line.
+    """
     for table in result.tables:
         for row in table.rows:
             for column in table.columns:

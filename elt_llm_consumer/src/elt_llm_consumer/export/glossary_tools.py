@@ -53,7 +53,10 @@ def glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[Glossar
 
 
 def names_by_title(terms: list[GlossaryTerm], name_of: Callable[[GlossaryTerm], str]) -> Mapping[str, str]:
-    """Return fitted names by lower-case title. The first of two terms with equal titles is used."""
+    """Return the names that the tool allows, by lower-case title of the term.
+
+    The first of two terms with equal titles is used.
+    """
     return {term.title.casefold(): name_of(term) for term in reversed(terms)}
 
 

@@ -22,7 +22,7 @@ _LEFT = 90  # space for lines that bend out of the first column
 def relationship_graph(result: JobResult) -> dict[str, Any] | None:
     """Lay out nodes, domains and edges; None without relationships.
 
-    Entities that only relationships name are in a box without a name. Equal results give equal drawings.
+    Entities that occur only in relationships are in a box without a name. Equal results give equal drawings.
     """
     edges = [row for table in result.tables if table.name == "relationships" for row in table.rows]
     edges = [row for row in edges if all(_end_name(row, end) for end in _END_COLUMNS)]

@@ -92,7 +92,7 @@ def _is_formula(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Replace each run of white space by one space."""
+    """Replace consecutive white space by one space."""
     return " ".join(text.split())
 
 

@@ -121,7 +121,7 @@ def fit_cell_text(text: str) -> str:
 
 
 def _first_lines(evidence: Sequence[SheetLine]) -> dict[tuple[str, str, str], int]:
-    """Return the number of the first evidence line, from 1, of each table, key and field."""
+    """Return the number, from 1, of the first evidence line of each cell, by table, row key and field."""
     found: dict[tuple[str, str, str], int] = {}
     for number, values in enumerate(evidence, start=2):
         found.setdefault((str(values[0]), str(values[1]), str(values[3])), number)

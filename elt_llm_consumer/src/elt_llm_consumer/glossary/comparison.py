@@ -155,7 +155,7 @@ def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 
 def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return the differing parts, merged if at most one equal word separates them."""
+    """Return the differing parts of two texts. Parts with at most one equal word between them are merged."""
     found: list[tuple[int, int, int, int]] = []
     for block in blocks:
         if found and block[0] - found[-1][1] <= _NEAR and block[2] - found[-1][3] <= _NEAR:

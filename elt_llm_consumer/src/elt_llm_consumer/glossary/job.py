@@ -65,7 +65,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class TermFacts:
-    """A term, its definitions that refer to other terms (each with the other term), and the uses of the term."""
+    """The facts about a term: its definitions, the terms to which some of them refer, and the uses of the term."""
 
     term: MergedTerm
     referred: tuple[tuple[Definition, MergedTerm], ...]

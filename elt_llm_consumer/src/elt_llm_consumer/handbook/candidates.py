@@ -120,7 +120,10 @@ def find_candidates(
 
 
 def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhrase]) -> Mapping[str, PhraseUses]:
-    """Return the uses of every phrase by its key. Subjects and objects of rules also count for every ending."""
+    """Return the uses of every phrase by its key.
+
+    A subject or object of a rule also counts for every phrase with which it ends ("Committee" in "Rules Committee").
+    """
     uses: dict[str, PhraseUses] = defaultdict(PhraseUses)
     seen: set[str] = set()
     for phrase in in_tables:
@@ -144,7 +147,7 @@ def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhr
 
 
 def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
-    """Count a whole phrase, without lower-case adjectives before capitalized words."""
+    """Count the use of a whole phrase, without lower-case adjectives before capitalized words."""
     words = phrase.words
     if words[-1].capital:
         while not words[0].capital:

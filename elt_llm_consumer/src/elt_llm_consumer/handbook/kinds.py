@@ -1,4 +1,4 @@
-"""Find the kind of an extracted entity, such as role or document, by its definition, its name, or its verbs."""
+"""Find the kind of an extracted entity, such as role or document, by its definition, its name, or its actions."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -48,7 +48,7 @@ class HandbookModel:
 
     @cached_property
     def kinds(self) -> Mapping[str, Cell]:
-        """The cell with the kind of each candidate, by the key of the candidate."""
+        """Return the cell with the kind of each candidate, by the key of the candidate."""
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
@@ -72,7 +72,7 @@ class HandbookModel:
         ]
 
     def entity_of(self, candidate: EntityCandidate) -> JoinPair | None:
-        """Return the pair of a candidate and its entity in the model, or None."""
+        """Return the join of a candidate with its entity in the model, or None if it has no entity."""
         return self._joined.of_left(candidate.key)
 
     @cached_property

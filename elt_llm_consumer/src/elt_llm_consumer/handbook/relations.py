@@ -134,7 +134,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """Yield the verb with its preposition, the target, and whether the target acts."""
+    """Yield the verbs of a clause: the verb with its preposition, its target, and whether the target acts."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return

@@ -41,9 +41,9 @@ class CorpusDocument:
         return tuple(split_pieces(self.text, [section.title for section in self.outline.sections]))
 
     def evidence(self, start: int, end: int, score: float, about: str = "") -> Evidence:
-        """Return text[start:end] without surrounding white space as evidence. Raises ValueError if no text is left.
+        """Return the text between `start` and `end` as evidence, without surrounding white space.
 
-        `score`, 0 to 1, is how well the quote supports its value.
+        Raises ValueError if no text is left. `score`, 0 to 1, is how well the quote supports its value.
         """
         quote = self.text[start:end]
         start += len(quote) - len(quote.lstrip())
@@ -82,7 +82,7 @@ class Corpus:
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
 
     def holds(self, evidence: Evidence) -> bool:
-        """Return whether the current document has the quote at the same span and on the same page."""
+        """Return whether the current text of the quoted document has the quote at the same span and page."""
         document = self.document(evidence.collection, evidence.document_id)
         start, end = evidence.span
         return (
@@ -171,7 +171,7 @@ class InventorySource:
 
 
 def read_model_source(generation: Generation) -> ModelSource:
-    """Return the model of a collection, or a model of its inventory or data dictionary if it has no diagram.
+    """Return the enterprise model of a collection; without a diagram, a model made of its inventory or data dictionary.
 
     Raises UsageError unless the collection has exactly one of them.
     """

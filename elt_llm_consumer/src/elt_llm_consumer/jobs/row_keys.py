@@ -1,4 +1,4 @@
-"""Compute the keys of stored rows: hashes of material, settings, models and program version."""
+"""Compute the keys of stored rows: hashes of the gathered inputs (material), settings, models and program version."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
 
 
 class RowKeys:
-    """Computes the row keys of one job from the material of a row, the model and the settings."""
+    """Computes the row keys of one job from the gathered inputs of a row (its material), the model and the settings."""
 
     def __init__(self, context: JobContext, kind: str, recipe: int) -> None:
         self._written_by = f"recipe {recipe}" if context.llm else ""
@@ -55,7 +55,7 @@ class RowKeys:
         }
 
     def of(self, material: RowMaterial) -> str:
-        """Return the SHA-256, as 64 hex digits, of the material, the settings and the model.
+        """Return the SHA-256, as 64 hex digits, of the inputs gathered for a row, the settings and the model.
 
         The key of a row that no model writes also depends on the source code, because such a row costs little.
         """
@@ -82,9 +82,10 @@ class SourceDocuments:
         return {it.document_id: it for it in self.documents.values()}
 
     def quoted(self, row: Row, material: RowMaterial, *, by_model: bool) -> frozenset[QuotedDocument]:
-        """Return the documents whose text a row may contain: the evidence cites them, or the material has their ids.
+        """Return the documents whose text a row may contain.
 
-        If a model wrote the row and the material has no document ids, the result is all documents of all collections.
+        The evidence cites them, or the inputs of the row have their ids. If a model wrote the row and its inputs have
+        no document ids, the result is all documents of all collections.
         """
         cited = {(it.collection, it.document_id, it.document_hash) for it in row.evidence}
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]

@@ -1,6 +1,6 @@
 """The interfaces of jobs, and of the tasks that make one row each.
 
-A task gathers its material first, so that a run can reuse a stored row with equal material.
+A task first gathers its material (the inputs of the row), so that a run can reuse a stored row with equal inputs.
 """
 
 from abc import ABC, abstractmethod
@@ -16,10 +16,10 @@ JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
 
 @dataclass(frozen=True)
 class RowMaterial:
-    """The material of one row.
+    """The material of one row: everything the row is made from. `inputs` is JSON.
 
-    `inputs` is JSON. A stored row is reused if its inputs, prompts, model and settings are equal. `prompts` are the
-    prompts for a language model, empty if the row needs none. `gathered` holds the inputs as Python objects.
+    A stored row is reused if its inputs, prompts, model and settings are equal. `prompts` are the prompts for a
+    language model, empty if the row needs none. `gathered` holds the inputs as Python objects.
     """
 
     inputs: Mapping[str, Any]
@@ -41,7 +41,7 @@ class RowTask(ABC):
 
     @abstractmethod
     def material(self) -> RowMaterial:
-        """Gather the material of the row quickly, reproducibly and without a model."""
+        """Gather the inputs of the row quickly, reproducibly and without a model."""
 
     @abstractmethod
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:

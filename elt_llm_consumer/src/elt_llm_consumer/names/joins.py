@@ -1,4 +1,4 @@
-"""Join entities, fact sheets and defined terms one to one: by id, name, alias and likeness, in this order."""
+"""Join entities, fact sheets and defined terms one to one: by id, name, alias and similarity, in this order."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
 
 @dataclass(frozen=True)
 class NamedItem:
-    """An item to join. `key` is unique in its list; `ids` are the ids that the item may have on the other side."""
+    """An item to join. `key` is unique in its list; `ids` are the ids that the item may have in the other list."""
 
     key: str
     name: str
@@ -33,7 +33,10 @@ class NamedItem:
 
 @dataclass(frozen=True)
 class JoinPair:
-    """Two items that are the same entity. `score` is less than 1 only for a fuzzy pair; `reason` is a sentence."""
+    """Two joined items, which are the same entity.
+
+    `score` is less than 1 only if their names are merely similar; `reason` is a sentence.
+    """
 
     left: str
     right: str
@@ -44,7 +47,10 @@ class JoinPair:
 
 @dataclass(frozen=True)
 class JoinResult:
-    """The result of a join. Each item is in one pair or alone; `near` are similar pairs that were not joined."""
+    """The result of a join. Each item is joined with one item of the other list, or alone.
+
+    `near` lists items with similar names that were not joined.
+    """
 
     joins: tuple[JoinPair, ...] = ()
     left_alone: tuple[str, ...] = ()
@@ -65,8 +71,8 @@ def join_names(
 ) -> JoinResult:
     """Join two lists. Keys are unique within a list, and the order of a list does not matter.
 
-    `names` provides the aliases. `least`, 0 to 1, is the likeness from which two different names count as the same.
-    Among equally good pairs, items of the same kind are joined first, then the smaller key.
+    `names` provides the aliases. `least`, 0 to 1, is the lowest similarity at which two different names count as the
+    same. Among equally good pairs, items of the same kind are joined first, then the smaller key.
     """
     by_left, by_right = {one.key: one for one in left}, {one.key: one for one in right}
 

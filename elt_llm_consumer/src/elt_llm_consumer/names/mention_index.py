@@ -60,7 +60,7 @@ class MentionIndex:
         return self._stating.get(self._key(name), ())
 
     def headed(self, name: str) -> Sequence[MentionStatement]:
-        """Return the headings and table of contents rows that mention a name."""
+        """Return the headings, and the rows of tables of contents, that mention a name."""
         return self._headed.get(self._key(name), ())
 
     def _read(self, corpus: Corpus, names: Names) -> bool:

@@ -1,4 +1,4 @@
-"""Compare names and find them in texts: word keys, likeness, and mentions.
+"""Compare names and find them in texts, with word keys, similarity scores and mentions.
 
 Measures of shared words, such as token_set_ratio, confuse "Data Owner" with "Data Steward", because two names of one
 domain often differ in a single word. Here every word of a name must have a counterpart in the other name, and both
@@ -132,7 +132,7 @@ _CODE_LETTERS = (2, 6)
 
 @dataclass(frozen=True)
 class Likeness:
-    """The likeness of two names: a score from 0 to 1, and the kind of the match.
+    """The similarity of two names: a score from 0 to 1, and the kind of the match.
 
     The kind `fuzzy` means that the names likely mean the same thing. `none` means that they mean two things.
     """
@@ -142,7 +142,7 @@ class Likeness:
 
 
 def fuzzy_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> Likeness:
-    """Return the likeness of two names whose keys differ. The order of the names does not matter."""
+    """Return how similar two names with different keys are. The order of the names does not matter."""
     score = max(_word_likeness(_words_in_order(left), _words_in_order(right)), _initials_likeness(left, right, written))
     if score >= _LIKELY:
         return Likeness(round(score, 4), "fuzzy")
@@ -287,7 +287,7 @@ class Names:
         return tuple(seen.values())
 
     def likeness(self, left: str, right: str) -> Likeness:
-        """Return the likeness of two names: equal keys, a common alias, or similar words."""
+        """Return the similarity of two names, by equal keys, a common alias, or similar words."""
         if self._same(left, right):
             return Likeness(1.0, "same")
         keys = {self.key(form) for form in self.forms(left)}
@@ -313,7 +313,10 @@ class Names:
             position = last + 1
 
     def _longest(self, text: str, words: Sequence[NameToken], first: int) -> tuple[int, tuple[str, str]] | None:
-        """Return the position of the last word of the longest form that starts at a word, the name and the form."""
+        """Find the longest name or alias that starts at a word.
+
+        Return the position of its last word, the name, and the matching form.
+        """
         node, found = self._tree.after.get(words[first].key), None
         for position in range(first, len(words)):
             if node is None:
@@ -350,7 +353,7 @@ class Names:
 
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
-        """The signs, such as a comma, that names have between their words."""
+        """Return the signs, such as a comma, that some names have between their words."""
         forms = [form for name in self.names for form in self.forms(name)]
         between = [
             form[left.end : right.start].strip()
@@ -393,7 +396,7 @@ def _small_words() -> frozenset[str]:
 
 
 def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> NameToken | None:
-    """Return the word at `other`, if only a space or a hyphen separates this word from the word at `own`."""
+    """Return the word at position `other`, if only a space or a hyphen separates it from the word at position `own`."""
     if not 0 <= other < len(words):
         return None
     left, right = sorted((own, other))

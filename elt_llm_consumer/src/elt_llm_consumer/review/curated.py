@@ -77,7 +77,8 @@ class CuratedValues:
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
         """Return a sentence for each problem with a curated value.
 
-        `waiting` are the table, key and name of the rows that are missing. A value for a missing row is not a problem.
+        `waiting` has table, key and name of the rows that the job has yet to make. A curated value for such a row is
+        not a problem.
         """
         found = [*dict.fromkeys(self._problems), *self._given_twice()]
         columns = {table.name: table.columns for table in result.tables}

@@ -2,7 +2,7 @@
 
 A gold definition is found if a row has the same term and the same meaning from the same document. Terms are compared
 without case, number and article. Two meanings are the same if a value of the row shares 80 % of its words with the gold
-text, counted over the longer text, or if one piece of a quote contains this share of the gold text. An abbreviation is
+text, counted over the longer text, or if one part of a quote contains this share of the gold text. An abbreviation is
 found with its long form, and a reference by its quote.
 
 A row is right if a gold line matches the row. Rows that match only optional lines are not counted. Joins with fact
@@ -113,7 +113,7 @@ def word_share(gold: str, found: str) -> float:
 
 
 def quote_holds(gold: str, quote: str, least: float = SAME_TEXT) -> bool:
-    """Return whether one piece of a quote contains the required share of the words of `gold`."""
+    """Return whether one part of a quote contains the required share of the words of `gold`."""
     wanted, given = content_words(gold), content_words(quote)
     if not wanted:
         return False
@@ -214,7 +214,10 @@ class GoldWords(EnterpriseRecord):
 
 
 class GoldField(EnterpriseRecord):
-    """Whether the sources contain a field of an entity. A correct cell contains one of `any_of`."""
+    """The expected field of an entity: whether the sources contain it.
+
+    A correct cell contains one of the texts `any_of`.
+    """
 
     entity: str
     field: str
@@ -231,7 +234,7 @@ class GoldCoverage(EnterpriseRecord):
 
 
 class GoldGap(EnterpriseRecord):
-    """The side that knows a name: the model, the handbook, or both."""
+    """The expected gap of a name: whether the model, the handbook, or both contain the name."""
 
     name: str
     gap: GapSide
@@ -315,7 +318,7 @@ COVERAGE_TABLE, GAPS_TABLE = "coverage", "gaps"
 
 
 def compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return the shares of entities with the gold class and of names on the gold side, and remarks on errors."""
+    """Return the share of entities with the gold class, the share of gaps that equal gold, and remarks on errors."""
     classes, wrong_classes = _classes(result.table(COVERAGE_TABLE), folder)
     gaps, wrong_gaps = _gaps(result.table(GAPS_TABLE), folder)
     return [classes, *gaps], [*wrong_classes, *wrong_gaps]
@@ -589,7 +592,7 @@ class _JoinCounts:
         self.remarks: list[str] = []
 
     def count(self, entity: str, wanted: set[object], found: set[object]) -> None:
-        """Count the joins of one entity."""
+        """Count the joins of one entity: found, expected by the gold file, and both."""
         self.both += len(wanted & found)
         self.found += len(found)
         self.gold += len(wanted)
@@ -633,7 +636,7 @@ def _is_gold_join(one: GoldTerm) -> bool:
 
 
 def _has_meaning(term: str, terms: Sequence[GoldTerm]) -> bool:
-    """Return whether gold has a definition of a term, so that a catalog must show the join with the term."""
+    """Return whether the gold file has a definition of a term. If so, a catalog must show the join with the term."""
     return any(_is_gold_join(one) and gold_term_key(one.term) == gold_term_key(term) for one in terms)
 
 
@@ -673,5 +676,6 @@ def _compare(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str
             return compare_coverage(result, folder)
         case _:
             raise UsageError(
-                f"There is no gold for a {result.kind} job.", hint="Run without --gold, or run another kind of job."
+                f"There is no gold data (expected results) for a {result.kind} job.",
+                hint="Run without --gold, or run another kind of job.",
             )

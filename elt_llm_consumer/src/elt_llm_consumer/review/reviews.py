@@ -57,7 +57,10 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result for storage; `read` are further documents whose text a row may contain."""
+    """Return the rows of a result in the form for storage.
+
+    `read` are further documents whose text a row may contain.
+    """
     return [
         OutputRow(
             place, row.model_dump_json(), content_digest(row), quoted_documents(row) | read.get(place, frozenset())

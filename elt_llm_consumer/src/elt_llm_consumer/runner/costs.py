@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RunStopped(Exception):
-    """Raised in unfinished rows when the run has ended."""
+    """An error that is raised while a row is being made, because the run of the job has ended."""
 
 
 @dataclass(frozen=True)

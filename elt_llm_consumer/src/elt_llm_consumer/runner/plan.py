@@ -24,7 +24,7 @@ class RowSelection:
     """The selected rows of a run.
 
     `only` are names or keys, `domain` is an outermost group, and `limit` is the maximum number of rows to make. `anew`
-    remakes stored rows.
+    means that stored rows are made again.
     """
 
     only: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ _MIN_MEASURED = 3
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A row to make, with its material and the hash of the material."""
+    """A row to make, with its inputs (material) and the hash of these inputs."""
 
     task: RowTask
     material: RowMaterial = field(repr=False)
@@ -118,12 +118,12 @@ class RunPlan:
 
 
 def row_place(task: RowTask) -> RowId:
-    """Return the table and key of the row of a task."""
+    """Return the table and the key that identify the row of a task."""
     return RowId(task.table, task.key)
 
 
 class RunPlanner:
-    """Gathers the material of rows, and finds the rows that are already stored."""
+    """Gathers the inputs of rows, and finds the rows that are already stored."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "
 
 
 class ReceiptDocument(EnterpriseRecord):
-    """A document as it was when the job ran."""
+    """A document that a job read, with its identity at the time of the run."""
 
     collection: str
     source: str

@@ -113,7 +113,7 @@ class JobRunner:
             spent = asker.spent if asker else ModelUsage()
             self._spent.append(spent)
         if row.key != place.key:
-            raise ValueError(f"the row has the key '{row.key}', and its task '{place.key}'")
+            raise ValueError(f"the row has the key '{row.key}' but was made for the key '{place.key}'")
         quoted = self._sources.quoted(row, planned.material, by_model=spent.calls > 0)
         seconds = round(time.monotonic() - began, 3)
         content = row.model_dump_json()

@@ -58,8 +58,8 @@ def create_job(kind: str, context: JobContext) -> BatchJob:
 def recipe_number(kind: str) -> int:
     """Return the version of the prompts of a kind of job.
 
-    A higher number remakes all rows at full cost. Raise the number when the same material gives another row. Rows that
-    no model writes are remade by every new version of the program, since they cost little.
+    A higher number remakes all rows at full cost. Raise the number when equal inputs give another row. Rows that no
+    model writes are remade by every new version of the program, since they cost little.
     """
     recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)

@@ -66,7 +66,7 @@ def _folded_title(text: str) -> str:
 
 
 def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
-    """Return whether the word at `at` is the verb of the words before it.
+    """Return whether the word at position `at` is the verb of the subject before it.
 
     A plural noun may look like a verb. The word counts as a verb before a determiner such as "the". It also counts in a
     whole sentence that starts with a determiner, or after a plural subject.

@@ -202,7 +202,7 @@ class SentenceReader:
     # Subjects.
 
     def _subject(self, words: Sequence[SentenceWord], at: int) -> tuple[tuple[NounPhrase, ...], bool, int] | None:
-        """Return the subjects that start at a word, whether they are "it" or "they", and the position of their verb.
+        """Return the subjects that start at a word, whether they are pronouns, and the position of their verb.
 
         None if the subjects are not directly followed by a verb.
         """
@@ -495,7 +495,7 @@ def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: b
 
 
 def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
-    """Return the position of the modal verb after a relative clause; `at` if another clause comes first."""
+    """Return the position of the modal verb after a relative clause; or `at`, if another clause comes first."""
     for later in range(at + 1, min(len(words), at + _MAX_RELATIVE_WORDS)):
         word = words[later]
         if word.separator.strip(",") or word.low in SUBORDINATORS - RELATIVES:

@@ -112,7 +112,10 @@ def _with_cells(document: CorpusDocument) -> Iterator[tuple[TextPiece, list[Tabl
 
 
 def _rows(table: Sequence[TextPiece], before: list[str]) -> tuple[list[str], list[tuple[TextPiece, list[TableCell]]]]:
-    """Return the headers and rows of a table; `before` are the headers of the table above, which may continue here."""
+    """Return the headers and rows of a table.
+
+    `before` are the headers of the table above, which this table may continue.
+    """
     cells = [_cells(row) for row in table]
     if _is_contents(cells):
         return [], []

@@ -21,7 +21,7 @@ def generation_docstore(generation: Generation) -> KVDocumentStore:
 
 
 def text_node(node: StoredNode) -> TextNode:
-    """Convert a stored node to a LlamaIndex node: the span becomes text, the context metadata."""
+    """Convert a stored node to a LlamaIndex node, with the text of the span as its text and the context as metadata."""
     return TextNode(
         id_=node.node_id,
         text=node.text,
@@ -76,11 +76,11 @@ class _GenerationValues(BaseKVStore):
         raise _read_only()
 
     async def aget(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
-        """Do the same as `get`."""
+        """Return what `get` returns, for asynchronous callers."""
         return self.get(key, collection)
 
     async def aget_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
-        """Do the same as `get_all`."""
+        """Return what `get_all` returns, for asynchronous callers."""
         return self.get_all(collection)
 
     async def aput(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> NoReturn:

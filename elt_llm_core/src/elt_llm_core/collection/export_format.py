@@ -30,14 +30,14 @@ def _check_relative_path(path: str) -> str:
     """Raise ValueError unless the path is relative and stays below its folder."""
     steps = path.split("/")
     if "\0" in path or not steps[0] or ".." in steps:
-        raise ValueError("is not a path below a folder")
+        raise ValueError("the path is not relative or leads out of its folder")
     return path
 
 
 def _check_timestamp(text: str) -> str:
     """Raise ValueError unless the text is an ISO 8601 date and time with an offset from UTC."""
     if datetime.fromisoformat(text).tzinfo is None:
-        raise ValueError("has no offset from UTC")
+        raise ValueError("the time has no UTC offset")
     return text
 
 
@@ -58,7 +58,7 @@ class ArchiveMember(_StrictModel):
 
 
 class ExportedFingerprint(_StrictModel):
-    """The fields of an EmbeddingFingerprint."""
+    """The identity of the embedding model (its EmbeddingFingerprint) in an export file."""
 
     provider: str
     model: str
@@ -196,7 +196,7 @@ class ExportPackage(Closeable):
             yield line
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
-        """Yield a member in pieces of at most `size` bytes, then check the hash of the member."""
+        """Yield the bytes of an archive member in parts of at most `size` bytes, then check the hash of the member."""
         return self._hashed(name, lambda stream: stream.read(size))
 
     def _hashed(self, name: str, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
@@ -211,7 +211,7 @@ class ExportPackage(Closeable):
     def _check_members(self) -> None:
         members = self._zip.infolist()
         if sorted(member.filename for member in members) != sorted(MEMBERS):
-            raise self.refuse(f"its members are not {', '.join(MEMBERS)}, each once")
+            raise self.refuse(f"it must contain each of these members exactly once: {', '.join(MEMBERS)}")
         for member in members:
             if member.flag_bits & 0x1:
                 raise self.refuse(f"{member.filename} is encrypted")
@@ -253,9 +253,9 @@ def _refuse_large_directory(path: Path) -> None:
         tail = stream.read()
     end, end_64 = tail.rfind(_END), tail.rfind(_END_64)
     if end < 0:
-        raise zipfile.BadZipFile("it has no list of members")
+        raise zipfile.BadZipFile("it has no table of contents")
     sizes = [struct.unpack_from("<L", tail, end + 12)[0]]
     if end_64 >= 0:
         sizes.append(struct.unpack_from("<Q", tail, end_64 + 40)[0])
     if any(size > _MAX_DIRECTORY for size in sizes if size != 0xFFFFFFFF):
-        raise zipfile.BadZipFile("it has a list of too many members")
+        raise zipfile.BadZipFile("its table of contents lists too many members")

@@ -48,8 +48,8 @@ def forget(
     """Publish a generation without the documents that `reference` names, and delete all generations with them.
 
     Uploads of the documents are deleted too, unless an upload is newer than `asked_at` (seconds since 1970; default
-    now). The caller holds the writer's lock. After a crash, forgetting can be repeated. Raises StoreError if a trace of
-    a document is left.
+    now). The caller holds the writer's lock. After a crash, forgetting can be repeated. Raises StoreError if text of a
+    document is left.
     """
     remove_leftovers(store)
     record = store.collections.get(name)
@@ -106,6 +106,6 @@ def _check_no_traces(store: Store, name: str, identities: Sequence[str], node_id
         left = {*node_ids} & {*generation.ids, *ids} | {*identities} & (kept | documents)
         if left:
             raise StoreError(
-                f"{len(left)} traces are left in generation {generation.number} of '{name}'.",
+                f"{len(left)} items of forgotten documents are left in generation {generation.number} of '{name}'.",
                 hint=f"Run: elt-llm verify -c {name}, then the same command again.",
             )

@@ -162,7 +162,10 @@ class Generation(Closeable):
         Raises CorruptIndex if the file of an artefact has changed since publication.
         """
         if faults := damaged_files_in(self.directory, f"{ARTEFACTS_FOLDER}/{name}", self.passport):
-            raise CorruptIndex(f"{self.directory / faults[0]}.", hint=f"Run: elt-llm verify -c {self.collection}")
+            raise CorruptIndex(
+                f"An index file is damaged or missing: {self.directory / faults[0]}.",
+                hint=f"Run: elt-llm verify -c {self.collection}",
+            )
         return read_artefacts(self.directory, name)
 
     def close(self) -> None:
@@ -183,7 +186,7 @@ class Generation(Closeable):
             )
         try:
             if faults := damaged_files_in(self.directory, BM25_FOLDER, self.passport):
-                raise CorruptIndex(f"{self.directory / faults[0]}.")
+                raise CorruptIndex(f"An index file is damaged or missing: {self.directory / faults[0]}.")
             return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
         except CorruptIndex as error:
             return self._keyword_from_store(tokeniser), (
@@ -205,7 +208,7 @@ class Generation(Closeable):
         try:
             # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
             if faults := damaged_files_in(self.directory, CHROMA_FOLDER, self.passport):
-                raise CorruptIndex(f"{self.directory / faults[0]}.")
+                raise CorruptIndex(f"An index file is damaged or missing: {self.directory / faults[0]}.")
             if indexes and self.size < indexes.exact_below:
                 return exact, ()  # the files were checked nevertheless, so that damage is reported early
             if indexes:
@@ -217,7 +220,7 @@ class Generation(Closeable):
 
 
 def _matching_documents(documents: Sequence[StoredDocument], reference: str) -> Iterator[list[StoredDocument]]:
-    """Yield the documents that `reference` names by id, then by path, then by file name or title."""
+    """Yield the documents whose id is `reference`, then those with this path, then those with this name or title."""
     yield [document for document in documents if document.document_id == reference]
     yield [document for document in documents if document.source == reference]
     yield [document for document in documents if reference in (Path(document.source).name, document.title)]
@@ -228,4 +231,4 @@ def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
     for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
         if faults := damaged_files_in(directory, part, passport):
             hint = f"Run: elt-llm verify -c {passport.collection}"
-            raise CorruptIndex(f"{directory / faults[0]}.", hint=hint)
+            raise CorruptIndex(f"An index file is damaged or missing: {directory / faults[0]}.", hint=hint)

@@ -33,7 +33,7 @@ _VECTOR_BATCH = 1000
 
 @dataclass
 class _CheckedContents:
-    """The documents, nodes and hashes of embedded texts that the checks have seen so far."""
+    """The documents, nodes and hashes of embedded texts that were checked so far."""
 
     documents: dict[str, bool] = field(
         default_factory=dict
@@ -178,7 +178,7 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
         found = [piece[start : start + KEY_BYTES] for start in range(0, len(piece), KEY_BYTES)]
         matrix = np.frombuffer(row, dtype="<f4").reshape(len(found), dimension).astype(np.float32, copy=False)
         if any(first >= second for first, second in zip([last, *found], found, strict=False)):
-            raise package.refuse(f"{KEYS} is not in order")
+            raise package.refuse(f"the keys in {KEYS} are not in ascending order")
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(matrix, axis=1)
         if not np.all(np.abs(lengths - 1) <= UNIT_TOLERANCE):

@@ -28,7 +28,8 @@ from elt_llm_core.utilities import Failpoint, failpoint
 class PublishedGeneration:
     """The result of publishing.
 
-    `collection_hash` is equal for equal contents. `afresh` is true if no index was copied.
+    `collection_hash` is equal for equal contents. `afresh` is true if the indexes were built without copying earlier
+    ones.
     """
 
     collection: str

@@ -43,10 +43,10 @@ OUT_OF_REACH = (
 class PurgeReceipt:
     """The record of what a purge erased, how the erasure was checked, and what the purge could not reach.
 
-    `documents` are the ids of documents that lost a version. `cut_off` names the collections whose unfinished run lost
-    its stored data, and `rebuilt` the collections whose copied index was rebuilt. `turns`, `rows` and `reviews` are the
-    numbers of conversation turns, job rows and reviews that showed unpublished or erased text. `pinned` are directories
-    that readers have open. `sources` are files that still exist at the paths of unpublished documents.
+    `documents` are the ids of documents that lost a version. `cut_off` names the collections whose unfinished ingest
+    lost its stored data, and `rebuilt` the collections whose copied index was rebuilt. `turns`, `rows` and `reviews`
+    are the numbers of conversation turns, job rows and reviews that showed unpublished or erased text. `pinned` are
+    directories that readers have open. `sources` are files that still exist at the paths of unpublished documents.
     """
 
     finished_at: str
@@ -131,7 +131,10 @@ def _erase_rows(
 
 
 def _search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search for samples of erased text, then delete the samples unless the next purge must search again."""
+    """Search all files for samples of erased text (words of it, kept to check the erasure).
+
+    Then delete the samples unless the next purge must search again.
+    """
     kept = stored_samples(store)
     erase_samples(store)
     found = search_samples(store, samples)

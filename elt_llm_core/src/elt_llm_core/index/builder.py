@@ -54,7 +54,7 @@ class BuildTarget:
 
 @dataclass(frozen=True)
 class BaseGeneration:
-    """The published generation whose index may be copied for the new one."""
+    """The published generation whose index may be copied to build the next generation."""
 
     record: GenerationRecord
     directory: Path

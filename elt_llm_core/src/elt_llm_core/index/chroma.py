@@ -77,7 +77,7 @@ class IdVectorStore(ChromaVectorStore):
         return VectorStoreQueryResult(ids=ids[:count], similarities=cosines[:count])
 
     def nearest(self, vectors: NDArray[np.float32], top_k: int) -> tuple[list[list[str]], list[list[float]]]:
-        """Return ids and cosines of the nearest vectors of each row, best first, ties by id."""
+        """Return ids and cosines of the vectors nearest to each query vector, best first, ties by id."""
         with _chroma_failures("search its index"):
             found = self._collection.query(query_embeddings=vectors, n_results=top_k, include=["distances"])
         ids, cosines = [], []
@@ -241,8 +241,9 @@ _ROW_BATCH = 100  # rows of cosines to every node in memory at a time
 def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequence[str]) -> list[str]:
     """Return the faults of a vector index; empty if it has the ids of `arrays` and finds their vectors.
 
-    Every changed node and `SAMPLE_SIZE` other nodes must find themselves. Their recall@10 against exact search must
-    reach `MIN_RECALL`. A neighbour tied with the tenth nearest counts as found.
+    A search for the vector of a node must find the node itself. This is checked for every changed node and
+    `SAMPLE_SIZE` other nodes. Their recall@10 against exact search must reach `MIN_RECALL`. A neighbour tied with the
+    tenth nearest counts as found.
     """
     if not len(arrays.ids):
         return []
@@ -267,7 +268,10 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Return whether a node found itself, and the share of its neighbours found, given its cosine to each node."""
+    """Search for a node's vector.
+
+    Return whether the node was found, and the share of its nearest neighbours that were found.
+    """
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))

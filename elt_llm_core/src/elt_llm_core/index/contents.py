@@ -30,7 +30,7 @@ class GenerationArrays:
     fields: Mapping[str, NDArray[np.int64]]
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
-        """Return the positions of these ids. Raises CorruptIndex if an id is missing."""
+        """Return the positions of these node ids in the arrays. Raises CorruptIndex if an id is missing."""
         wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # at full length, never truncated
         found = np.searchsorted(self.ids, wanted).astype(np.int64)
         if len(wanted) and not (
@@ -40,13 +40,16 @@ class GenerationArrays:
         return found
 
     def ids_at(self, positions: NDArray[np.int64]) -> list[str]:
-        """Return the ids at these positions."""
+        """Return the node ids at these positions of the arrays."""
         return [bytes(value).decode() for value in self.ids[positions]]
 
     def exact_search(
         self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines of the `top_k` nearest rows in `mask`, shape (n,), best first, ties by id."""
+        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id.
+
+        `mask`, shape (n,), is true for the vectors that are searched.
+        """
         cosines = self.vectors @ vector.astype(np.float32)
         if mask is not None:
             cosines = np.where(mask, cosines, -np.inf).astype(np.float32)

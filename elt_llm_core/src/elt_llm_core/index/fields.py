@@ -40,7 +40,7 @@ class FilterField:
     rows: NDArray[np.int64] | None = None
 
     def having(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a mask, shape (nodes,), of the nodes with a chosen value. `chosen` has one bool per value."""
+        """Return for each node whether it has a chosen value, shape (nodes,). `chosen` has one bool per value."""
         hits: NDArray[np.bool_] = np.append(chosen, False)[
             self.codes
         ]  # the code -1 (no value) selects the False at the end
@@ -74,7 +74,7 @@ class FilterFields:
 
 
 def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | None]) -> FilterField:
-    """Build a field whose rows have at most one value each."""
+    """Build a field with at most one value per row, which is a node or a document."""
     values = sorted({value for value in rows if value is not None})
     places = {value: place for place, value in enumerate(values)}
     codes = np.fromiter((-1 if value is None else places[value] for value in rows), dtype=np.int32, count=len(rows))
@@ -82,7 +82,7 @@ def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | Non
 
 
 def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValue]]) -> FilterField:
-    """Build a field whose rows have any number of values."""
+    """Build a field with any number of values per row, which is a node or a document."""
     flat = [value for row in rows for value in row]
     codes = single_valued(name, of_type, flat)
     bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
@@ -182,7 +182,7 @@ def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType]) -> dict[str, list[Any]]:
-    """Return the values of each field by name, one per row, None for a row without a value."""
+    """Return, by field name, the value of each row (node or document); None for a row without a value."""
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in expected}
     for place, row in enumerate(rows):
         for name, value in row.items():

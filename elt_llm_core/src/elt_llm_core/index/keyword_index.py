@@ -42,7 +42,7 @@ class KeywordIndex:
         return scores
 
     def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return exactly `scores(question)[positions]` without scoring every node."""
+        """Return `scores(question)[positions]`, the scores of these nodes, without scoring every node."""
         if self.size <= SMALL_INDEX:
             return self.scores(question)[positions]
         found = np.zeros(len(positions), dtype=np.float32)
@@ -58,7 +58,7 @@ class KeywordIndex:
         return len(self._postings(stem)[0])
 
     def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """Score these stems as `scores` does, with the given weights as inverse document frequencies.
+        """Return the BM25 score of each node for these stems, with the given weights as inverse document frequencies.
 
         With equal weights, the scores of several indexes are comparable. Otherwise each index weights a word by its own
         nodes.

@@ -53,7 +53,9 @@ class Passport:
         try:
             values = json.loads(text)
             if values.pop("format") != PASSPORT_FORMAT:
-                raise CorruptIndex("This generation has a passport of another format.")
+                raise CorruptIndex(
+                    "The passport of this generation, which records how it was built, has an unknown format."
+                )
             values.pop("fingerprint_key")
             return Passport(**{**values, "fingerprint": EmbeddingFingerprint(**values["fingerprint"])})
         except (ValueError, KeyError, TypeError, AttributeError) as error:

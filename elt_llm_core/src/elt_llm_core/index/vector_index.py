@@ -26,7 +26,7 @@ class _ReadOnlyVectorStore(BasePydanticVectorStore):
 
     @property
     def client(self) -> None:
-        """Vector stores of generations have no client."""
+        """Raise NotImplementedError, because vector stores of generations have no client."""
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Raise NotImplementedError, because a generation is immutable."""
@@ -38,7 +38,7 @@ class _ReadOnlyVectorStore(BasePydanticVectorStore):
 
 
 class ExactVectorStore(_ReadOnlyVectorStore):
-    """A vector store that compares a query with all vectors: 100,000 of 384 numbers take about 8 ms."""
+    """A vector store that compares a query with all vectors. 100,000 vectors of dimension 384 take about 8 ms."""
 
     _arrays: GenerationArrays = PrivateAttr()
 

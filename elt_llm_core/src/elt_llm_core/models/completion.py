@@ -40,7 +40,10 @@ class ThinkingFilter:
         self._is_answering = False
 
     def feed(self, piece: str) -> str:
-        """Return the part of the answer that this piece completes; may be empty."""
+        """Add the next piece of the reply, and return the text that is now known to belong to the answer.
+
+        It may be empty.
+        """
         if self._is_answering:
             return piece
         self._held += piece
@@ -239,9 +242,9 @@ class _CompletionRun:
     def _next(
         self, stream: "Iterator[ChatResponse]", failures: tuple[type[Exception], ...], *, is_first: bool
     ) -> "ChatResponse | None":
-        """Return the next piece, or None at the end. Errors of the model are converted to EltErrors.
+        """Return the next piece of the streamed answer, or None at the end.
 
-        The server is asked to explain errors before the first piece.
+        Errors of the model are converted to EltErrors. The server is asked to explain errors before the first piece.
         """
         try:
             return next(stream, None)
@@ -277,7 +280,10 @@ class _CompletionRun:
         return window is not None and (reply.prompt_tokens or 0) + (reply.answer_tokens or 0) > window
 
     def _check_prompt_tokens(self, prompt_tokens: int | None) -> None:
-        """Raise PromptTooLong if the token count shows a truncated prompt. Without a count, trust the server."""
+        """Raise PromptTooLong if the server's token count shows that it truncated the prompt.
+
+        Without a count, nothing is checked.
+        """
         if prompt_tokens is None:
             return
         texts = [message.content or "" for message in self.messages]

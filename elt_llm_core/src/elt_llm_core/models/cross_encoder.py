@@ -78,7 +78,7 @@ class CrossEncoder:
         """Return the single logit, or the difference of the two logits of a classifier (relevant - irrelevant)."""
         if logits.size not in {1, 2}:
             raise ModelError(
-                f"The model in {self.folder} returns {logits.size} numbers for a pair; a cross-encoder returns one",
+                f"The model in {self.folder} returns {logits.size} scores for a text; a cross-encoder returns one",
                 hint=f"Use a cross-encoder such as {DEFAULT_MODEL}",
             )
         values = logits.ravel().tolist()

@@ -41,7 +41,7 @@ Encoder = Callable[[Sequence[int]], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class InstalledModel:
-    """What an installed embedding model is and reads. `digest` is the SHA-256 of all that its vectors depend on."""
+    """The properties of an installed embedding model. `digest` is the SHA-256 of everything its vectors depend on."""
 
     name: str
     digest: str
@@ -117,7 +117,7 @@ class InstalledEmbedding(EmbeddingModel):
         return self._embed_sequence(self._loaded_encoder(), self._with_special_tokens(kept))
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the character span of each token, in order, without white space."""
+        """Return the character span (start, end) of each token, in order, without white space."""
         encoding = self._loaded_tokenizer().encode(encodable(text), add_special_tokens=False)
         spans: list[tuple[int, int]] = encoding.offsets
         return spans
@@ -181,7 +181,7 @@ _MINI_LM = InstalledModel(
 class EmbeddedMiniLm(InstalledEmbedding):
     """An embedding model of English with 384 dimensions.
 
-    The int8 model scales its activations per run, so in a batch one text would change the vector of another.
+    The int8 model scales its activations per call, so in a batch one text would change the vector of another.
     """
 
     def __init__(self, threads: int = 2, *, query_prefix: str = "", text_prefix: str = "") -> None:

@@ -112,7 +112,7 @@ class ScriptedReply:
 
     @property
     def end(self) -> dict[str, Any]:
-        """The last message of the reply in the format of Ollama, with the known token counts."""
+        """Return the last message of the reply in the format of Ollama, with the known token counts."""
         counts = {"prompt_eval_count": self.prompt_tokens, "eval_count": self.answer_tokens}
         known = {key: count for key, count in counts.items() if count is not None}
         return {"done": False} if self.finish == "cut off" else {"done": True, "done_reason": self.finish, **known}

@@ -174,7 +174,10 @@ def _require_absent(name: str, models_dir: Path) -> None:
 
 @contextmanager
 def _new_folder(models_dir: Path) -> Iterator[Path]:
-    """Create a folder for the files of a new model, and delete what is left of it. Converts errors of the disk."""
+    """Create a temporary folder for the files of a new model, and delete it afterwards.
+
+    Disk errors are raised as ModelError.
+    """
     try:
         models_dir.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=_TEMPORARY, dir=models_dir, ignore_cleanup_errors=True) as temporary:
@@ -190,7 +193,7 @@ def _new_folder(models_dir: Path) -> Iterator[Path]:
 
 @contextmanager
 def _hub_errors(model: KnownModel, hub: str) -> Iterator[None]:
-    """Convert the exceptions of the hub's client to ModelError. Errors of the disk pass."""
+    """Convert the exceptions of the hub's client to ModelError. Disk errors are not converted."""
     import httpx2
     from huggingface_hub import constants, errors
 
@@ -233,7 +236,7 @@ def _fetch(model: KnownModel, file: str, commit: str, hub: str, folder: Path, ex
     found = _sha256(folder / file)
     if expected is not None and found != expected:
         raise ModelError(
-            f"{file} of '{model.name}' has sha256 {found[:12]}..., expected {expected[:12]}.... Nothing was installed",
+            f"{file} of '{model.name}' has sha256 {found[:12]}... instead of {expected[:12]}.... Nothing was installed",
             hint="The hub serves another file than expected. Compare the checksum with the publisher's;"
             f" to trust new files, delete {model.name}{_RECORD} in the folder of models",
         )
@@ -257,7 +260,7 @@ def _try(folder: Path) -> None:
 
 
 def _install(folder: Path, record: ModelRecord, models_dir: Path) -> None:
-    """Write the record, then move the complete folder to its place."""
+    """Write the checksum record of a model, then move the complete folder to the folder of models."""
     temporary = folder.with_name("record")
     temporary.write_text(json.dumps(record.model_dump(), indent=1, sort_keys=True) + "\n", encoding="utf-8")
     sync_tree(folder.parent)

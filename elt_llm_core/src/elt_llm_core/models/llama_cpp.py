@@ -159,7 +159,10 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         return ChatResponse(message=_assistant_message("".join(piece.delta or "" for piece in pieces)), raw=raw)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponseGen:
-        """Yield the pieces of the answer. Raises ModelMissing, ModelBroken or PromptTooLong."""
+        """Yield the answer piece by piece, as the model writes it.
+
+        Raises ModelMissing, ModelBroken or PromptTooLong.
+        """
         text = ""
         for chunk in self._chunks(messages):
             piece = _chunk_text(chunk)
@@ -172,7 +175,7 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         return CompletionResponse(text=response.message.content or "", raw=response.raw)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponseGen:
-        """Yield the pieces of the answer to a prompt."""
+        """Yield the answer to a prompt piece by piece, as the model writes it."""
         for piece in self.stream_chat([ChatMessage(role=MessageRole.USER, content=prompt)]):
             yield CompletionResponse(text=piece.message.content or "", delta=piece.delta, raw=piece.raw)
 

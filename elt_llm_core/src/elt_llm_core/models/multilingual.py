@@ -69,7 +69,7 @@ class MultilingualE5(InstalledEmbedding):
 
     @property
     def multilingual(self) -> bool:
-        """True."""
+        """Return True, because this model is multilingual."""
         return True
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
@@ -84,7 +84,7 @@ class MultilingualE5(InstalledEmbedding):
         return found if any(token != _WORD_START for token in encoding.tokens) else []
 
     def _token_ids(self, text: str) -> list[int]:
-        """Return the ids of a text without the white space at its end; none if it has no words."""
+        """Return the token ids of a text without the white space at its end; no ids if it has no words."""
         if not text.strip():
             return []
         encoding = self._loaded_tokenizer().encode(encodable(text).rstrip(), add_special_tokens=False)
@@ -108,7 +108,7 @@ class MultilingualE5(InstalledEmbedding):
         return encode
 
     def _loaded_file(self) -> "PackedModel":
-        """Return the file, read once. Callers hold the lock."""
+        """Return the model file, which is read at the first call. The caller must hold the lock."""
         self._packed = self._packed or PackedModel(WEIGHTS.read())
         return self._packed
 
@@ -146,14 +146,14 @@ class QuantisedMatrix:
     nibbles: NDArray[np.uint8]
 
     def rows(self, indexes: Sequence[int]) -> NDArray[np.float32]:
-        """Return some rows as floating-point numbers."""
+        """Return the rows with these indexes as floating-point numbers."""
         blocks, scales = self.nibbles[indexes], self.scales[indexes]
         weights = np.concatenate([blocks & 15, blocks >> 4], axis=2).astype(np.float32) - 8
         dense: NDArray[np.float32] = (weights * scales[:, :, None]).reshape(len(indexes), -1)
         return dense
 
     def with_neighbours_paired(self) -> NDArray[np.uint8]:
-        """Return the nibbles as ONNX Runtime reads them: byte j holds weights 2j and 2j + 1."""
+        """Return the weights in the byte order of ONNX Runtime: byte j holds weights 2j and 2j + 1."""
         weights = np.concatenate([self.nibbles & 15, self.nibbles >> 4], axis=2)
         return np.ascontiguousarray(weights[:, :, 0::2] | (weights[:, :, 1::2] << 4))
 
@@ -195,7 +195,7 @@ class PackedModel:
         return np.frombuffer(self._content, "<f4", size // 4, at)
 
     def matrix(self, name: str, rows: int) -> QuantisedMatrix:
-        """Return a tensor of 4 bits: each block is a scale of 16 bits, then 16 bytes."""
+        """Return a tensor of 4-bit weights. In the file, each block is a scale of 16 bits, then 16 bytes of weights."""
         at, size = self._directory[name]
         blocks = np.frombuffer(self._content, np.uint8, size, at).reshape(rows, -1, 18)
         scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2")[:, :, 0].astype(np.float32)
@@ -210,7 +210,10 @@ class PackedModel:
         )
 
     def open_tokenizer(self) -> "Tokenizer":
-        """Return the tokenizer of XLM-RoBERTa: the most likely pieces of each word by the scores of the file."""
+        """Return the tokenizer of XLM-RoBERTa.
+
+        It splits words into the most likely subwords by the scores in the file.
+        """
         from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
         offsets = np.frombuffer(self._content, "<u4", self._pieces + 1, self._offsets_at).tolist()
@@ -249,7 +252,10 @@ _RUNTIME = "com.microsoft"
 
 
 def _encoder_graph(packed: PackedModel) -> bytes:
-    """Return the encoder as an ONNX model: token embeddings in, hidden states out, both (1, tokens, dimension)."""
+    """Return the encoder as an ONNX model.
+
+    It maps token embeddings to hidden states, both of shape (1, tokens, dimension).
+    """
     from onnx import TensorProto, helper
 
     graph = _GraphBuilder(packed)

@@ -42,7 +42,7 @@ class OllamaModel:
     """What the model can do, such as completion and embedding; empty if the server does not report capabilities."""
 
     def lacks(self, capability: str) -> bool:
-        """Return whether the server reports capabilities without this one."""
+        """Return whether the server reports the capabilities of the model, and this capability is not among them."""
         return bool(self.capabilities) and capability not in self.capabilities
 
 
@@ -97,7 +97,7 @@ class OllamaServer(JsonServer):
         return model
 
     def explain(self, error: EltError) -> EltError:
-        """Add what the server knows about a failure: the limit of the model, or the models that occupy the server.
+        """Add details from the server to an error: the limit of the model, or the models that occupy the memory.
 
         A time-out of a model that the server has not loaded is due to the server, which waits for free memory without
         sending anything. A server that does not answer these questions leaves the error unchanged.
@@ -178,7 +178,7 @@ def _explain_long_prompt(error: PromptTooLong, server: ModelServer, limit: int |
 
 
 def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[str, Any]) -> ModelTimeout:
-    """Distinguish a model that is loaded but silent from one that waits for a place in the memory of the server."""
+    """Return a time-out error that states whether the model is loaded and does not answer, or waits for free memory."""
     entries = running.get("models")
     entries = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
     names = [replace_surrogates(str(entry.get("name") or entry.get("model") or "")) for entry in entries]

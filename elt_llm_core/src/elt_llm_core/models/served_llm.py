@@ -51,7 +51,7 @@ class ServedLlm(LLM):
         return self._verifier
 
     def explain(self, error: EltError) -> EltError:
-        """Return the error of a call with what the server knows about it."""
+        """Return the error of a call, with details that the server reports, such as its context window."""
         return self._explain(error) if self._explain else error
 
     def with_another_seed(self) -> "ServedLlm":
@@ -75,7 +75,7 @@ class ServedLlm(LLM):
         return await asyncio.to_thread(self.chat, messages, **kwargs)
 
     async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
-        """Return the pieces of the answer to chat messages."""
+        """Return the answer to chat messages piece by piece, as the model writes it."""
         return _as_async(await asyncio.to_thread(self.stream_chat, messages, **kwargs))
 
     async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
@@ -83,7 +83,7 @@ class ServedLlm(LLM):
         return await asyncio.to_thread(self.complete, prompt, formatted, **kwargs)
 
     async def astream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseAsyncGen:
-        """Return the pieces of the answer to a prompt."""
+        """Return the answer to a prompt piece by piece, as the model writes it."""
         return _as_async(await asyncio.to_thread(self.stream_complete, prompt, formatted, **kwargs))
 
 

@@ -52,7 +52,7 @@ class ModelServer:
 
     @property
     def in_a_sentence(self) -> str:
-        """The name in the form for the middle of a sentence, such as "the model server"."""
+        """Return the name of the server as written within a sentence, such as "the model server"."""
         return f"the {rest}" if (rest := self.name.removeprefix("The ")) != self.name else self.name
 
     def masked(self, message: str) -> str:

@@ -71,7 +71,9 @@ def check_vectors(
         raise UnusableReply(f"{server} gave vectors of dimension {found} instead of {dimension or 'any'}", hint=_HINT)
     lengths = np.linalg.norm(vectors, axis=1)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
-        raise UnusableReply(f"{server} gave a vector that is not finite or has no length", hint=_HINT)
+        raise UnusableReply(
+            f"{server} gave a vector that has length 0 or contains a number that is not finite", hint=_HINT
+        )
     unit: NDArray[np.float32] = (vectors / lengths[:, None]).astype(np.float32)
     return unit
 

@@ -35,7 +35,7 @@ class CancellableConnection:
         self._cancelled = False
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Run `work`. Clients with the request hook `attach_connection` use this connection."""
+        """Call `work`. HTTP clients with the request hook `attach_connection` use this connection during the call."""
         reset = _CURRENT_CONNECTION.set(self)
         try:
             return work()
@@ -67,7 +67,7 @@ _CURRENT_CONNECTION: ContextVar[CancellableConnection | None] = ContextVar("conn
 
 
 def attach_connection(request: httpx.Request) -> None:
-    """Give a request its own connection, which can be cancelled. This is a request hook of clients."""
+    """Give a request its own connection, which can be cancelled. HTTP clients call it before each request."""
     connection = _CURRENT_CONNECTION.get()
     if connection is not None:
         request.headers["Connection"] = "close"
@@ -83,11 +83,12 @@ class StreamTimeout(TimeoutError):
 
 
 class CancellableStream(Generic[Piece]):
-    """The pieces of the stream that `start` opens. `start` may block and runs in the same thread as the stream.
+    """A reader of the stream that `start` opens, piece by piece.
 
-    A silent server cannot block the reader, because closing its connection ends the thread. If the connection cannot be
-    closed, the thread continues alone and ends with the next piece or with the timeout of the connection. At most
-    `_AHEAD` pieces are read before the consumer needs them.
+    `start` may block and runs in the same thread as the stream. A silent server cannot block the reader, because
+    closing its connection ends the thread. If the connection cannot be closed, the thread continues alone and ends with
+    the next piece or with the timeout of the connection. At most `_AHEAD` pieces are read before the consumer needs
+    them.
     """
 
     _AHEAD = 64
@@ -175,7 +176,7 @@ class _LimitedStream(httpx.SyncByteStream):
         self._address = f"{response.url.scheme}://{response.url.netloc.decode()}"
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise UnusableReply(
-                f"The model server at {self._address} compresses its replies against the request",
+                f"The model server at {self._address} compresses its replies, although the request forbids compression",
                 hint="Turn off compression in the server, or in the proxy before it",
             )
         self._deadline = time.monotonic() + seconds + _GRACE_SECONDS
@@ -191,7 +192,7 @@ class _LimitedStream(httpx.SyncByteStream):
                     hint="Is this the address of a model server? Look at its log",
                 )
             if time.monotonic() >= self._deadline:
-                raise httpx.ReadTimeout("The reply does not end")
+                raise httpx.ReadTimeout("The reply did not end within the time limit")
             yield piece
 
     def close(self) -> None:
@@ -265,7 +266,7 @@ class JsonServer(Closeable):
         """Return the server's count of tokens in the messages, with a minimal answer; None if it does not count."""
 
     def explain(self, error: EltError) -> EltError:
-        """Return the error with what the server knows about it; by default the same error."""
+        """Return the error with details from the server, such as its context window; by default the same error."""
         return error
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

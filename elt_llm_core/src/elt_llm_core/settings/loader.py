@@ -109,7 +109,10 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """Return the field at a location, or the list field that contains the location, and the model in the field."""
+    """Return the settings field that a validation error refers to, and the section model of this field.
+
+    For a list item, the list field is returned.
+    """
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
@@ -256,7 +259,7 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
             variable.removeprefix(_PREFIX), [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
         )
         advice = f"did you mean {_PREFIX}{meant}?" if meant else f"the form is {_PREFIX}<SECTION>__<KEY>"
-        raise SettingsError(f"environment variable {variable} = {text!r}: unknown; {advice}")
+        raise SettingsError(f"environment variable {variable} = {text!r} is not a setting; {advice}")
     section, key, field = known[variable]
     return section, key, _parse_scalar(variable, text, describe_allowed(field))
 

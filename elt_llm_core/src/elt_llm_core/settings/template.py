@@ -76,7 +76,10 @@ def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: C
 
 
 def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bool = True) -> Iterator[str]:
-    """Yield the given keys of a section with explanations, and with `others` the other keys as comments."""
+    """Yield the lines of the given keys of a section with explanations.
+
+    With `others`, the remaining keys follow as comments.
+    """
     defaults = section().model_dump(mode="json")
     for key in section.model_fields if others else given:
         yield from _comment_lines(section, key, "  ")

@@ -18,7 +18,7 @@ class SettingsSection(BaseModel):
 
 
 class ServeSettings(SettingsSection):
-    """HTTP for browsers, programs and agents; by default only this machine can connect."""
+    """Settings of the HTTP server for browsers, programs and agents. By default only this machine can connect."""
 
     host: str = key("127.0.0.1", "Address to listen at; any but loopback needs a key, a flag and TLS.")
     port: int = key(7860, "Port to listen at; 0: any that is free.", ge=0, le=65535)

@@ -73,7 +73,10 @@ class MetricTable:
         self._database = database
 
     def add(self, further: Mapping[PeriodStart, str], merged: Callable[[str, str], str]) -> None:
-        """Add values to the rows of their periods in one transaction. `merged` combines a stored and an added value."""
+        """Add metrics to the stored rows of their periods in one transaction.
+
+        `merged` combines a stored and an added value.
+        """
         with self._database.transaction():
             for (period, start), content in further.items():
                 row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))

@@ -59,7 +59,7 @@ class TraceFiles:
 
 
 def erase_trace_lines(data_dir: Path, is_doomed: Callable[[TracedDocuments, str], bool]) -> int:
-    """Remove the lines for which `is_doomed` holds from every trace file, and return how many were removed.
+    """Remove the lines for which `is_doomed` returns true from every trace file, and return how many were removed.
 
     `is_doomed` receives the documents and the text of a line. Files are rewritten, so that the bytes of removed lines
     are gone. Raises StoreError if a file cannot be rewritten.
@@ -68,8 +68,8 @@ def erase_trace_lines(data_dir: Path, is_doomed: Callable[[TracedDocuments, str]
         return sum(_remove_lines(path, is_doomed) for path in sorted((data_dir / TRACES_FOLDER).glob("*.jsonl")))
     except OSError as error:
         raise StoreError(
-            f"{error.filename or data_dir / TRACES_FOLDER}: {error.strerror}. Trace files still contain text of"
-            " removed documents.",
+            f"{error.filename or data_dir / TRACES_FOLDER} cannot be changed: {error.strerror}."
+            " Trace files still contain text of removed documents.",
             hint="Delete that file, then run the same command again.",
         ) from error
 
@@ -117,7 +117,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """The rule that erases entries which quote a document for which `is_gone` holds, or contain one of `words`."""
+    """The rule for erasing an entry: it quotes a document for which `is_gone` is true, or contains one of `words`."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()
@@ -163,8 +163,9 @@ def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]
 def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples: Sequence[str]) -> ErasureCounts:
     """Delete turns, rows, reviews, feedback and traces that show unpublished documents of these collections.
 
-    `samples` are words of erased text. Entries that contain a sample are deleted too, unless published text contains
-    the same sample. The bytes of deleted entries are erased. Raises StoreError if the state cannot be rewritten.
+    `samples` are words taken from erased text. Entries that contain a sample are deleted too, unless published text
+    contains the same sample. The bytes of deleted entries are erased. Raises StoreError if the state cannot be
+    rewritten.
     """
     published = {
         (record.name, document.document_id, document.document_hash)

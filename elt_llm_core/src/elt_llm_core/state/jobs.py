@@ -85,7 +85,7 @@ class JobQueue:
         return next((job for job in waiting if not kinds or job.kind in kinds), None)
 
     def waiting(self) -> int:
-        """Return the number of queued jobs."""
+        """Return the number of jobs that wait in the queue."""
         row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
         return int(row[0]) if row else 0
 
@@ -123,7 +123,10 @@ class JobQueue:
         )
 
     def wait_again(self, identity: str, *, counted: bool) -> None:
-        """Requeue a running job. With `counted=False`, the attempt does not count, as when a lock was held."""
+        """Put a running job back into the queue.
+
+        With `counted=False`, the attempt does not count, as when a lock was held.
+        """
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
             " WHERE id = ? AND status = 'running'",
@@ -131,7 +134,7 @@ class JobQueue:
         )
 
     def abandoned(self, identity: str, reason: str) -> None:
-        """Requeue a job whose process died. After `MAX_ATTEMPTS` attempts, the job fails with `reason`."""
+        """Queue a job again whose process died. After `MAX_ATTEMPTS` attempts, the job fails with `reason`."""
         job = self.get(identity)
         if job.attempts >= MAX_ATTEMPTS:
             self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
@@ -388,7 +391,7 @@ class JobReviewTable:
         return [_stored_review(row) for row in rows]
 
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
-        """Update the documents that a reviewed row quotes."""
+        """Replace the stored list of documents that a reviewed row quotes."""
         self._database.execute(
             f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
             (quoted_to_json(documents), name.job, name.kind, place.table, place.key),

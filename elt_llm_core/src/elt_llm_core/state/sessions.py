@@ -86,8 +86,10 @@ class SessionTable:
             else []
         )
         if len(found) != 1:
-            what = "More than one conversation starts" if found else "No conversation starts"
-            raise UsageError(f"{what} with '{session_id}'.", hint="Run: elt-llm chat --list")
+            number = "More than one" if found else "No"
+            raise UsageError(
+                f"{number} conversation has an id that starts with '{session_id}'.", hint="Run: elt-llm chat --list"
+            )
         return _session_record(found[0])
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:

@@ -124,7 +124,7 @@ class CollectionTable:
         return {name: (Path(path), bool(whole)) for name, path, whole in rows}
 
     def record_root(self, collection: int, name: str, path: Path, *, whole: bool) -> None:
-        """Store a source folder. `whole` stays true once the folder was ingested as a whole."""
+        """Store the name and path of a source folder. `whole` stays true once the folder was ingested as a whole."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
             " DO UPDATE SET path = excluded.path, whole = max(whole, excluded.whole)",
@@ -132,7 +132,7 @@ class CollectionTable:
         )
 
     def begin_run(self, collection: int, command: str) -> int:
-        """Record the start of an ingest. No rows of the collection are swept until the ingest finishes."""
+        """Record the start of an ingest. No unused rows of the collection are deleted until the ingest finishes."""
         return self._database.execute(
             "INSERT INTO runs (collection, command, started_at) VALUES (?, ?, ?)", (collection, command, utc_now())
         )

@@ -125,11 +125,11 @@ class Database:
                 ) from error
             # SQLite's message can quote a whole document, which must not appear in a terminal or log.
             what = str(error).partition(" with text ")[0]
-            raise StoreError(f"{self.path}: {what}.", hint="Run: elt-llm doctor") from None
+            raise StoreError(f"The database {self.path} cannot be used: {what}.", hint="Run: elt-llm doctor") from None
 
 
 def placeholders(values: Sequence[object]) -> str:
-    """Return one question mark per value, separated by commas."""
+    """Return the placeholders of an SQL statement: one question mark per value, separated by commas."""
     return ", ".join("?" * len(values))
 
 

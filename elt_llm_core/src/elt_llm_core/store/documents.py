@@ -239,7 +239,9 @@ def _column_values(document: NewDocument) -> dict[str, Any]:
 def _check_spans(document: NewDocument) -> None:
     for node in document.nodes:
         if document.text[node.start : node.end] != node.text or not node.text:
-            raise StoreError(f"A chunk of {document.path} is not the text at {node.start}:{node.end}.")
+            raise StoreError(
+                f"A chunk of {document.path} differs from the text of the document at {node.start}:{node.end}."
+            )
 
 
 def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], artefacts: Sequence[str]) -> bytes:
@@ -389,7 +391,7 @@ class ForgottenTable:
         return len(self.all(collection).document_ids)
 
     def add(self, collection: int, documents: Iterable[ForgottenDocument]) -> None:
-        """Add documents to the register in one transaction.
+        """Add documents to the register of forgotten documents in one transaction.
 
         A document may have several content hashes. An empty content hash matches no file.
         """
@@ -401,7 +403,10 @@ class ForgottenTable:
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Remove a file from the register by path and bytes, so that ingest reads the file again."""
+        """Remove a file from the register of forgotten documents, so that ingest reads the file again.
+
+        The file is found by path and bytes.
+        """
         self._database.execute(
             "DELETE FROM forgotten WHERE collection = ? AND (document_id = ? OR content_hash = ?)",
             (collection, document_id, content_hash),

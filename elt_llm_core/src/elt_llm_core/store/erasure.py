@@ -1,4 +1,4 @@
-"""Remove unneeded rows, erase the bytes of removed rows, and search files for samples of erased text."""
+"""Remove unneeded rows, erase the bytes of removed rows, and search files for words of erased text."""
 
 import json
 import mmap
@@ -185,7 +185,7 @@ _SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # shorter samples occur in other files 
 
 @dataclass(frozen=True)
 class SampleSearch:
-    """The numbers of samples, files and bytes searched, and the files that still contain a sample."""
+    """The result of a search for samples (words of erased text): counts, and the files that still contain a sample."""
 
     samples: int
     files: int
@@ -194,7 +194,7 @@ class SampleSearch:
 
 
 def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
-    """Return paths, titles, headings, metadata, first words and long stems of some of these document versions."""
+    """Return samples of some document versions: paths, titles, headings, metadata, first words and long stems."""
     step = max(1, len(versions) // _VERSIONS_SAMPLED)
     found: list[str] = []
     for version in versions[::step]:
@@ -203,7 +203,10 @@ def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
 
 
 def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search every file of the data directory for the samples, except samples that occur in published text."""
+    """Search every file of the data directory for samples of erased text.
+
+    Samples that occur in published text are left out.
+    """
     files = [path for path in sorted(store.data_dir.rglob("*")) if path.is_file() and not path.is_symlink()]
     found: dict[str, set[Path]] = {}
     for path in files:
@@ -241,7 +244,10 @@ def _encoded_forms(sample: str) -> set[bytes]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a remaining row of the store contains the sample."""
+    """Return whether a remaining row of the store contains the sample.
+
+    Then finding it in a file proves no incomplete erasure.
+    """
     row = store.database.row(
         "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
         " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"
@@ -258,7 +264,7 @@ _MAX_STORED = 600
 
 
 def store_samples(store: Store, samples: Sequence[str]) -> None:
-    """Append samples for the next purge to a file that only its owner can read."""
+    """Append samples of erased text to a file that only its owner can read. The next purge searches for them."""
     kept = list(dict.fromkeys([*stored_samples(store), *samples]))[:_MAX_STORED]
     if not kept:
         return
@@ -268,7 +274,7 @@ def store_samples(store: Store, samples: Sequence[str]) -> None:
 
 
 def stored_samples(store: Store) -> list[str]:
-    """Return the stored samples, or an empty list if the file is missing or truncated."""
+    """Return the stored samples of erased text, or an empty list if the file is missing or truncated."""
     try:
         kept = json.loads(_samples_path(store).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -277,7 +283,7 @@ def stored_samples(store: Store) -> list[str]:
 
 
 def erase_samples(store: Store) -> None:
-    """Overwrite the file of stored samples with zeros and delete it."""
+    """Overwrite the file of stored samples of erased text with zeros and delete it."""
     path = _samples_path(store)
     if path.exists():
         with path.open("r+b") as stream:

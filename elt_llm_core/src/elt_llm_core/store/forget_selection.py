@@ -23,7 +23,10 @@ _KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, siz
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file as one row describes it. `present` is false if the row describes an older version of the file."""
+    """A file of a collection, as one row of the store describes it.
+
+    `present` is false if the row describes an older version of the file.
+    """
 
     document_id: str
     root: str

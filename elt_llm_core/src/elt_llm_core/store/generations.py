@@ -61,7 +61,7 @@ class GenerationTable:
         """Add a generation and publish it in one transaction.
 
         `rolled_back` states whether the collection still counts as rolled back. Raises StoreError, changing nothing, if
-        the published generation is no longer `built_upon`.
+        another generation than `built_upon` has been published in the meantime.
         """
         with self._database.transaction():
             if self.pointer(collection) != built_upon:
@@ -76,7 +76,10 @@ class GenerationTable:
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation and move the pointers from `old` to it, in one transaction. `old` is not deleted."""
+        """Add a rebuilt generation, which becomes the published or previous one in place of `old`, in one transaction.
+
+        `old` is not deleted.
+        """
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -103,7 +106,7 @@ class GenerationTable:
             )
 
     def delete(self, collection: int, number: int) -> None:
-        """Delete the row of a generation. Its document versions are kept until they are swept."""
+        """Delete the row of a generation. Its document versions are kept until unused rows are deleted."""
         with self._database.transaction():
             self.delete_within(collection, number)
 

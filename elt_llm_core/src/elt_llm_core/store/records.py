@@ -48,7 +48,7 @@ class NewNode:
 
     @property
     def embedded_text(self) -> str:
-        """The text that is embedded and indexed, which is the context followed by the text."""
+        """Return the text that is embedded and indexed, which is the context followed by the text."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 

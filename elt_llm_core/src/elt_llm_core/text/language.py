@@ -28,7 +28,7 @@ def detect_language(text: str) -> str:
 
 
 def _evidence(counts: Counter[str], code: str) -> int:
-    """Return the number of stopwords plus the number of words with a distinctive letter.
+    """Return the evidence for a language: the number of its stopwords and of the words with a distinctive letter.
 
     Distinctive letters matter for inflected languages: a Lithuanian sentence may contain no stopword.
     """

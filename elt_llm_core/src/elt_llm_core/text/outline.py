@@ -42,7 +42,7 @@ class Outline:
 
     @cached_property
     def _above(self) -> list[int]:
-        """The index of the enclosing section of each section, or -1.
+        """Return the index of the enclosing section of each section, or -1.
 
         The indexes are computed once, because a search at each call would be quadratic in the number of sections.
         """
@@ -63,7 +63,7 @@ Pair = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class MarkedTerms:
-    """The terms that the markup of a document marks, as ascending character offsets in its text."""
+    """The terms that the markup of a document emphasises or defines, as ascending character offsets in its text."""
 
     definitions: tuple[Pair, ...] = ()
     """The entries of definition lists: start and end of a term, then start and end of its meaning."""
@@ -73,7 +73,7 @@ class MarkedTerms:
     """Emphasised words at the start of a paragraph, whether or not the paragraph defines them."""
 
     def __bool__(self) -> bool:
-        """Return whether the markup marks any term."""
+        """Return whether there is at least one marked term."""
         return bool(self.definitions or self.terms or self.leading)
 
     def to_json(self) -> dict[str, list[list[int]]]:
@@ -88,7 +88,10 @@ class MarkedTerms:
         return MarkedTerms(**{name: _valid_offsets(spans.get(name), count, length) for name, count in counts.items()})
 
     def cut(self, start: int, end: int) -> "MarkedTerms":
-        """Return the spans within text[start:end], relative to `start`. Spans that cross an end are dropped."""
+        """Return the marked spans within text[start:end], relative to `start`.
+
+        Spans that cross `start` or `end` are dropped.
+        """
 
         def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
             return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]

@@ -83,7 +83,7 @@ def _is_numbered(line: str, before: str) -> bool:
 
 
 def _asks_for_number(before: str, in_brackets: bool) -> bool:
-    """Return whether a line ends as in "... according to rule" and is continued by a number."""
+    """Return whether a line ends in a word such as "rule" that the number on the next line completes."""
     if before[-1] in "(,":
         # Items with letters in brackets may end with commas: "(a) pays," / "(b) plays".
         return before[-1] == "(" or not in_brackets

@@ -65,7 +65,7 @@ class KeywordTokeniser:
         return result
 
     def stems_of_guess(self, word: str) -> list[str]:
-        """Return the stems of one lower-case word without caching, for words that are only tried."""
+        """Return the stems of one lower-case word without caching, for guessed words such as spelling corrections."""
         cached = self._stems.get(word)
         return self._cut(word) if cached is None else list(cached)
 
@@ -114,7 +114,7 @@ class _DiacriticsRestorer:
         return self._pair.sub(lambda match: self._letters[match.group()], word) if self._pair else word
 
     def restore_ending(self, word: str) -> str:
-        """Remove all diacritics, but spell a known ending with its diacritics."""
+        """Return the word without diacritics, except that a known ending is spelled with its diacritics."""
         bare = without_diacritics(word)
         for typed, spelled in self._endings:
             if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:

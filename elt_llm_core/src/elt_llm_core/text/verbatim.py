@@ -21,7 +21,7 @@ class QuoteWord:
 
     @property
     def folded(self) -> str:
-        """The word without case, accents, surrounding punctuation, and kinds of quotes and dashes."""
+        """Return the word in lower case, without accents and surrounding punctuation. Quotes and dashes are unified."""
         return fold(self.text).strip(" .,;:!?\"'()[]{}")
 
 
@@ -112,7 +112,7 @@ def _quote_difference(quoted: Sequence[str], written: Sequence[str]) -> QuoteDif
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """Return the largest number of wanted words in a window of `length` words, and the start of that window."""
+    """Return the span of `length` words with most of the wanted words: their number, and the start of the span."""
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):

@@ -21,11 +21,11 @@ class MarkdownChunker(SpanChunker):
     strategy: ClassVar[str] = "markdown"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return one run of pieces per section, with small neighbouring sections joined."""
+        """Return the pieces (sentences or rows) of the document by section, with small neighbouring sections joined."""
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """Return the groups with the level of the first heading of each, 0 for text above all headings."""
+        """Return the groups of pieces, each with the level of its first heading; 0 for text above all headings."""
         runs: list[list[TextPiece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
@@ -37,7 +37,7 @@ class MarkdownChunker(SpanChunker):
         return list(runs), levels
 
     def _joins(self, run: Sequence[TextPiece], top: int, section: Sequence[TextPiece], level: int) -> bool:
-        """Whether a section joins the run before it, whose first heading has level `top`."""
+        """Return whether a section joins the group of sections before it, whose first heading has level `top`."""
         if level < top or top == _TOP_LEVEL:
             return False
         tokens = count_tokens(run[0], run[-1])
@@ -47,7 +47,10 @@ class MarkdownChunker(SpanChunker):
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tuple[int, Sequence[TextPiece]]]:
-    """Return level and pieces of each section that has pieces; text above the first heading has level 0."""
+    """Return level and pieces (sentences or rows) of each section with text.
+
+    Text above the first heading has level 0.
+    """
     starts = [piece.start for piece in pieces]
     bounds = [0, *(bisect_left(starts, section.start) for section in document.sections), len(pieces)]
     levels = [_TOP_LEVEL, *(section.level for section in document.sections)]
@@ -61,7 +64,7 @@ class SentenceChunker(SpanChunker):
     strategy: ClassVar[str] = "sentence"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return the whole document as one run."""
+        """Return the pieces of the whole document as one group."""
         return [cut.pieces] if cut.pieces else []
 
 

@@ -11,10 +11,9 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 
 
 class TextPiece(NamedTuple):
-    """The span text[start:end] without outer white space.
+    """A sentence, table row or line of code: the span text[start:end] without outer white space.
 
-    `header` is the header row above a table row. The tokens of the piece have the numbers `first` to `last`, excluding
-    `last`.
+    `header` is the header row above a table row. Its tokens have the numbers `first` to `last`, excluding `last`.
     """
 
     start: int
@@ -27,7 +26,7 @@ class TextPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class DocumentPieces:
-    """A document in pieces, with its tokens counted.
+    """A document split into pieces (sentences, rows, lines of code), with its tokens counted.
 
     A chunk of prose has at most `text_size` tokens and a chunk of table rows at most `row_size`, whatever its context.
     """
@@ -73,7 +72,7 @@ def all_blocks(document: ParsedDocument) -> Iterator[Block]:
 
 
 def split_span(index: TokenIndex, start: int, end: int, budget: int, block: Block) -> Iterator[TextPiece]:
-    """Yield the stripped span as a piece of `block`, or as several pieces cut at words if it exceeds `budget`."""
+    """Yield a span of `block` as one piece, or as several pieces cut at words if it has more than `budget` tokens."""
     start, end = strip_span(index.text, start, end)
     while start < end:
         first, last = index.first(start), index.last(end)
@@ -112,7 +111,10 @@ def _lines(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 
 def pack_pieces(pieces: Sequence[TextPiece], budget: int, overlap: int) -> list[Sequence[TextPiece]]:
-    """Return runs of at most `budget` tokens, each starting with up to `overlap` tokens of the one before."""
+    """Pack consecutive pieces into chunks of at most `budget` tokens.
+
+    Each chunk starts with up to `overlap` tokens of the chunk before.
+    """
     runs: list[Sequence[TextPiece]] = []
     first = 0
     while first < len(pieces):
@@ -136,7 +138,10 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return the first piece of the next run: after `first`, and near enough that piece `end` still fits."""
+    """Return the piece with which the next, overlapping chunk starts.
+
+    It is after `first`, and the piece `end` still fits into the chunk.
+    """
     start = end
     while (
         start - 1 > first
@@ -149,7 +154,7 @@ def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: in
 
 
 def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-    """Return runs of pieces: the rows of a table with the headings right above it, or text between tables."""
+    """Separate the pieces of tables from other text. The headings right above a table are put with its rows."""
     runs: list[list[TextPiece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None
@@ -164,7 +169,7 @@ def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
 
 
 def _is_table_boundary(before: TextPiece, piece: TextPiece) -> bool:
-    """Whether a run ends between two pieces: at the start or end of a table, or where the header row changes."""
+    """Return whether a table starts or ends between two pieces, or the header row changes there."""
     if before.kind == "table" and piece.kind == "table":
         return before.header not in ("", piece.header)
     return before.kind == "table" or piece.kind == "table"

@@ -30,16 +30,16 @@ class RecursiveChunker(SpanChunker):
         return f"{super().fingerprint}:{digest[:8]}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return no pieces, because `groups` finds them."""
+        """Return no pieces, because `groups` finds the pieces of the text."""
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return runs of neighbouring parts that fit; parts that are cut further have their own runs."""
+        """Return groups of neighbouring parts that fit into a chunk. A part that is cut further has its own groups."""
         cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Return the group unchanged, because rows are packed as all other text."""
+        """Return the group unchanged, because table rows are packed like other text."""
         return [group]
 
 
@@ -51,7 +51,7 @@ class _SeparatorSplitter:
         self._ends = [block.end for block in self._blocks]
 
     def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
-        """Yield text[start:end] in pieces that fit, cut at the separators from number `depth` on."""
+        """Yield text[start:end] in pieces that fit into a chunk. It is cut at the separators from number `depth` on."""
         fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:

@@ -15,7 +15,10 @@ _NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d
 
 
 class SectionUnit(NamedTuple):
-    """The span pieces[first:end]: a heading or rule with its text. Outer units have lower levels than inner ones."""
+    """A heading or numbered rule with its text, which is pieces[first:end].
+
+    Outer units have lower levels than inner units.
+    """
 
     first: int
     end: int
@@ -24,7 +27,7 @@ class SectionUnit(NamedTuple):
 
 
 def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[SectionUnit]:
-    """Divide all pieces into units. Headings without text join the unit that follows."""
+    """Divide all pieces into units (sections and numbered rules). Headings without text join the unit that follows."""
     opened = list(_unit_starts(document, pieces))
     ends = [first for first, _, _ in opened[1:]] + [len(pieces)]
     units: list[SectionUnit] = []
@@ -38,7 +41,10 @@ def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[Se
 
 
 def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Iterator[tuple[int, int, bool]]:
-    """Yield (piece, level, whether it is a rule) for each unit; text above the first heading is a unit too."""
+    """Yield where each unit (section or numbered rule) starts, its level, and whether it is a rule.
+
+    Text above the first heading is a unit too.
+    """
     levels = {section.start: section.level for section in document.sections}
     rules = [block.start for block in document.blocks if block.kind == "rule"]
     opened_rule = -1
@@ -72,7 +78,7 @@ class SectionAwareChunker(SpanChunker):
     strategy: ClassVar[str] = "section_aware"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return runs of whole rules and sections."""
+        """Return the pieces in groups of whole rules and sections."""
         if not cut.pieces:
             return []
         units = find_units(cut.document, cut.pieces)
@@ -87,7 +93,10 @@ class _UnitSplitter:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the range of units if it fits, else the ranges of its parts with small siblings joined."""
+        """Yield a range of units if it fits into a chunk.
+
+        Otherwise yield the ranges of its parts, with small siblings joined.
+        """
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return
@@ -113,7 +122,10 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Whether a part joins the part before it: rules if both fit, sections only if the part before is small."""
+        """Return whether a part joins the part before it.
+
+        Rules do if both fit; sections only if the part before is small.
+        """
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
@@ -123,7 +135,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """Return the pieces of a unit, without its headings if only the other pieces fit together."""
+    """Return the pieces of a unit. Its headings are separated if only the remaining pieces fit into one chunk."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

@@ -150,7 +150,7 @@ class ChunkMaker:
         self._contexts = ChunkContexts(cut.document, chunker.counter)
 
     def chunks(self, run: Sequence[TextPiece]) -> Iterator[ChunkSpan]:
-        """Yield the chunks of a run of pieces."""
+        """Yield the chunks of a group of consecutive pieces."""
         table = chunk_kind(run) == "table"
         size = self._chunker.table_chunk_size if table else self._chunker.chunk_size
         header = max((piece.header for piece in run), key=len) if table else ""
@@ -164,7 +164,10 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span and its tokens, halved until it fits: a part can have more tokens alone than within a text."""
+        """Yield the span with its token count, halved until it fits.
+
+        A span can have more tokens alone than within the text.
+        """
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -199,7 +202,7 @@ class ChunkMaker:
 
 
 def chunk_kind(pieces: Sequence[TextPiece]) -> BlockKind:
-    """Return the kind of the pieces other than headings; prose if their kinds differ."""
+    """Return the kind (such as prose or row) of the pieces other than headings; prose if their kinds differ."""
     kinds = {piece.kind for piece in pieces if piece.kind != "heading"}
     return kinds.pop() if len(kinds) == 1 else "prose" if kinds else "heading"
 
@@ -220,7 +223,7 @@ class SpanChunker(NodeParser):
 
     @abstractmethod
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return the pieces in runs; a chunk never extends over two runs."""
+        """Return the pieces (sentences or rows) in groups. A chunk never contains pieces of two groups."""
 
     @property
     def fingerprint(self) -> str:
@@ -228,11 +231,14 @@ class SpanChunker(NodeParser):
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return the pieces to pack: all text except white space, no piece larger than its size in tokens."""
+        """Return the pieces to pack into chunks.
+
+        They contain all text except white space, and none exceeds the token limit.
+        """
         return split_into_pieces(document, index, text_size, row_size)
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Return the group as one run if it fits into one chunk; else separate its tables from its prose."""
+        """Return the group unchanged if it fits into one chunk. Otherwise separate its tables from its prose."""
         return [group] if count_tokens(group[0], group[-1]) <= cut.text_size else split_tables(group)
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:

@@ -1,4 +1,4 @@
-"""Index the token positions of a text, to count the tokens of spans and to find positions to cut at."""
+"""Index the token positions of a text, to count the tokens of spans and to find positions for cutting."""
 
 import re
 from array import array

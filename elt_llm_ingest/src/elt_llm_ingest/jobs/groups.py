@@ -46,7 +46,7 @@ def stable_path(root: Path, relative: str) -> str:
 
 @dataclass
 class GroupedFiles:
-    """The files of each group with their keys for later runs, and the `outcomes` of files in no group."""
+    """The files of each group, with keys that identify them in later runs, and the `outcomes` of ungrouped files."""
 
     files: dict[str, list[LocatedFile]] = field(default_factory=dict)
     keys: dict[str, list[str]] = field(default_factory=dict)

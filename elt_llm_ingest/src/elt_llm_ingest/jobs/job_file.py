@@ -29,7 +29,7 @@ COLUMN_ROLES = ("entity", "definition", "domain", "subgroup", "type", "id")
 
 
 class IngestJob(SettingsSection):
-    """What to ingest, how, and into which collection."""
+    """The content of a job file: what to ingest, how, and into which collection."""
 
     description: str = Field("", description="What the job is for, in a sentence.")
     collection: str | None = Field(None, description="The collection to fill. Give either this or collection_prefix.")
@@ -193,14 +193,16 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
         )
     missing = [role for role in ("entity", "definition") if role not in spec.columns]
     if (spec.columns or spec.reader == "dictionary") and missing:
-        raise SettingsError(f"{where('columns')}: a data dictionary needs the column of {' and '.join(missing)}")
+        raise SettingsError(
+            f"{where('columns')}: for a data dictionary, name the column that contains the {' and '.join(missing)}"
+        )
     if spec.reader != "auto" and not find_reader_class(spec.reader) and create_named_reader(spec.reader, file) is None:
         raise SettingsError(
             f"{where('reader')}: there is no reader named {spec.reader}",
             hint="Use auto to choose the reader by file name extension.",
         )
     if spec.collection_prefix is not None and len(spec.collection_prefix) > _MAX_PREFIX_LENGTH:
-        raise SettingsError(f"{where('collection_prefix')}: more than {_MAX_PREFIX_LENGTH} characters")
+        raise SettingsError(f"{where('collection_prefix')}: a prefix has at most {_MAX_PREFIX_LENGTH} characters")
 
 
 def example_jobs() -> dict[str, str]:

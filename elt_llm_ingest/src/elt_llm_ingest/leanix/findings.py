@@ -1,10 +1,10 @@
-"""Count the problems of a file, and name the things concerned."""
+"""Count the problems of a file, and list the names of the affected entities."""
 
 from elt_llm_ingest.parsing.diagram import list_names
 
 
 class FileProblems:
-    """Collect the problems of a file in the order of first occurrence, each with the names concerned."""
+    """Collect the problems of a file in the order of first occurrence, each with the names of the affected entities."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = {}

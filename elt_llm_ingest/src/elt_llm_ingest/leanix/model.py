@@ -42,7 +42,7 @@ class DrawnFactSheet:
 
 
 class DiagramFactSheets:
-    """The fact sheets of one diagram and the cells around them."""
+    """The fact sheets of one diagram, and the shapes and lines around them."""
 
     def __init__(self, diagram: Diagram) -> None:
         self.diagram = diagram
@@ -64,11 +64,14 @@ class DiagramFactSheets:
 
     @property
     def texts(self) -> list[DiagramCell]:
-        """Return the shapes with text other than fact sheets, their containers, labels of lines and cardinalities."""
+        """Return the shapes with text, except fact sheets, their containers, labels of lines and cardinalities."""
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> DrawnFactSheet | None:
-        """Return the fact sheet at an end of a line: the cell itself, the only one within it, or the one around it."""
+        """Return the fact sheet at an end of a line.
+
+        It is the attached cell, the only fact sheet in this cell, or the one around it.
+        """
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -311,7 +314,7 @@ class _ModelBuilder:
         return RelationshipEnd(entity_id=entity.id, name=entity.name, cardinality=cardinality)
 
     def _check_metadata(self, cell: DiagramCell, relationship: Relationship) -> None:
-        """Report a relation that is drawn between other fact sheets than its data names, in any direction."""
+        """Report a relation whose drawn line connects other fact sheets than its data states, in either direction."""
         ends = (relationship.source, relationship.target)
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}

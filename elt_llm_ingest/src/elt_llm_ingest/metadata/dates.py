@@ -125,7 +125,7 @@ _REACH = 60  # characters before a month that may hold its days
 
 @dataclass(frozen=True)
 class _MonthMention:
-    """One month in the text with its days and year: text[start:end]."""
+    """A mention of a month at text[start:end], with its days and year."""
 
     start: int
     end: int
@@ -167,7 +167,10 @@ def _month_mentions(text: str) -> Iterator[_MonthMention]:
 
 
 def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMention:
-    """Return the month `word` with its days and year. Text before `previous_end` belongs to the previous month."""
+    """Return the mention of the month `word` with its days and year.
+
+    Text before `previous_end` belongs to the previous month.
+    """
     start, end = word.span()
     before = text[max(previous_end, start - _REACH) : start]
     days: tuple[int, ...] = ()
@@ -188,7 +191,7 @@ def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMe
 
 
 def _listed_days(written: str) -> tuple[int, ...]:
-    """Return all days of "3 and 4" or "1-3"; only the last day if commas join them ("Rule 3, 4 May")."""
+    """Return all days of "3 and 4" or "1-3". Of numbers joined by commas only the last is a day ("Rule 3, 4 May")."""
     days = tuple(map(int, _DAY.findall(written)))
     return days if _BUT_JOINED.sub("", written) else days[-1:]
 

@@ -76,7 +76,7 @@ _GERMAN_CASE = re.compile(r"(?:e[nrms]?|s)\b")
 
 
 class _Word(NamedTuple):
-    """One word of a run: text[start:end] without a possessive ending."""
+    """One of several consecutive words that may form a name: text[start:end] without a possessive ending."""
 
     start: int
     end: int
@@ -85,13 +85,16 @@ class _Word(NamedTuple):
 
     @property
     def capitalised(self) -> bool:
-        """Whether the word is part of a name rather than a link between its parts."""
+        """Return whether the word is capitalised, and so no linking word such as "of" between the parts of a name."""
         return not self.text.islower() and not self.text.isdigit() and self.text != "&"
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A run of capitalised and linking words. `opens` means that it starts a sentence, line or cell."""
+    """Consecutive capitalised and linking words, such as "Ministry of Health".
+
+    `opens` means that they start a sentence, line or cell.
+    """
 
     text: str
     words: tuple[_Word, ...]
@@ -129,7 +132,7 @@ class _Run:
         return self.words[first].start, form.end() if form else end
 
     def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return first and last word of the name whose head is this word; None if the word is no head of a name."""
+        """Return first and last word of the name with this head noun, such as "Committee"; None if there is no name."""
         word, first = self.words[head].text, self._trimmed(first, head)
         if word in _LISTS["legal_forms"] or (head and word in _LISTS["partners"] and self.words[head - 1].text == "&"):
             return (first, head) if first < head else None
@@ -141,7 +144,7 @@ class _Run:
         return self._german_name(first, head) if self.language == "de" else None
 
     def _is_proper(self, first: int, head: int) -> bool:
-        """Whether the words before a head make it the name of one body rather than of a kind of body."""
+        """Return whether the words before a head noun make a proper name: "Finance Committee", unlike "a committee"."""
         word = self.words[head].text
         before = [other.text for other in self.words[first:head] if other.capitalised]
         name = " ".join([*before, word])
@@ -156,7 +159,7 @@ class _Run:
         return not _LISTS["generic"].issuperset(before)
 
     def _german_name(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return a compound such as "Bundesamt" or "Fraunhofer-Gesellschaft", or a body with adjective or field."""
+        """Return a German name: a compound such as "Bundesamt", or a head noun with its adjective or field of work."""
         bare = self.words[head].text.removesuffix("s").removesuffix("e")
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
@@ -167,13 +170,13 @@ class _Run:
         return (start, last) if compound or start < head or last > head else None
 
     def _continues(self, head: int) -> bool:
-        """Whether a further capitalised word follows. A "Committee Room" is no committee."""
+        """Return whether a capitalised word follows the head noun: a "Committee Room" is no committee."""
         if self.words[head].possessive or head + 1 == len(self.words) or not self.words[head + 1].capitalised:
             return False
         return self.words[head + 1].text not in _LISTS["belongings"]
 
     def _field_end(self, head: int) -> int:
-        """Return the last word of the field ("of ...") after a head; the head itself if no field follows."""
+        """Return the last word of the field of work ("of Public Health") after a head noun, or else the head noun."""
         words, end = self.words, head
         links = _OF
         while end + 2 < len(words) and not words[end].possessive:
@@ -193,7 +196,7 @@ class _Run:
         return end
 
     def _group_end(self, link: int) -> int | None:
-        """Return the last capitalised word after a link and perhaps an article; None if no such word follows."""
+        """Return the last capitalised word after a linking word such as "of", and perhaps an article; else None."""
         number = link + 1
         while number < len(self.words) and self.words[number].text in _ARTICLES:
             number += 1
@@ -205,7 +208,7 @@ class _Run:
         return end
 
     def _closes_name(self, number: int) -> bool:
-        """Whether the next name can only start after this word."""
+        """Return whether a name ends with this word, so that the next name can only start after it."""
         word = self.words[number]
         if word.capitalised:
             return word.possessive and word.text in _HEADS
@@ -264,7 +267,7 @@ def organisations_in(text: str, language: str) -> list[str]:
 
 
 def _acronym_spans(text: str, start: int, end: int) -> Iterator[_Span]:
-    """Yield the acronym in brackets after a name, before it, or beside it in a list of abbreviations."""
+    """Yield the acronyms that a text introduces: in brackets, before the name, or in a list of abbreviations."""
     if (match := _ACRONYM_AFTER.match(text, end)) and sum(map(str.isupper, match["name"])) >= 2:
         yield match.span("name")
     offset = max(0, start - _ACRONYM_REACH)

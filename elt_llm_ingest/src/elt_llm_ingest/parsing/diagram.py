@@ -39,7 +39,7 @@ def label_name(label: str) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """Shorten a name to 1,000 characters, since the text repeats it for each relation of the named thing."""
+    """Shorten a name to 1,000 characters, since the text of a model repeats a name for each of its relations."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
@@ -104,7 +104,7 @@ class Diagram:
         return children
 
     def around(self, cell: DiagramCell) -> Iterator[DiagramCell]:
-        """Yield the parents of a cell, innermost first, until a parent is missing or repeated."""
+        """Yield the cells that contain a cell, innermost first, until a parent is missing or repeated."""
         seen = {cell.id}
         while (parent := self.by_id.get(cell.parent)) and parent.id not in seen and len(seen) <= _MAX_DEPTH:
             seen.add(parent.id)

@@ -18,7 +18,7 @@ def collapse_blanks(text: str) -> str:
 
 
 class TermMarks:
-    """Collect the spans of the terms that the markup of a document marks as terms."""
+    """Collect the spans of defined terms, which the markup of a document (definition lists, emphasis) shows."""
 
     def __init__(self) -> None:
         self._definitions: list[Pair] = []
@@ -35,7 +35,10 @@ class TermMarks:
             self._terms.append((start, end))
 
     def lead(self, start: int, end: int) -> None:
-        """Add the span of emphasised words at the start of a paragraph. Ignore empty and overlong spans."""
+        """Add the span of emphasised words at the start of a paragraph, which may be a defined term.
+
+        Ignore empty and overlong spans.
+        """
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._leading.append((start, end))
 
@@ -76,7 +79,7 @@ class DefinitionListMarks:
             self._bodies.append(span)
 
     def styled(self, style: str, span: Span | None) -> None:
-        """Add a paragraph whose style has the role `term` or `body`. Any other role ends the list."""
+        """Add a paragraph whose style has the role `term` or `body` (the definition). Any other role ends the list."""
         {"term": self.term, "body": self.body}.get(style, lambda _: self.end())(span)
 
     def end(self) -> None:
@@ -102,12 +105,12 @@ class DocumentBuilder:
 
     @property
     def end(self) -> str:
-        """The text that was appended last, or "" after a heading."""
+        """Return the text that was appended last, or "" after a heading."""
         return self._parts[-1] if self._blocks and self._blocks[-1].kind != "heading" else ""
 
     @property
     def count(self) -> int:
-        """The number of blocks so far."""
+        """Return the number of blocks that were appended so far."""
         return len(self._blocks)
 
     def span(self, first: int, stop: int | None = None) -> tuple[int, int] | None:

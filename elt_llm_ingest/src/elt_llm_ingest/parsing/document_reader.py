@@ -34,7 +34,10 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
 
 
 def from_llama_document(node: BaseNode) -> ParsedDocument:
-    """Convert a LlamaIndex document to a parsed document. One of another reader has only a text and a title."""
+    """Convert a LlamaIndex document to a parsed document.
+
+    A document of a foreign reader gets only a text and a title.
+    """
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),

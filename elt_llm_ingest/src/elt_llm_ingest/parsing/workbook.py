@@ -157,9 +157,10 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 @dataclass(frozen=True)
 class SheetRemarks:
-    """What a sheet has beside its values: lines such as `Comment on B2 (Ann): Check the fee`, in order of position.
+    """The comments, chart labels and formulas of a sheet, by position.
 
-    `charts` holds the labels of each chart; `formulas` holds a line for each distinct formula.
+    A line is `Comment on B2 (Ann): Check the fee`, for example. `charts` holds the labels of each chart; `formulas`
+    holds a line for each distinct formula.
     """
 
     comments: tuple[str, ...] = ()
@@ -171,7 +172,7 @@ class SheetRemarks:
 
 @dataclass(frozen=True)
 class _Package:
-    """What the zip package of a workbook has that the library for cells does not read.
+    """The content of a workbook's zip package that the library for cells does not read.
 
     XLSX sheets are found by name, ODS sheets by their number from 0.
     """
@@ -361,7 +362,10 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 
 
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Group formulas that are equal relative to their cells. Each is given as its cell, its range and its text."""
+    """Return one line for each group of formulas that are equal relative to their cells.
+
+    Each formula is given as its cell, its range and its text.
+    """
     groups: dict[str, tuple[str, list[str]]] = {}
     for cell, place, formula in cells:
         groups.setdefault(_relative_formula(cell, formula), (formula, []))[1].append(place)

@@ -71,7 +71,7 @@ def check_xml_members(archive: Archive) -> None:
             try:
                 check_prolog(archive.read_member(name), plain_doctype=lowered.endswith(_HTML_SUFFIXES))
             except UnreadableDocument as refusal:
-                raise UnreadableDocument(f"{refusal}, in {name[:80]!a}") from refusal
+                raise UnreadableDocument(f"is damaged or unsafe in its member {name[:80]!a}: it {refusal}") from refusal
 
 
 def is_comment(element: "_Element") -> bool:

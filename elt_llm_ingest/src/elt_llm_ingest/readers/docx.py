@@ -107,9 +107,10 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
 
 
 def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Element | None]]":
-    """Yield the elements of a paragraph in order, each with its run. Hidden runs, boxes and equations stay whole.
+    """Yield the elements of a paragraph in order, each with its run (`w:r`, text of one format).
 
-    There is no recursion, since links, controls and insertions may nest runs to any depth.
+    Hidden runs, boxes and equations are yielded whole. There is no recursion, since links, controls and insertions may
+    nest runs to any depth.
     """
     pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
     while pending:
@@ -162,7 +163,7 @@ def _count_breaks(element: "_Element") -> int:
 
 
 def docx_rows(table: "_Element") -> "list[_Element]":
-    """The rows of a table, without rows that a tracked change deletes."""
+    """Return the rows of a table, without rows that a tracked change deletes."""
     return [row for row in _elements_inside(table, f"{WORD}tr") if not is_switched_on(row, "trPr/del")]
 
 

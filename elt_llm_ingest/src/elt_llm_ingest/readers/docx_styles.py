@@ -47,7 +47,7 @@ def is_switched_on(parent: "_Element | None", path: str) -> bool:
 
 
 def is_emphasis(run: "_Element | None") -> bool:
-    """Whether a run is italic, or has a character style for emphasis."""
+    """Return whether a run (text of one format) is italic, or has a character style for emphasis."""
     return is_switched_on(run, "rPr/i") or (word_value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
 
 
@@ -83,7 +83,7 @@ class DocxStyles:
         return bool(_CODE.search(self._own_name(paragraph)))
 
     def definition_part(self, paragraph: "_Element") -> str:
-        """Return the role of a paragraph in a definition list, `term` or `body`, by its style; "" if it has none."""
+        """Return the role of a paragraph in a definition list, by its style: `term`, `body` (the definition) or ""."""
         name = self._own_name(paragraph)
         return "term" if "definition term" in name else "body" if "definition" in name else ""
 
@@ -143,7 +143,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of a list level. Items of level `restart`, from 1, reset the count; 0 means no reset."""
+    """The numbering of a list level. An item of the level `restart` (from 1) resets the count; 0 means no reset."""
 
     start: int = 1
     format: str = "decimal"

@@ -27,7 +27,7 @@ _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
 
 class LinePiece(NamedTuple):
-    """A piece of the text of a line. `term` is the number of the `dfn` element around the piece, or 0."""
+    """A part of a line of text. `term` is the number of the `dfn` element (defined term) around this part, or 0."""
 
     text: str
     emphasis: bool
@@ -43,7 +43,7 @@ class OpenEmphasis:
 
     @property
     def current(self) -> tuple[bool, int]:
-        """Whether text here is emphasised, and the number of the `dfn` element around it."""
+        """Return whether text at the current position is emphasised, and the number of the `dfn` element around it."""
         return self._open[-1] if len(self._open) > self._ended else (False, 0)
 
     def open(self, tag: str) -> None:
@@ -89,7 +89,7 @@ def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marke
 
 
 def _visible_spans(pieces: Iterable[LinePiece]) -> Iterator[tuple[LinePiece, Span]]:
-    """Yield each piece that has words, with the span of its words in the line with single blanks."""
+    """Yield each part of a line that has words, with the span of its words in the line with single blanks."""
     length, after_blank = 0, True
     for piece in pieces:
         shown = _SPACE.sub(" ", piece.text)
@@ -257,7 +257,7 @@ class HtmlBlockWriter:
             mark_line_terms(self._builder, line, self._bare)
 
     def _write_table(self, table: LexborNode) -> None:
-        """Append the rows as `cell | cell`. A row of header cells is the header of the rows below it."""
+        """Append the rows of a table as `cell | cell`. A row of header cells is the header of the rows below it."""
         caption = table.css_first("caption")
         if caption:
             self._builder.add(_single_line(caption))

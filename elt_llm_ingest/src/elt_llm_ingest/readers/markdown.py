@@ -139,7 +139,7 @@ def _has_title_line(text: str) -> bool:
 
 
 class _Outline:
-    """The blocks and sections of a text, converted from the block tokens of markdown-it, which have line numbers."""
+    """Converts the block tokens of markdown-it, which have line numbers, to the blocks and sections of a text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -206,7 +206,7 @@ def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks, and the text between them, such as link definitions and thematic breaks, as prose."""
+    """Yield the blocks, and as prose the text between them, such as link definitions and thematic breaks."""
     position = 0
     for block in [*blocks, Block(len(text), len(text), "prose")]:
         start, end = _strip_span(text, position, block.start)

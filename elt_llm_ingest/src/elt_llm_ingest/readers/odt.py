@@ -170,12 +170,15 @@ def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of cells that may still be repeated, since a few bytes can request any number."""
+    """The number of table cells that may still be repeated.
+
+    A few bytes of a file can request any number of repetitions.
+    """
 
     left: int = _MOST_REPEATED
 
     def allow(self, count: int, cells: int = 1) -> int:
-        """Return how many of `count` copies of some cells are allowed, at least one."""
+        """Return how many of `count` requested copies of a table cell or row the limit still allows, at least one."""
         allowed = max(1, min(count, 1 + self.left // max(1, cells)))
         self.left -= (allowed - 1) * cells
         return allowed
@@ -262,7 +265,10 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagr
 
 
 def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> "list[Piece]":
-    """Append an element if it is text, a note or a frame. Return the content of any other element, last first."""
+    """Append an element if it is text, a note or a frame.
+
+    Return the child elements of any other element, last first.
+    """
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))

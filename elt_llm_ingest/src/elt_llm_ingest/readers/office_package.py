@@ -89,7 +89,7 @@ def parse_number(text: str | None) -> int | None:
 
 
 class StyledText(NamedTuple):
-    """A piece of text in one format. `bold` is None if the file does not specify it."""
+    """A part of a paragraph in one format. `bold` is None if the file does not specify the weight."""
 
     text: str
     bold: bool | None = None
@@ -155,7 +155,10 @@ class OfficeBodyWriter:
         return replace(document, title=document.title or first)
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Mark the terms of the blocks from number `first`; `part` is their role in a definition list, if any."""
+        """Record the defined terms in the blocks from number `first`.
+
+        `part` is the role of the blocks in a definition list, if any.
+        """
         span = self.builder.span(first)
         if span is None:
             return

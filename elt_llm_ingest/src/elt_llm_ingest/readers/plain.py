@@ -72,7 +72,7 @@ class _Outline:
         return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
     def _follows_scheme(self, line: tuple[int, int]) -> bool:
-        """Whether a line below the first heading is indented no deeper than the numbered headings of the text."""
+        """Return whether a line may be a heading: it is indented no deeper than the numbered headings of the text."""
         deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
         return self.is_underlined or not deeper or not self.sections
 
@@ -80,7 +80,7 @@ class _Outline:
         return line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
-        """Whether a line of marks underlines the first line, or the second if the first also consists of marks."""
+        """Return whether a line such as "----" underlines the first line, or the second if the first is one too."""
         texts = [self._line(line) for line in lines[:3]]
         below = texts[1:] if underline_character(texts[0]) else texts
         return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), 20)

@@ -155,7 +155,7 @@ def _series_points(series: "_Element", role: str) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class PlaceholderModels:
-    """The layout and the master of a slide, nearest first. The slide fills the placeholders in them."""
+    """The layout and the master of a slide, nearest first, which define the placeholders that the slide fills."""
 
     roots: "Sequence[_Element]" = ()
 

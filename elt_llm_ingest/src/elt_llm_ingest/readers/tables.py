@@ -82,7 +82,7 @@ def _is_header(row: Sequence[str]) -> bool:
 
 
 def is_value(cell: str) -> bool:
-    """Whether a cell is a number, an amount, a date, a time, a truth value or an error, and so no column name."""
+    """Return whether a cell cannot be a column name: a number, an amount, a date, a time, a truth value or an error."""
     return bool(_VALUE.fullmatch(cell))
 
 
@@ -121,7 +121,7 @@ def row_text(cells: Sequence[str]) -> str:
 
 
 def may_be_header_row(cells: Sequence[str]) -> bool:
-    """Whether a row could name columns: it has several cells, and each has a text of its own."""
+    """Return whether a row could be the header row: it has several cells with different texts."""
     return len(cells) > 1 and all(cells) and len(set(cells)) == len(cells)
 
 

@@ -57,7 +57,7 @@ class ScannedFile:
 
 
 def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, FileRecord]) -> ScannedFile:
-    """Return identity and hash of a file; read its bytes only if its size or time changed.
+    """Return the document id and the hash of a file. Its bytes are read only if its size or time changed.
 
     A changed remote file is fetched first. Raises UnreadableDocument if the file cannot be fetched or read.
     """

@@ -78,7 +78,7 @@ class ContextWriter:
 
     @property
     def identity(self) -> str:
-        """Return what the sentences depend on: the model, the prompt version and the most tokens of a sentence."""
+        """Return everything the sentences depend on: the model, the prompt version and the maximum of tokens."""
         return f"{self._llm.class_name()}/{self._llm.metadata.model_name}-{PROMPT_VERSION}:{SENTENCE_TOKENS}"
 
     def key(self, document: NewDocument, node: NewNode) -> bytes:
@@ -97,7 +97,7 @@ class ContextWriter:
         return context_sentence(written.text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
-        """Cut a sentence at a word to the tokens that its chunk leaves; empty if too few tokens are left."""
+        """Shorten a context sentence to the tokens that are left beside its chunk; empty if too few are left."""
         used = len(self._counter.token_spans(node.embedded_text))
         room = min(SENTENCE_TOKENS, self._counter.token_limit - used - MARGIN)
         spans = self._counter.token_spans(sentence)
@@ -149,7 +149,10 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the extraction of enriched versions, which is part of their key, so that a later run finds them."""
+    """Return the `extraction` value of enriched document versions.
+
+    It is part of their key, so that a later run finds them.
+    """
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 

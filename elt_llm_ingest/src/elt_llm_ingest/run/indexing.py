@@ -1,4 +1,4 @@
-"""Prepare an index build: create the version maker and the recipe, detect the language, embed missing texts."""
+"""Prepare the build of an index: create document versions, choose the settings, detect the language, embed texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

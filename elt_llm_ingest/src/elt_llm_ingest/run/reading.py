@@ -31,7 +31,7 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 
 
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
-    """Return the part of a document that belongs to a group; an empty document if no part does.
+    """Return the part of a document that belongs to a group (a section or a type); an empty document if no part does.
 
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
     file belong to its first section. Artefacts describe the whole file and belong to every group. Marked terms belong

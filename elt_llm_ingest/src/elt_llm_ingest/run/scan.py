@@ -90,7 +90,10 @@ class Scan:
         return seen
 
     def _is_stored(self, seen: ScannedFile) -> bool:
-        """Whether the version of the file is stored already, or has no reader. The outcome is recorded then."""
+        """Return whether there is nothing to read: the version is stored already, or no reader fits.
+
+        Then the outcome is recorded.
+        """
         located = seen.located
         try:
             reader = self._reading.identity(located)
@@ -162,7 +165,10 @@ def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> 
 def file_outcomes(
     store: Store, sources: CollectionSources, scanned: ScanResult, known: Collection[str]
 ) -> Iterator[FileOutcome]:
-    """Yield the outcome of every file by path, noting renamed and duplicate files; `known` are published ids."""
+    """Yield the outcome of every file by path, with notes on renamed and duplicate files.
+
+    `known` are published document ids.
+    """
     removed = {document.document_hash: document.source for document in scanned.deleted.removed}
     renamed = {  # the former path of each new file with the bytes of a removed one
         file.path: removed[file.content_hash.hex()]

@@ -53,7 +53,7 @@ class WatchListener(Protocol[Result_contra]):
     """A receiver of the events of a watcher. All calls come from one thread."""
 
     def waiting(self, scope: WatchScope) -> None:
-        """Report that everything is up to date and that the watcher waits for changes."""
+        """Report that the collections are up to date and that the watcher waits for changes."""
 
     def ended(self, result: Result_contra, seconds: float | None) -> None:
         """Report the result of a run, `seconds` after its change was noticed; None for the first run."""
@@ -66,7 +66,7 @@ class WatchListener(Protocol[Result_contra]):
 
 
 class FileWatcher(Generic[Result]):
-    """Run at once, and then after every change.
+    """Start an ingest at once, and then after every change.
 
     `scope` is called again after each run, because a job may have changed. `run` takes the lock and opens the store.
     """
@@ -98,7 +98,7 @@ class FileWatcher(Generic[Result]):
             first = time.monotonic()
 
     def _after(self, before: WatchScope) -> WatchScope:
-        """Return the scope from now on; the previous scope if the new one cannot be read."""
+        """Return the paths to watch from now on; the previous paths if the job file cannot be read."""
         try:
             scope = self._scope()
         except (EltError, OSError):

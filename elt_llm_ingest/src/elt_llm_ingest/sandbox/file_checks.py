@@ -34,7 +34,7 @@ def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
     finally:
         os.close(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableDocument("not a regular file")
+        raise UnreadableDocument("is not a regular file")
     if status.st_size > most_megabytes * MEGABYTE:
         raise UnreadableDocument(
             f"is {status.st_size / MEGABYTE:,.0f} MB, more than the limit of {most_megabytes:,} MB",
@@ -49,7 +49,7 @@ def _resolve_within(path: Path, within: Path) -> Path:
         reason = getattr(error, "strerror", None) or error
         raise UnreadableDocument(f"cannot be opened: {reason}") from error
     if not real.is_relative_to(folder):
-        raise UnreadableDocument("symbolic link that leads out of the folder")
+        raise UnreadableDocument("is a symbolic link that leads out of the folder")
     return real
 
 

@@ -161,7 +161,10 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that Landlock denies: files from its version 3, TCP from 4, access to other processes from 6."""
+    """The rights that Landlock denies, as its system call expects.
+
+    Files need its version 3, TCP 4, access to other processes 6.
+    """
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 

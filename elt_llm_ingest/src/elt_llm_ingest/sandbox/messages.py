@@ -16,12 +16,12 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode_frame(payload: bytes) -> bytes:
-    """Return the payload after a prefix with its length."""
+    """Return the payload with a prefix that states its length."""
     return len(payload).to_bytes(LENGTH_PREFIX_BYTES, "big") + payload
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a JSON value as UTF-8. One character replaces half a surrogate pair, so that offsets stay valid."""
+    """Encode a JSON value as UTF-8. Each lone surrogate is replaced by one character, so that offsets stay valid."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _LONE_SURROGATE.sub("\ufffd", text).encode("utf-8")
 
@@ -164,7 +164,7 @@ def _decode_artefacts(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_depth(value: Any, left: int) -> None:
-    """Refuse deep nesting, which would exceed the recursion limit of callers with a deeper stack."""
+    """Raise MalformedAnswer for deep nesting, which would exceed the recursion limit of callers."""
     if isinstance(value, dict | list):
         if not left:
             raise MalformedAnswer("an artefact is nested too deeply")

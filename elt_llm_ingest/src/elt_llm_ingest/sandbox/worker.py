@@ -80,7 +80,7 @@ def _parse_file(request: dict[str, Any], readers: "dict[str, DocumentReader]") -
         raise UnreadableDocument(reason, hint="Raise ingest.max_characters.")
     payload = encode_json({"document": encode_document(document)})
     if len(payload) > (most := int(request["answer_bytes"])):
-        raise UnreadableDocument(f"its text and structure take more than {most // MEGABYTE:,} MB")
+        raise UnreadableDocument(f"its text and structure need more than {most // MEGABYTE:,} MB of memory")
     return payload
 
 

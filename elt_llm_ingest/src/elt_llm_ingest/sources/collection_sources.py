@@ -187,7 +187,7 @@ def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str,
 def _dropped_files(
     known: KnownSources, roots: Mapping[str, tuple[Path, bool]], files: Sequence[LocatedFile]
 ) -> frozenset[str]:
-    """Return the ids of individually named files that were not found, in folders that were not scanned."""
+    """Return the ids of individually named files that were not found and whose folder was not scanned."""
     located = {(file.root, file.relative) for file in files}
     return frozenset(
         identity

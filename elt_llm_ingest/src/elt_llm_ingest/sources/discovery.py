@@ -15,7 +15,7 @@ from elt_llm_ingest.sources.patterns import PathSelection
 
 
 def _stay() -> None:
-    """Do nothing, because the file is on this disk."""
+    """Do nothing: a local file need not be fetched."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class PathPattern:
         return is_pattern(self.text)
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Whether the pattern matches the path of these parts."""
+        """Return whether the pattern matches a path, given as its parts."""
         return len(self.parts) in self._reached(parts)
 
     def may_match_below(self, parts: Sequence[str]) -> bool:
@@ -62,7 +62,7 @@ class PathPattern:
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """Return the numbers of the pattern parts up to which the whole path can match."""
+        """Match a path from left to right, and return the numbers of the pattern parts that may come next."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return these numbers, and the numbers after each `**` that matches no folder."""
+        """Return the given numbers of pattern parts, and the number after each `**`, which may match no folder."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:
@@ -129,7 +129,7 @@ class PathSelection:
 
     @cached_property
     def _plain(self) -> frozenset[tuple[str, ...]]:
-        """Return the included files without wildcards as a set, because there may be thousands."""
+        """Return the included paths that contain no wildcards as a set, because there may be thousands."""
         return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
 
     @cached_property

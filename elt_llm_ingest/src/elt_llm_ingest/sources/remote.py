@@ -107,7 +107,7 @@ class RemoteEntry:
 
 
 class _Attempt:
-    """A block in a thread. Its error is kept for the thread that waits for the result."""
+    """A block of code that runs in another thread. Its error is kept for the thread that waits for the result."""
 
     def __init__(self, results: list[Any]) -> None:
         self.results = results
@@ -306,7 +306,7 @@ class RemoteSource:
         if not _is_allowed(target, self._settings.remote.allowed_hosts):
             raise _RedirectRefused(_host_and_port(urlsplit(target)))
         if start.startswith("https:") and not target.startswith("https:"):
-            raise _RedirectRefused(f"{_host_and_port(urlsplit(target))} without encryption")
+            raise _RedirectRefused(f"an unencrypted address of {_host_and_port(urlsplit(target))}")
 
     def _describe(self, error: BaseException) -> Exception:
         """Return an error without credentials for an error of the library, whose message may contain credentials."""

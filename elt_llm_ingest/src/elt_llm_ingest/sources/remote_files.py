@@ -1,4 +1,4 @@
-"""Find the files of remote sources, and present them to the run like local files."""
+"""Find the files of remote sources, and present them to the ingest like local files."""
 
 import time
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ class _RemoteSearch:
         self._listed: set[str] = set()
 
     def add_known(self) -> None:
-        """List the folders and files of former runs."""
+        """Add the folders and files of former ingests."""
         given = {url.url for url in self._request.urls}
         folders = [name for name, (_, whole) in self._known.roots.items() if whole]
         files = [it for it in self._known.files.values() if it.root in self._known.roots]
@@ -86,7 +86,7 @@ class _RemoteSearch:
                 self._list(RemoteUrl(url))
 
     def add(self, url: RemoteUrl) -> None:
-        """List a source that was given."""
+        """Add the files of a source that the request names."""
         self._list(url)
 
     def add_reader(self, reader: ReaderSource) -> None:
@@ -199,7 +199,7 @@ class _RemoteSearch:
 
 
 class _Fetch:
-    """Fetches one remote file, once."""
+    """A function object that fetches one remote file, once."""
 
     def __init__(self, source: RemoteSource, entry: RemoteEntry, path: Path) -> None:
         self._source, self._entry, self._path = source, entry, path

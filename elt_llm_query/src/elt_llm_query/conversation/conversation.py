@@ -37,7 +37,7 @@ class QuestionAnswerer(Protocol):
 
     @property
     def ask(self) -> Callable[..., QueryResult]:
-        """The function that answers a question, with options by name. It raises EltError."""
+        """Return the function that answers a question. It takes options by name and raises EltError."""
         ...
 
 
@@ -71,7 +71,7 @@ class InMemoryTurns:
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Return a turn without storing it."""
+        """Return the turn of a question and its answer, without storing it."""
         return ConversationTurn(len(self._turns) + 1, asked, result.question, result.answer, result, "")
 
 

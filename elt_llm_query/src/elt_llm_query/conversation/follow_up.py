@@ -47,12 +47,15 @@ class RewrittenQuestion:
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the only code or number of the last question by that of a fragment without other new words."""
+    """Replace the only code or number of the last question by the one in a fragment such as "and rule 8?".
+
+    The fragment may have no other new words.
+    """
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
     def codes(text: str) -> tuple[str, ...]:
-        """Return the codes in a text, without the word for their kind, which the last question keeps."""
+        """Return the codes in a text, such as "U-14", without the noun before them, such as "group"."""
         return tuple(dict.fromkeys(code[1] for code in _PATTERNS["code"].finditer(text)))
 
     for labels in (codes, numbers_of):
@@ -159,7 +162,10 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span by the fragment, keep its article if the fragment has none, and correct "a" or "an"."""
+    """Replace a span of the last question by the words of the follow-up.
+
+    Its article is kept if these have none, and "a" or "an" is corrected.
+    """
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -202,7 +208,10 @@ def rewrite_by_rules(
 def _swap_part(
     rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
 ) -> RewrittenQuestion | None:
-    """Swap a part of the last question by the first rule that keeps all words of the fragment."""
+    """Replace a part of the last question by an incomplete follow-up such as "and for juniors?".
+
+    The first rule that keeps all its words is used.
+    """
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),
@@ -225,7 +234,7 @@ def _keeps_content(fragment: str, swapped: str, tokeniser: KeywordTokeniser) -> 
 
 
 def _without_connective(text: str) -> tuple[str, bool]:
-    """Remove "and", "what about" and "please"; also return whether the text started with one of the first two."""
+    """Remove "and", "what about" and "please". Also return whether the text started with "and" or "what about"."""
     rest, connected = text, False
     for name in ("connective", "about", "connective"):
         shorter = _PATTERNS[name].sub("", rest, count=1)

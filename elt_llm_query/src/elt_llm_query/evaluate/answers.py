@@ -22,7 +22,10 @@ _SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_
 
 @dataclass(frozen=True)
 class AnswerJudgement:
-    """The result of one question. `cited` counts the gold sentences whose page is among the citations."""
+    """The result of one question.
+
+    `cited` is the number of gold sentences (sentences that hold the answer) whose page is cited.
+    """
 
     question: LabelledQuestion
     outcome: AnswerOutcome
@@ -40,8 +43,7 @@ class AnswerJudgement:
 class AnswerReport:
     """The metrics over all questions. Shares are 0 to 1.
 
-    `overlap` is the median share of a question's content stems in its gold sentences: how much the questions use the
-    documents' own words.
+    `overlap` is the median share of a question's content words that are also in its gold sentences.
     """
 
     judged: tuple[AnswerJudgement, ...]
@@ -152,7 +154,10 @@ SENTENCES = (1, 3)
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """Whether the chunks hold an answer and, by number of sentences, whether the quote does, and its confidence."""
+    """The result of one question: whether its chunks hold a gold answer, and whether its quotes do.
+
+    There is a quote for each number of sentences, with its confidence.
+    """
 
     identity: str
     question: str
@@ -178,7 +183,7 @@ class GoldAnswerReport:
         return _share([one.in_chunks for one in self.outcomes])
 
     def held(self, sentences: int, *, abstain: bool) -> float:
-        """Share of questions whose quote holds an answer and, with `abstain`, is not refused."""
+        """Return the share of questions whose quote holds an answer. With `abstain`, a refused quote does not count."""
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:
@@ -227,7 +232,7 @@ def measure_gold_answers(
     chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
     if not chosen:
         raise UsageError(
-            f"No question of '{dataset.name}' has answers.",
+            f"No question of '{dataset.name}' has expected answers.",
             hint='In queries.jsonl: {"_id": "q1", "text": "...", "metadata": {"answers": ["1971"]}}',
         )
     outcomes = []

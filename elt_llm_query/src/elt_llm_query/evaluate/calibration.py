@@ -1,11 +1,11 @@
 """Calibrate the confidence on a collection: regularised logistic regression with held-out checks.
 
-A question is answerable if its answer is among the chunks; unanswerable are the same question with its documents
-removed, and a question about another subject. All figures are of held-out questions. Only a scale and the weights of
+Questions whose answer is among the chunks are answerable. The same questions with their documents removed, and
+questions about other subjects, are unanswerable. All figures are of held-out questions. Only a scale and the weights of
 the evidence that depends most on the documents' subject are free, and an L2 penalty pulls them towards the shipped
-weights (Chelba and Acero, "Adaptation of Maximum Entropy Capitalizer: Little Data Can Help a Lot", EMNLP 2004).
-The threshold is not fitted: generated questions use the documents' words, and a threshold fitted to them refuses
-people's questions, which do not.
+weights (Chelba and Acero, "Adaptation of Maximum Entropy Capitalizer: Little Data Can Help a Lot", EMNLP 2004). The
+threshold is not fitted: generated questions use the documents' words, and a threshold fitted to them refuses people's
+questions, which do not.
 """
 
 import hashlib
@@ -124,9 +124,10 @@ class HeldOutFigures:
 
 @dataclass(frozen=True)
 class FittedCalibration:
-    """The weights to use; `objection` is the reason for keeping the shipped ones, empty for fitted weights.
+    """The weights to use.
 
-    `before` and `after` are None if there were too few questions.
+    `objection` is the reason for keeping the shipped weights, and is empty if the fitted weights are used. `before` and
+    `after` are None if there were too few questions.
     """
 
     weights: ConfidenceWeights
@@ -149,7 +150,7 @@ class FittedCalibration:
 
 
 def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
-    """Fit the weights to these outcomes. Keep the shipped weights if fitted weights are not better."""
+    """Fit the weights to the outcomes of questions, or keep the shipped weights if these are better."""
     usable = [one for one in outcomes if one.evidence and (one.question.kind != ANSWERABLE or one.right)]
     kinds = [one.question.kind for one in usable]
     questions = Counter(kinds)

@@ -62,7 +62,7 @@ def read_dataset(directory: Path) -> Dataset:
     relevant = _read_judgements(directory / QRELS, questions.keys(), known)
     dataset = Dataset(directory.resolve().name, documents, questions, relevant)
     if not any(dataset.identified()):
-        raise UsageError(f"{directory / QRELS} judges no document relevant for any question.", hint=LAYOUT_HINT)
+        raise UsageError(f"{directory / QRELS} marks no document as relevant to a question.", hint=LAYOUT_HINT)
     return dataset
 
 
@@ -122,7 +122,9 @@ def _read_judgements(path: Path, questions: Collection[str], documents: Collecti
             continue
         where = f"{path}:{number}"
         if len(cells) != len(QRELS_HEADER):
-            raise UsageError(f"{where}: expected {', '.join(QRELS_HEADER)} between tabs, found {len(cells)} cells.")
+            raise UsageError(
+                f"{where}: the line has {len(cells)} cells instead of {', '.join(QRELS_HEADER)}, separated by tabs."
+            )
         query_id, corpus_id, score = cells
         if query_id not in questions:
             raise UsageError(f"{where}: question '{query_id}' is not in {QUERIES}.")
@@ -148,9 +150,9 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"{where}: not JSON ({error}).", hint=LAYOUT_HINT) from error
+            raise UsageError(f"{where}: the line is not JSON ({error}).", hint=LAYOUT_HINT) from error
         if not isinstance(row, dict):
-            raise UsageError(f"{where}: not a JSON object.", hint=LAYOUT_HINT)
+            raise UsageError(f"{where}: the line is not a JSON object.", hint=LAYOUT_HINT)
         yield where, row
 
 
@@ -219,11 +221,13 @@ def _question(where: str, line: str) -> LabelledQuestion:
             raise TypeError("'question' and 'kind' must be texts")
         question = LabelledQuestion(str(row["id"]), row["question"], row["kind"], gold)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(f"{where}: not a labelled question ({error!r}).", hint=FORM) from error
+        raise UsageError(f"{where}: the line is not a labelled question ({error!r}).", hint=FORM) from error
     try:
         normalise_question(question.question)
     except UsageError as error:
         raise UsageError(f"{where}: the question cannot be asked. {error}", hint=FORM) from error
     if question.answerable != bool(gold):
-        raise UsageError(f"{where}: an answerable question has gold, and no other has.", hint=FORM)
+        raise UsageError(
+            f"{where}: an answerable question needs gold sentences; an unanswerable one must not have any.", hint=FORM
+        )
     return question

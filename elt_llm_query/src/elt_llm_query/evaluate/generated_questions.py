@@ -85,7 +85,7 @@ def row_questions(header: list[str], cells: list[str], templates: QuestionTempla
 
 
 def is_header(cells: list[str]) -> bool:
-    """Whether these cells name columns: at least two, all with letters, short and distinct."""
+    """Return whether the cells are column names: at least two short, distinct cells that all have letters."""
     named = all(_is_usable(cell) and len(cell.split()) <= MOST_TERM_WORDS for cell in cells)
     return len(cells) > 1 and named and len(set(cells)) == len(cells)
 
@@ -98,7 +98,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def is_table_rule(line: str) -> bool:
-    """Whether this is the line below a Markdown table's header."""
+    """Return whether the line is the rule `|---|---|` below the header of a Markdown table."""
     return "-" in line and not line.strip("|:- \t\r\n")
 
 
@@ -122,7 +122,7 @@ def _unnumbered(title: str) -> str:
 
 
 def _is_usable(words: str) -> bool:
-    """Whether the words have at least two letters and are no paragraph."""
+    """Return whether a heading or term can become a question: at least two letters, shorter than a paragraph."""
     return sum(character.isalpha() for character in words) > 1 and len(words) <= MOST_CHARACTERS
 
 
@@ -143,7 +143,7 @@ class AnswerSpan:
     end: int
 
     def is_in(self, document_id: str, start: int, end: int) -> bool:
-        """Whether a chunk at this position holds most of this span, or lies mostly within it."""
+        """Return whether a chunk contains most of this answer span, or lies mostly within it."""
         shared = min(self.end, end) - max(self.start, start)
         return document_id == self.document_id and 2 * shared > min(self.end - self.start, end - start)
 
@@ -206,7 +206,7 @@ def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[Evaluat
 
 
 def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
-    """Return, in the order of the chunks, the keys of the answers in each chunk, or its id if it has no answer."""
+    """Rank answer spans by the chunks that contain them. A chunk without an answer span is represented by its id."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         spans = [(chunk.source_id, *chunk.span)]
@@ -286,8 +286,8 @@ def questions_of_other_collections(
 ) -> list[str]:
     """Generate questions from other collections, at most 60 in total.
 
-    A collection that shares a document or a question with this one is about the same subject and left out, as is one
-    that cannot be read.
+    A collection that shares a document or a question with this one is about the same subject and is left out.
+    Unreadable collections are left out too.
     """
     names = [record.name for record in store.collections.all() if record.name != generation.collection][:MOST_OTHERS]
     hashes = {document.document_hash for document in generation.documents()}

@@ -1,6 +1,6 @@
 """Ranking metrics between 0 and 1, as trec_eval computes them.
 
-`ranked` holds document ids, best first, none twice; `grades` the grade of each relevant document, 1 or more.
+`ranked` has distinct document ids, best first. `grades` has the grade of each relevant document, 1 or more.
 """
 
 import math
@@ -25,7 +25,7 @@ def recall(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> floa
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """1 / rank of the first relevant document, 0 if none is among the first `depth`; trec_eval's `recip_rank`, cut."""
+    """1 / rank of the first relevant document, 0 if none is among the first `depth`; trec_eval's cut `recip_rank`."""
     for rank, document in enumerate(ranked[:depth], 1):
         if document in grades:
             return 1.0 / rank
@@ -43,7 +43,7 @@ def hit(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> fl
 
 
 def all_found(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """1 if every relevant document is among the first `depth`, else 0: an answer may need all of them."""
+    """Return 1 if every relevant document is among the first `depth`, else 0. An answer may need all of them."""
     return float(bool(grades) and grades.keys() <= set(ranked[:depth]))
 
 

@@ -83,9 +83,10 @@ FEWEST_LEFT = 3  # chunks after documents were removed; fewer cannot mislead
 
 @dataclass(frozen=True)
 class RefusalQuestion:
-    """A question to measure refusals with. `is_right` judges the answer to an answerable question.
+    """A question for measuring refusals.
 
-    `without` are ids of documents whose chunks are removed before the question is answered.
+    `is_right` decides whether an answer is right; it is used for answerable questions. `without` are ids of documents
+    whose chunks are removed before the question is answered.
     """
 
     identity: str
@@ -97,7 +98,7 @@ class RefusalQuestion:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """The result of a question: the confidence, 0 to 1, whether the quote is right, and the evidence by name.
+    """The result of one question: the confidence, 0 to 1, whether the quoted answer is right, and the evidence by name.
 
     `evidence` is empty if nothing could be quoted.
     """
@@ -199,7 +200,7 @@ SHOWN = tuple(step / 10 for step in range(1, 11))
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """The share answered at a confidence of at least `threshold`, and the share of wrong answers; 0 to 1."""
+    """The share of questions answered at a confidence of at least `threshold`, and their share of wrong answers."""
 
     threshold: float
     coverage: float
@@ -279,9 +280,10 @@ def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalRepo
 
 
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
-    """The chance that a value of the first exceeds a value of the second, ties counting half; 0 to 1.
+    """Return the chance, 0 to 1, that a value of the first list exceeds a value of the second list.
 
-    Both have at least one value. It is the rank-sum statistic of Mann and Whitney (1947), scaled.
+    Ties count half, and both lists have at least one value. It is the rank-sum statistic of Mann and Whitney (1947),
+    scaled.
     """
     ordered = np.sort(lower)
     below, not_above = (np.searchsorted(ordered, higher, side) for side in ("left", "right"))
@@ -304,7 +306,7 @@ def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[CoveragePoi
 
 
 def area_under_risk(curve: Sequence[CoveragePoint]) -> float:
-    """The mean risk over all coverages (AURC), 0 to 1; each point counts for the coverage it adds."""
+    """Return the mean risk over all coverages (AURC), 0 to 1. Each point is weighted by the coverage it adds."""
     covered = [0.0, *(at.coverage for at in curve)]
     return sum(at.risk * (at.coverage - before) for at, before in zip(curve, covered, strict=False))
 

@@ -85,13 +85,13 @@ def read_threshold(text: str) -> FigureThreshold:
     figure, separator, value = text.partition("=")
     figure = figure.strip().lower()
     if not separator or figure not in MEASURES:
-        raise UsageError(f"'{text}' is no threshold: '{figure}' is no figure that is measured.", hint=EXAMPLE)
+        raise UsageError(f"'{text}' is not a threshold: there is no metric '{figure}'.", hint=EXAMPLE)
     try:
         least = float(value)
     except ValueError as error:
-        raise UsageError(f"'{text}' is no threshold: '{value}' is not a number.", hint=EXAMPLE) from error
+        raise UsageError(f"'{text}' is not a threshold: '{value}' is not a number.", hint=EXAMPLE) from error
     if not 0 <= least <= 1:
-        raise UsageError(f"'{text}' is no threshold: figures are between 0 and 1.", hint=EXAMPLE)
+        raise UsageError(f"'{text}' is not a threshold: metrics are between 0 and 1.", hint=EXAMPLE)
     return FigureThreshold(figure, least)
 
 

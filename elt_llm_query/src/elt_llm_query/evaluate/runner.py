@@ -37,10 +37,10 @@ def with_strategy(settings: Settings, name: str) -> Settings:
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Return settings that measure the ranking: 100 candidates per retriever, nothing removed, widened or cached.
+    """Return settings that measure the ranking: 100 candidates per retriever; no chunk is removed, widened or cached.
 
-    Other shaping would decide the figures: most of 100 chunks are adjacent to others, and a chunk with all its
-    neighbours answers everything.
+    Otherwise most of the 100 chunks would be merged with their neighbours, and the metrics would not measure the
+    ranking.
     """
     return _with(
         settings,
@@ -115,7 +115,7 @@ def measure_profiles(
 
 
 def rank_documents(chunks: Sequence[RetrievedChunk], depth: int = DEPTH) -> list[str]:
-    """Corpus ids in the order of their best chunk, each followed by documents with the same text."""
+    """Return corpus ids in the order of their best chunk. Each id is followed by the documents with the same text."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         ranked.setdefault(chunk.source)

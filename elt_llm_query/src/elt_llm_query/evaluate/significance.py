@@ -109,7 +109,7 @@ def _p_value(paired: NDArray[np.float64], seed: int) -> float:
 def _resample(
     draw: Callable[[np.random.Generator, int], NDArray[np.float64]], questions: int, seed: int
 ) -> NDArray[np.float64]:
-    """Call `draw` for all rounds, in batches of rows; shape (ROUNDS,)."""
+    """Call `draw` in batches until there are ROUNDS random results, and return them, shape (ROUNDS,)."""
     generator = np.random.default_rng(seed)
     rows = max(1, _LARGEST_BATCH // questions)
     return np.concatenate([draw(generator, min(rows, ROUNDS - start)) for start in range(0, ROUNDS, rows)])

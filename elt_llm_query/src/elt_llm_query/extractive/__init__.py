@@ -1,1 +1,1 @@
-"""Answers quoted from the chunks: score sentences, weigh the evidence, decide by confidence."""
+"""Quote answers from the chunks: score sentences, gather evidence, and decide by confidence whether to answer."""

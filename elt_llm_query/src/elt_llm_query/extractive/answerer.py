@@ -74,9 +74,9 @@ class Answer:
     """Quoted sentences with their citations. The outcome of a refusal is `not found`.
 
     `confidence` is the chance, 0 to 1, that the chunks hold the answer. `reasoning` is for the trace: the score of each
-    candidate sentence, best first, and the evidence for or against answering. The other fields belong to answers of a
-    model: the steps to the answer, the answers of single collections, the verdict on each sentence, the tokens used,
-    and whether the answer is whole.
+    candidate sentence, best first, and the evidence for or against answering. The remaining fields are set only for
+    answers of a model: the reasoning steps, the answers of single collections, the verdict on each sentence, the tokens
+    used, and whether the answer is complete.
     """
 
     text: str
@@ -116,7 +116,7 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 
 
 def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
-    """Return at most `most` sentences, best first: the best, and others of nearly its score with other content.
+    """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
     The threshold rises with the share of the question that the best sentence covers; decision 3 in docs/decisions has
     its costs in answers and gains in brevity. A question for two things is `twofold`: the sentence with the second may
@@ -130,7 +130,7 @@ def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bo
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
-    """Leave out the other rows of a table if the question names the first cell of some of its rows.
+    """Remove the rows of a table that the question does not name, if it names the first cell of some rows.
 
     Of several named cells that contain each other ("Total", "Total assets"), the longest counts.
     """
@@ -147,14 +147,14 @@ def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) 
 
 
 def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
-    """Return what the rows of a table share: the kind and the header row."""
+    """Return a key that is equal for the rows of one table: the kind and the header row."""
     return sentence.candidate.kind, sentence.candidate.lead
 
 
 def decisive_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
-    """Return at most `most` sentences, best first, that decide whether there is an answer at all.
+    """Return at most `most` sentences, best first, as the evidence for deciding whether to answer.
 
-    Other quotes help the reader; as evidence they would hide what the best sentences lack.
+    The remaining quotes only help the reader. As evidence they would hide which words the best sentences lack.
     """
     enough = _VERY_NEAR_BEST_OF_TWO if twofold else _VERY_NEAR_BEST
     return _distinct_sentences(scored, most, enough * scored[0].score) if scored else []
@@ -212,7 +212,10 @@ def _span_of(sentence: ScoredSentence, chunks: Sequence[RetrievedChunk]) -> tupl
 
 
 def quoted_spans(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[Quote]:
-    """Quote the sentences. A sentence that opens a short list is quoted with the items. No quotes overlap fully."""
+    """Quote the sentences. A sentence that opens a short list is quoted with the items of the list.
+
+    No quote lies entirely within another.
+    """
     quotes = [_quote_of(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen]
     return [quote for position, quote in enumerate(quotes) if not _inside_another(position, quotes)]
 

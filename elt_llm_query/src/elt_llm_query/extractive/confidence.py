@@ -93,7 +93,7 @@ NOT_CALIBRATED = Calibration()
 
 
 def settings_key(settings: Settings) -> str:
-    """Return a key that is equal for settings with the same search; other settings have no effect on the evidence.
+    """Return a key that is equal for settings that search alike; only these settings affect the evidence.
 
     A changed profile has another key, whatever its name.
     """
@@ -150,7 +150,10 @@ class ProfileCalibration:
 def list_profile_calibrations(
     kept: Sequence[StoredCalibration], identity: str, profiles: Mapping[str, Settings]
 ) -> list[ProfileCalibration]:
-    """Return the state of every profile that was ever fitted, for the generation `identity`; `kept` is latest first."""
+    """Return the calibration state of every profile that was ever fitted, for the generation `identity`.
+
+    The stored calibrations `kept` are latest first.
+    """
     listed = []
     for name, settings in profiles.items():
         key = settings_key(settings)

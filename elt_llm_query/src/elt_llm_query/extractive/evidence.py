@@ -54,9 +54,10 @@ def _denies(context: ScoringContext, terms: Sequence[str], sentence: ScoredSente
 
 
 def strip_limiting_negations(context: ScoringContext, text: str) -> str:
-    """Remove the negations that deny nothing from a folded text: limits ("not before noon"), the figure asked for.
+    """Remove negations that do not deny the question, such as limits ("not before noon"), from a folded text.
 
-    If the question asks for what is forbidden, no negation denies anything.
+    Negated figures that the question asks for do not deny it either. If the question asks what is forbidden, all
+    negations are removed.
     """
     forbidding = bool(_FORBIDDING.search(fold(context.question.text)))
     return _NEGATION.sub(
@@ -65,12 +66,15 @@ def strip_limiting_negations(context: ScoringContext, text: str) -> str:
 
 
 def _clause(text: str, negation: re.Match[str]) -> str:
-    """The text after a negation, up to the next stop."""
+    """Return the text after a negation, up to the next punctuation mark."""
     return re.split(r"[,;:.]", text[negation.end() :])[0]
 
 
 def _is_negative(context: ScoringContext, clause: str) -> bool:
-    """Whether a negated clause denies anything: a limit does not, nor does a figure if the question asks for one."""
+    """Return whether a negated clause denies the question.
+
+    A limit does not, nor does a figure if the question asks for one.
+    """
     question = context.question
     return not _LIMITS.search(clause) and not (question.expects_figure and has_new_figure(question, clause))
 
@@ -107,7 +111,10 @@ def _contradicts(context: ScoringContext, text: str) -> bool:
     claim_text = " ".join(_ASKING.sub(" ", claim_text).strip(" ?").split())
 
     def is_name(_: str, at_start: bool) -> bool:
-        """Capitalised words within a sentence are names, except in German, where every noun is capitalised."""
+        """Return whether a word is a name.
+
+        Capitalised words within a sentence are, except in German with its capitalised nouns.
+        """
         return not at_start and question.language == "en"
 
     claim, source = (parse_sentence(one, context.tokeniser, is_name) for one in (claim_text, text))
@@ -238,7 +245,7 @@ def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) ->
 
 
 def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return `residue_distance`; 0 if a chosen sentence has every word of the question."""
+    """Return the evidence `residue_distance`, which is 0 if a chosen sentence has every word of the question."""
     question = context.question
     pairs: list[list[str]] = []
     for sentence in chosen:
@@ -283,7 +290,7 @@ def _unnamed_terms(context: ScoringContext) -> list[str]:
 
 
 def _missing_share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str]) -> float:
-    """The weighted share of the terms that `stems` lacks."""
+    """Return the share, by weight, of the question terms that are not among `stems`."""
     weight = sum(context.weights.idf(term) for term in terms)
     missing = sum(context.weights.idf(term) * (1.0 - match_term(term, stems)) for term in terms)
     return missing / weight if weight else 0.0

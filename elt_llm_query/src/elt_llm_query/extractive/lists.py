@@ -116,7 +116,7 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
 
 
 def _marker(piece: TextPiece) -> int | None:
-    """Return the kind of marker of a list item; None if the piece is no list item."""
+    """Return the kind of marker of a list item, such as a bullet; None if the text is not a list item."""
     if piece.kind != "item":
         return None
     return next((kind for kind, pattern in enumerate(_MARKERS) if pattern.match(piece.text)), None)
@@ -143,7 +143,7 @@ def _end_of_list(pieces: Sequence[TextPiece], first: int) -> tuple[int, int]:
 
 
 def _next_number(pieces: Sequence[TextPiece], last: int, position: int) -> int | None:
-    """Return the position of the item with the next number, if only text is between it and the item at `last`."""
+    """Return the position of the item with the next number, if only paragraphs separate it from the item at `last`."""
     number = _NUMBER.match(pieces[last].text)
     if number is None:
         return None

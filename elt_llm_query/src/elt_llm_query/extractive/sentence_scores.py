@@ -43,7 +43,8 @@ _REASON = _PATTERNS.pattern("reason_value")
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
     """Return how well the sentence holds a value of the expected kind that the question does not name.
 
-    1 for such a value, 0.5 for a similar one, 0 for none. Questions that expect no particular value get 1.
+    The result is 1 for a value of this kind, 0.5 for a similar value, 0 for none. Questions that expect no particular
+    value get 1.
     """
     measure = _MEASURES.get(question.expects)
     return measure(question, strip_numbering(sentence)) if measure else 1.0
@@ -147,7 +148,7 @@ _MEASURES: dict[str, Callable[[ParsedQuestion, str], float]] = {
 
 @dataclass(frozen=True)
 class ScoringContext:
-    """A question, its vectors, and the models and weights to compare sentences with.
+    """A question with its vectors, and the models and weights for comparing sentences with the question.
 
     `vectors` has a row for the whole question and one for each of its parts.
     """

@@ -1,4 +1,4 @@
-"""Citations and the sentences with them: split written text into statements, number quotes, locate them."""
+"""Split written answers into statements with their citations, number the quotes, and locate them in documents."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,9 @@ _LONGEST_RANGE = 20
 
 @dataclass(frozen=True)
 class AnswerStatement:
-    """One sentence at start:end of the written text; `claim` is without marks and opening, empty for no claim.
+    """One sentence at start:end of the written text.
 
+    `claim` is the sentence without citation marks and introductory words; it is empty if the sentence claims nothing.
     `cited` are the numbers in its brackets, in order.
     """
 
@@ -47,7 +48,7 @@ class AnswerStatement:
 
     @property
     def clauses(self) -> list[str]:
-        """The parts that can be compared with the sources separately: at least two, or none."""
+        """Return the clauses that can be compared with the sources separately: at least two, or none."""
         parts = [part for part in _JOINTS.split(self.claim) if part]
         return parts if len(parts) > 1 and all(len(part.split()) >= _FEWEST_WORDS for part in parts) else []
 
@@ -106,7 +107,10 @@ def _claim(text: str) -> str:
 
 
 def _claims_nothing(text: str) -> bool:
-    """Whether the text is a greeting, opening, question, heading, or about the documents or the writer."""
+    """Return whether the text claims nothing.
+
+    Examples are greetings, introductions, questions, headings, and remarks about the documents or the writer.
+    """
     bare = strip_markup(text)
     if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
         return True

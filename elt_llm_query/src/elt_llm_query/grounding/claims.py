@@ -40,12 +40,12 @@ class AntonymTable:
         return next(iter(self._tokeniser.stems(word)), word)
 
     def of(self, key: str) -> AbstractSet[str]:
-        """The keys of the antonyms of the word with this key."""
+        """Return the keys of the antonyms of a word, which is given by its key."""
         return self._of.get(key, set())
 
 
 def is_negated_by_prefix(word: str, other: str) -> bool:
-    """Whether one stem is the other with a negating prefix: `unable` and `able`."""
+    """Return whether one stem is the other stem with a negating prefix, such as `unable` and `able`."""
     longer, shorter = (word, other) if len(word) > len(other) else (other, word)
     return len(shorter) >= _SHORTEST and any(longer == prefix + shorter for prefix in _PREFIXES)
 
@@ -86,7 +86,7 @@ class ParsedSentence:
 
     @property
     def without_rules(self) -> "ParsedSentence":
-        """The sentence without its rule words, whose negations its rules account for."""
+        """Return the sentence without the words of its rules ("must not"), because rules are compared separately."""
         tokens = tuple(
             replace(token, denied=False, denies=False) if token.start in self.rules.inside else token
             for token in self.tokens
@@ -131,7 +131,7 @@ def parse_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[st
 
 
 def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
-    """The start positions of the words that a negation covers in its clause, and those of the negations."""
+    """Return the start positions of the negated words, and those of the negations."""
     denied, denying = set[int](), set[int]()
     found = list(_WORD.finditer(text))
     for position, one in enumerate(found):
@@ -166,7 +166,7 @@ REFERRING = frozenset(
 
 @dataclass(frozen=True)
 class AlignmentSlot:
-    """A difference at one position: `ours` of the claim, missing in the source, and `theirs`, missing in the claim."""
+    """A difference at one position: `ours` are the words only in the claim, `theirs` the words only in the source."""
 
     ours: tuple[SentenceToken, ...]
     theirs: tuple[SentenceToken, ...]
@@ -183,7 +183,7 @@ class AlignmentSlot:
 
     @property
     def phrases(self) -> tuple[str, str]:
-        """Both sides as text."""
+        """Return the words of both sides as text."""
         return " ".join(token.text for token in self.ours), " ".join(token.text for token in self.theirs)
 
 
@@ -191,8 +191,8 @@ class AlignmentSlot:
 class Alignment:
     """The differences between a claim and a source sentence, aligned word by word.
 
-    `slots` are the differences, `pairs` those of one word against one; `crossed` if two names or numbers have changed
-    positions, `denied` if only one side has a negation.
+    `slots` are the differences; `pairs` are differences of one word against one word. `crossed` is true if two names or
+    numbers have exchanged positions, `denied` if only one side has a negation.
     """
 
     slots: tuple[AlignmentSlot, ...]
@@ -225,7 +225,7 @@ def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
 
 
 def _has_crossed_names(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
-    """Whether two names or numbers have changed positions."""
+    """Return whether two names or numbers of the claim have exchanged positions in the source."""
     moved = [(_proper(mine) - _proper(other), _proper(other) - _proper(mine)) for mine, other in apart]
     return any(
         one & other_gone and gone & other
@@ -235,7 +235,7 @@ def _has_crossed_names(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[S
 
 
 def _proper(tokens: Sequence[SentenceToken]) -> set[str]:
-    """Names, numbers, and German nouns: all words with a capital within the sentence."""
+    """Return the names, numbers and, in German, the nouns: all capitalised words within the sentence."""
     return {token.word for token in tokens if token.number or _capital(token)}
 
 
@@ -268,7 +268,7 @@ def _slot(
 
 
 def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) -> bool:
-    """Whether a sentence lacks the word or, for a part of a number, the amount."""
+    """Return whether a sentence lacks the word or, if the word is part of a number, the amount."""
     for number in own.numbers:
         if number.start <= token.start < number.end:
             return not any(number.agrees(other) for other in sentence.numbers)
@@ -283,7 +283,7 @@ _BEFORE_DOER = 4
 
 
 def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
-    """How much better two names or numbers fit each other's position than their own, from 0 to 1."""
+    """Return how much better two names or numbers fit each other's position than their own position, from 0 to 1."""
     names = [name for name in _unique_names(claim) if _positions(source, name)][:_MOST]
     return max((_exchange(claim, source, left, right) for left, right in combinations(names, 2)), default=0.0)
 
@@ -310,7 +310,7 @@ def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
 
 
 def _unique_names(sentence: ParsedSentence) -> list[SentenceToken]:
-    """Names and numbers that occur once; of a name of several words, the last word."""
+    """Return the names and numbers that occur once. A name of several words is represented by its last word."""
     tokens = sentence.tokens
     heads = [
         token
@@ -383,7 +383,10 @@ class ContradictionFinder:
         self._antonyms = AntonymTable(tokeniser)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """The antonyms and one-sided negations; one of each cancel out ("not simple" for "complicated")."""
+        """Return the antonyms and one-sided negations.
+
+        An antonym and a negation together cancel out ("not simple" for "complicated").
+        """
         key, of = self._antonyms.key, self._antonyms.of
         # At aligned positions each side may have both words.
         aligned = [ours.text for ours, theirs in alignment.pairs if key(theirs.word) in of(key(ours.word))]
@@ -414,7 +417,10 @@ class ContradictionFinder:
 
 
 def _negated_on_one_side(claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
-    """The words that only one side negates: the first after each negation that the other side has too."""
+    """Return the words that only one side negates.
+
+    For each negation, this is the first negated word that the other side also has.
+    """
     ours = [word for word in _negated_words_in(claim, source) if word not in source.denied]
     theirs = [word for word in _negated_words_in(source, claim) if word not in claim.denied]
     return tuple(dict.fromkeys([*ours, *theirs]))

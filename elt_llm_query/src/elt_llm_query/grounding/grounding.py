@@ -125,7 +125,7 @@ _PRONOUNS = frozenset(
 
 @dataclass(frozen=True)
 class ClaimComparison:
-    """A claim compared with sentences: the share of its weight they cover, and each kind of disagreement."""
+    """The comparison of a claim with sentences: the share of its words that they contain, and their disagreements."""
 
     sentences: tuple[SourceSentence, ...]
     coverage: float
@@ -235,13 +235,16 @@ class ClaimComparer:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the slot has a noun that the chunks use elsewhere; a noun they never use may be a synonym."""
+        """Return whether the difference has a noun that the chunks use elsewhere.
+
+        A noun that they never use may be a synonym.
+        """
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """The antonyms and one-sided negations in the relevant sentence with the fewest."""
+        """Return the antonyms and one-sided negations of the relevant sentence that has the fewest of them."""
         best: tuple[str, ...] | None = None
         for one, alignment in zip(sentences, aligned, strict=True):
             found = self._contraries.find(claim, one.sentence, alignment)
@@ -275,7 +278,7 @@ def _spelled_out(token: SentenceToken, text: str) -> bool:
 
 
 def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSentence) -> bool:
-    """Whether the source has the initials of the run of names that the token belongs to."""
+    """Return whether the source has the initials of the name of several words that the token belongs to."""
     tokens = claim.tokens
     first = last = tokens.index(token)
     while first > 0 and tokens[first - 1].name:
@@ -353,7 +356,7 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """The sentence that adds most to the first, from the same chunk if possible."""
+        """Return the sentence that supports most of the words missing in the first, from the same chunk if possible."""
         already = self._comparer.coverage(claim, first.sentence.stems)
         gains = [
             (self._comparer.coverage(claim, first.sentence.stems | one.sentence.stems) - already, one)
@@ -411,10 +414,10 @@ _UNLIKE = 1.1  # of 2: nothing of the words and nothing of the meaning
 class GroundedSentence:
     """A sentence of the answer with its verdict and the reasons.
 
-    `score` is the chance, 0 to 1, that the sources support it; `quotes` are the best supporting spans, none for an
-    unsupported sentence, at most one for each clause and two for one claim; `cited` are the numbers in the written
-    sentence; `unsupporting` are those of them whose chunk does not support it, none for an unsupported sentence. A
-    sentence without a claim, such as a greeting, has the verdict "no claim".
+    `score` is the chance, 0 to 1, that the sources support it; `quotes` are the best supporting spans: at most one for
+    each clause and two for one claim, and none for an unsupported sentence. `cited` are the citation numbers in the
+    written sentence. `unsupporting` are the cited numbers whose chunk does not support the sentence; it is empty for an
+    unsupported sentence. A sentence without a claim, such as a greeting, has the verdict "no claim".
     """
 
     text: str

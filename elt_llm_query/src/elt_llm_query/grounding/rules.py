@@ -74,7 +74,8 @@ _COMPOUND = re.compile(rf"\b({_TENS})[- ](one|{_ONES})\b")
 class NumberValue:
     """A number at text[start:end] with every value it may mean (1.000 is one or a thousand) and its unit, if known.
 
-    `weak` if the words may not count anything (second, both, half); `rough` if the text marks it as approximate.
+    `weak` is true if the word may be no number (second, both, half), `rough` if the text marks the number as
+    approximate.
     """
 
     start: int
@@ -85,7 +86,10 @@ class NumberValue:
     rough: bool = False
 
     def agrees(self, other: "NumberValue") -> bool:
-        """Whether both may mean the same amount; a rough number also agrees with an exact one that rounds to it."""
+        """Return whether both numbers may mean the same amount.
+
+        An approximate number also agrees with an exact number that rounds to it.
+        """
         if self.measure and other.measure and self.measure != other.measure:
             (unit, values), (other_unit, other_values) = _in_smaller_unit(self), _in_smaller_unit(other)
             return unit == other_unit and bool(values & other_values)
@@ -119,7 +123,7 @@ def find_numbers(text: str) -> list[NumberValue]:
 
 
 def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
-    """The smallest unit of a number, days for weeks, and its values in that unit."""
+    """Return the smallest unit of a number, such as days for weeks, and the values of the number in that unit."""
     unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
     return unit, frozenset(value * count for value in number.values)
 
@@ -180,9 +184,10 @@ _ALIKE: Final = 0.34
 
 @dataclass(frozen=True)
 class RuleLimit:
-    """A bound: `up` for at least and from, not for at most and until. `numbers`, or else `stems`, name its subject.
+    """A limit or condition of a rule. `up` is true for "at least" and "from", and false for "at most" and "until".
 
-    A condition (without, unless) is a bound too: `up` only if it is negated.
+    The subject of the limit is in `numbers`, or else in `stems`. For a condition ("without", "unless"), `up` is true
+    only if it is negated.
     """
 
     up: bool
@@ -194,7 +199,7 @@ class RuleLimit:
 
 @dataclass(frozen=True)
 class RuleClause:
-    """The rule of one clause: whether something may, must or need not be; whether that is denied; its limits."""
+    """The rule of one clause: whether something may, must or need not be done, its negation, and its limits."""
 
     force: Force
     denied: bool
@@ -218,14 +223,14 @@ class RuleSet:
 
 @dataclass(frozen=True)
 class RuleDifference:
-    """Words of a claim that contradict the rule, and those that only differ in force."""
+    """The words of a claim that contradict a rule, and the words that only change its force ("may" for "must")."""
 
     contrary: tuple[str, ...] = ()
     other_force: tuple[str, ...] = ()
 
 
 def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str], Sequence[str]]) -> RuleSet:
-    """Read the rules of a text, whose words `stems` reduces; empty for a text without rules."""
+    """Read the rules of a text; empty for a text without rules. The function `stems` reduces words to their stems."""
     # Lower case without umlauts, if that leaves every character at its position.
     lowered = text.lower().translate(_PLAIN) if len(text.lower()) == len(text) else ""
     stating = [(start, end, inside) for start, end, inside in _clauses(lowered) if _states_rule(inside)]
@@ -319,7 +324,10 @@ def _clause(
 
 
 def _force(inside: Sequence[RuleMark], *, negated: bool) -> Force:
-    """Return the force of the first modal. In German, a negation turns "muss" and "braucht" into "need not"."""
+    """Return the force of the first modal verb, such as "must" or "may".
+
+    In German, a negation turns "muss" and "braucht" into "need not".
+    """
     limited = any(mark.kind in _HARD for mark in inside)
     for mark in inside:
         if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
@@ -329,7 +337,7 @@ def _force(inside: Sequence[RuleMark], *, negated: bool) -> Force:
 
 
 def _negated_bounds(negations: Sequence[RuleMark], inside: Sequence[RuleMark]) -> list[RuleMark]:
-    """The negations of a limit, time or condition, each followed by the mark that it negates."""
+    """Return the negations of limits, times and conditions, each with the rule word that it negates."""
     negated: list[RuleMark] = []
     bounds = [mark for mark in inside if mark.kind in {"over", "under", "till", "from", "without"}]
     for negation in negations:

@@ -1,4 +1,4 @@
-"""Sentences of the chunks: split text into pieces, list quotable sentences, match terms, embed."""
+"""Split the chunks into sentences, list the quotable sentences, match terms of the question, and embed."""
 
 import math
 import re
@@ -117,7 +117,7 @@ def _piece_kind(text: str) -> TextPieceKind:
 
 
 def _is_heading(text: str, titles: Collection[str], *, alone: bool, over_table: bool) -> bool:
-    """A known title, capitals, or a short line on its own (or above a table) without full stop and figure."""
+    """Return whether a line is a heading: a known title, capitals, or a short separate line without full stop."""
     short = len(text.split()) <= _LONGEST_HEADING
     if _bare_title(text) in titles or (text.isupper() and short):
         return True
@@ -141,10 +141,10 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
 
 @dataclass(frozen=True)
 class SentenceCandidate:
-    """One quotable sentence: `text` is chunk.text[start:end], `lead` the table header or list opening it belongs to.
+    """One quotable sentence, chunk.text[start:end]. `lead` is the header of its table or the first line of its list.
 
-    `topic` is the heading or question above it in its chunk; `under_question` if that is a question, so that the
-    sentence is read as its answer. `whole` is false if the chunk starts or ends in the middle of the sentence.
+    `topic` is the heading or question above it in its chunk; `under_question` is true if the topic is a question, which
+    the sentence answers. `whole` is false if the chunk starts or ends in the middle of the sentence.
     """
 
     chunk: int
@@ -159,7 +159,7 @@ class SentenceCandidate:
 
     @cached_property
     def readable(self) -> str:
-        """The sentence without markup, a row as "column: value; column: value"."""
+        """Return the sentence without markup; a table row becomes "column: value; column: value"."""
         if self.kind == "row":
             return _row_text(self.lead, self.text)
         sentence = strip_markup(self.text)
@@ -167,12 +167,15 @@ class SentenceCandidate:
 
     @cached_property
     def readable_with_question(self) -> str:
-        """The sentence with the question above it, if there is one."""
+        """Return the sentence, after the question above it if there is one."""
         return f"{strip_markup(self.topic)} {self.readable}" if self.under_question else self.readable
 
 
 def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandidate]:
-    """The quotable sentences of each chunk in order; of a sentence that overlapping chunks share, the longest part."""
+    """Return the quotable sentences of each chunk in order.
+
+    Of a sentence in overlapping chunks, only the longest part is returned.
+    """
     candidates = [candidate for number, chunk in enumerate(chunks) for candidate in _chunk_candidates(number, chunk)]
     kept: dict[tuple[str, str], list[tuple[int, int]]] = {}
     chosen = []
@@ -257,7 +260,7 @@ class _PrecedingContext:
         return cls(question=last if last.endswith("?") else "", header=chunk.context if "|" in chunk.context else "")
 
     def update(self, pieces: Sequence[TextPiece], position: int) -> bool:
-        """Read a piece into the context; true if the piece is nothing but context."""
+        """Add a sentence to the context, and return whether it is only context, such as a heading."""
         piece = pieces[position]
         following = pieces[position + 1] if position + 1 < len(pieces) else None
         if piece.kind == "question":
@@ -286,14 +289,14 @@ class _PrecedingContext:
 
 
 def _names_columns(run: Sequence[str]) -> bool:
-    """Whether the first of several rows has as many cells as the next and no figures except years."""
+    """Return whether the first row of a table is its header: as many cells as the next, no figures except years."""
     if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
         return False
     return all(cell and not re.search(r"\d", _YEAR.sub("", cell)) for cell in _cells(run[0]))
 
 
 def _has_content(piece: TextPiece) -> bool:
-    """Whether the piece is long enough to answer anything."""
+    """Return whether a sentence is long enough to answer a question."""
     words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
     if piece.kind == "row":
         return words >= _FEWEST_CELL_WORDS
@@ -320,7 +323,10 @@ class TermWeights:
         return sum(self.idf(term) for term in question.terms) or 1.0
 
     def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
-        """The share of the question's weight in `stems`, 0 to 1; terms that only `around` has count half."""
+        """Return the weighted share of the question's terms in `stems`, 0 to 1.
+
+        Terms only in the surrounding text (`around`) count half.
+        """
         covered = sum(
             self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
         )
@@ -354,7 +360,7 @@ def _same_prefix(left: str, right: str) -> bool:
 
 
 def count_rival_numbers(question: str, text: str) -> int:
-    """Count labelled numbers of the question (rule 7, under-14) whose label the text has only with other numbers."""
+    """Count numbers of the question with a label ("rule 7") that the text has only with other numbers."""
     there: dict[str, set[str]] = {}
     for label, number in _LABELLED_NUMBER.findall(fold(text)):
         there.setdefault(label, set()).add(number)

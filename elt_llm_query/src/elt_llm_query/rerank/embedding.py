@@ -161,7 +161,10 @@ HEAD_SIZE = 30  # candidates of all collections together; more take longer and c
 
 
 def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
-    """Return per pool the indexes of the HEAD_SIZE best candidates of all pools, including ties with the last one."""
+    """Return, per collection, the indexes of the HEAD_SIZE best candidates of all collections.
+
+    Ties with the last one are included.
+    """
     joined = np.concatenate([*scores, np.zeros(0)])
     least = np.partition(joined, -HEAD_SIZE)[-HEAD_SIZE] if len(joined) > HEAD_SIZE else 0.0
     return [np.flatnonzero(one >= least).tolist() for one in scores]

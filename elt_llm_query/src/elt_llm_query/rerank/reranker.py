@@ -35,7 +35,7 @@ class Reranker(Protocol):
 
     @property
     def calls_model(self) -> bool:
-        """Whether a model reads each candidate, so that the number of candidates must be limited."""
+        """Return whether a model reads each candidate. If so, the number of candidates must be limited."""
 
     @property
     def needs_vector(self) -> bool:
@@ -43,7 +43,7 @@ class Reranker(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for every search result of this reranker."""
+        """Return the notes that every search result of this reranker has."""
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
         """Rank all candidates, best first; equal scores are ordered by node id. A slow model checks `cancelled`."""
@@ -141,7 +141,7 @@ class ModelReranker:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of the scorer."""
+        """Return the notes of the model that scores the chunks."""
         return self.scorer.notes
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:

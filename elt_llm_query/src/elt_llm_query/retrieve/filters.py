@@ -152,7 +152,10 @@ def _date_prefixes(first: str) -> list[int]:
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day that contain `last` and may end later; with `before`, all of these."""
+    """Return the year, month and day that contain `last`, as dates that may end later.
+
+    With `before`, all three are returned.
+    """
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 

@@ -207,7 +207,7 @@ def _collection_results(
 
 
 def _masked_results(results: CollectionResults, mask: Mask) -> CollectionResults:
-    """Apply the mask again, in case a retriever ignores it."""
+    """Remove the hits that the filter mask excludes, in case a retriever ignores the mask."""
 
     def masked(ranking: Ranking) -> Ranking:
         allowed = mask[results.collection.generation.positions([node_id for node_id, _ in ranking])]

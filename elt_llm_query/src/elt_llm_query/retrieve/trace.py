@@ -171,7 +171,7 @@ class RetrieveDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class FuseDetails(StageDetails):
-    """The fused ranking of each collection; `weights` is None if only one retriever was used."""
+    """The fused ranking of each collection. The fusion `weights` are None if only one retriever was used."""
 
     stage: ClassVar[str] = "fuse"
     method: str = ""
@@ -181,7 +181,7 @@ class FuseDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingDetails(StageDetails):
-    """A ranking over all collections; `parts` has the same order."""
+    """A ranking over all collections. `parts` has the score parts of each candidate, in the same order."""
 
     ranking: Ranking = ()
     parts: Sequence[tuple[str, ScoreParts]] = ()
@@ -203,7 +203,7 @@ class RerankDetails(RankingDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class CombineDetails(RankingDetails):
-    """The ranking of several passes together, with the questions of the other passes."""
+    """The combined ranking of all search passes of a question, with the questions of the passes after the first."""
 
     stage: ClassVar[str] = "combine"
     variants: Sequence[str] | None = _keyed("variants")
@@ -262,7 +262,7 @@ def traced_budget(stages: Sequence[TraceStage]) -> dict[str, dict[str, int]]:
 
 @dataclass
 class OpenStage:
-    """A stage while it runs."""
+    """A stage of the search that is still running."""
 
     kept: int = 0
     details: dict[str, Any] = field(default_factory=dict)

@@ -121,7 +121,7 @@ class QueryTerm:
 class MatchedTerms:
     """The words of the question that a chunk has, in the order and spelling of the question.
 
-    `within` has words that the chunk has only by an alternative name, as part of a longer word, or in part.
+    `within` has the words that match only through an alternative name, as part of a longer word, or in part.
     """
 
     words: tuple[str, ...]

@@ -136,7 +136,10 @@ class ChunkShaper:
         ]
 
     def _surely_fit(self, chunks: Sequence[CandidateChunk]) -> bool:
-        """Return whether the chunks fit even if each has as many tokens as its embedding model can read."""
+        """Return whether the chunks certainly fit the token budget.
+
+        Each is assumed to have as many tokens as its embedding model can read.
+        """
         if any(chunk.matches for chunk in chunks):
             return False
         most = sum(self._by_name[one.candidate.collection].embedding.token_limit for one in chunks)

@@ -112,7 +112,7 @@ def _spaced(text: str) -> str:
 
 @dataclass
 class _Hops:
-    """The candidates and follow-up questions of one question so far."""
+    """The candidates and follow-up questions that the search passes of one question have found so far."""
 
     first: list[SearchCandidate]
     later: list[Sequence[SearchCandidate]]
@@ -140,8 +140,8 @@ class MultiHopStrategy:
 
     There are at most `max_hops` follow-up questions, each made from the best chunk that was not used yet. A language
     model writes the follow-ups; without a model, or if the model fails, rules make them from new names and unanswered
-    words. With `needs_link`, only the best chunk with a link to the previous chunk gains score, because users of `auto`
-    did not ask for hops.
+    words. With `needs_link`, only the best chunk that names the previous chunk's title, or is named by it, gains score.
+    The strategy `auto` uses this caution.
     """
 
     retrievers: RetrieverChoice

@@ -86,12 +86,12 @@ class ContextWindow:
 
     @property
     def to_read(self) -> int:
-        """The longest prompt, in tokens."""
+        """Return the number of tokens that the longest possible prompt has."""
         return self.size - self.to_write - MARGIN
 
     @property
     def hint(self) -> str:
-        """The settings that make more room for a prompt."""
+        """Return a hint on the settings that make more room for a prompt."""
         return f"Raise {self.section}.context_window, or lower {self.section}.num_predict."
 
 
@@ -120,7 +120,7 @@ def fit_sources(
         fitting += 1
     if sources and not fitting:
         raise ResponseGenerationError(
-            f"Not one chunk fits into the model's context of {window.size} tokens: the prompt takes {prompt_tokens},"
+            f"No chunk fits into the model's context of {window.size} tokens: the prompt takes {prompt_tokens},"
             f" the answer may take {window.to_write}, the best chunk has {window.count(sources[0].text)}.",
             hint=window.hint,
         )
@@ -145,7 +145,7 @@ class LedgerEntry:
 
 @dataclass
 class ModelCalls:
-    """The calls to one model for one answer, with their ledger. Not to be shared between answers.
+    """The calls to one model for one answer, with their ledger. Two answers must not share an object.
 
     `cancelled` is polled while the model writes.
     """
@@ -165,8 +165,8 @@ class ModelCalls:
     ) -> LlmCompletion:
         """Return what the model writes.
 
-        Raises ResponseGenerationError for a prompt that does not fit the window: the prompt is not sent to be cut.
-        Raises ModelError if the model fails, including PromptTooLong for a prompt that was cut.
+        Raises ResponseGenerationError for a prompt that does not fit the window: such a prompt is not sent, because the
+        server would cut it. Raises ModelError if the model fails, including PromptTooLong for a prompt that was cut.
         """
         messages = build_messages(prompt, values, history)
         planned, window = self.planned(messages), self.window

@@ -81,13 +81,13 @@ class AnswerTask:
     history: tuple[tuple[str, str], ...] = ()
 
     def values(self, **more: str) -> dict[str, str]:
-        """Return the values that every prompt uses, and the values in `more`."""
+        """Return the values for the placeholders of prompts: those that every prompt uses, and those in `more`."""
         return {"question": self.question, "language": self.language, "steps": str(self.most_steps), **more}
 
 
 @dataclass(frozen=True)
 class AnswerDraft:
-    """A drafted answer, the steps that led to it, the sources that were read and those that did not fit.
+    """A drafted answer, its reasoning steps, the sources that the model read, and the sources that did not fit.
 
     `parts` are the answers of single collections by name; `details` are for the trace. `whole` is False if the model
     stopped before the end.

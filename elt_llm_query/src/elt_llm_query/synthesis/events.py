@@ -24,10 +24,10 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """An answer starts; with any `again` the text sent so far is void.
+    """The start of an answer. If `again` is set, the text sent so far must be discarded.
 
-    once more: the first answer was not good enough, and a second follows. back: the second is no better, and the first
-    is sent again.
+    "once more" means that a second answer follows because the first was not good enough; "back" means that the first is
+    sent again because the second is no better.
     """
 
     again: Literal["", "once more", "back"] = ""

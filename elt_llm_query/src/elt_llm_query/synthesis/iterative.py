@@ -126,7 +126,10 @@ def parse_step(reply: str) -> SearchStep:
 
 @dataclass(frozen=True)
 class FurtherSearch:
-    """How to search further: `measure` returns how well chunks cover the question; at most `most_steps` are taken."""
+    """The means of further searches.
+
+    `measure` returns how well chunks cover the question, and `most_steps` is the greatest number of steps.
+    """
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
@@ -184,7 +187,10 @@ def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
 
 
 def find_entity_neighbours(text: str, generations: Sequence[Generation]) -> tuple[str, ...]:
-    """The longest entity name in the text, followed by the names of related entities; empty if there is none."""
+    """Return the longest entity name in the text, followed by the names of related entities.
+
+    The result is empty if the text names no entity.
+    """
     padded = f" {' '.join(words(text))} "
     best: tuple[int, EnterpriseModel, str, str] | None = None
     for generation in generations:

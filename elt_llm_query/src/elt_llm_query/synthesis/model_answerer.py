@@ -322,7 +322,7 @@ class ModelAnswerer:
         grounded: GroundedAnswer | None,
         notes: tuple[str, ...],
     ) -> Answer:
-        """Add the account of the drafting and of every model call to the evidence."""
+        """Add the details of the draft and of every model call to the evidence."""
         context = {
             "window": calls.window.size,
             "to write": calls.window.to_write,

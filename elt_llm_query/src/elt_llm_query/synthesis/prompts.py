@@ -89,7 +89,7 @@ def load_prompts(config_dir: Path | None, shown_from: Path | None = None) -> Pro
     for path in sorted(folder.glob("*.y*ml")) if folder else ():
         known = path.stem in PROMPT_NAMES and path.suffix == ".yaml"
         if not known and (meant := get_close_matches(path.stem, PROMPT_NAMES, 1, _ALIKE)):
-            raise SettingsError(f"{path}: no prompt is read from there.", hint=f"Rename it to {meant[0]}.yaml")
+            raise SettingsError(f"{path} is not the name of a prompt file.", hint=f"Rename it to {meant[0]}.yaml")
     return {name: _load(name, folder, shown_from or Path.cwd()) for name in PROMPT_NAMES}
 
 
@@ -106,5 +106,7 @@ def _load(name: PromptName, folder: Path | None, shown_from: Path) -> Prompt:
         )
     for value in sorted(prompt.values - {*required, *optional}):
         if meant := get_close_matches(value, (*required, *optional), 1, _ALIKE):
-            raise SettingsError(f"{path}: {{{value}}} is no value of this prompt.", hint=f"Is it {{{meant[0]}}}?")
+            raise SettingsError(
+                f"{path}: this prompt has no placeholder {{{value}}}.", hint=f"Did you mean {{{meant[0]}}}?"
+            )
     return prompt

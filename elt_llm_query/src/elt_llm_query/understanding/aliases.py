@@ -24,7 +24,7 @@ aliases: {}
 
 def _with_a_word(name: str) -> str:
     if not words(name):
-        raise ValueError("has no letter or digit to search for")
+        raise ValueError("the name has no letter or digit to search for")
     return name
 
 

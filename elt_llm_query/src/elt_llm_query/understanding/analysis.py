@@ -36,7 +36,7 @@ from elt_llm_query.understanding.spelling import (
 
 @dataclass(frozen=True)
 class _Name:
-    """A name of an alias group with its `forms`: its folded words, and its stems in each language."""
+    """A name that has aliases, with its `forms`: its words folded to lower case, and its stems in each language."""
 
     written: str
     group: int
@@ -61,7 +61,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return each name in the question that has aliases, with those aliases that occur in a searched collection.
+        """Return each name in the question that has aliases, and its aliases that occur in a searched collection.
 
         Of several names for one thing, only the first one in the question is returned.
         """
@@ -155,7 +155,10 @@ class FilterSuggester:
         return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:_MOST]
 
     def _of_time(self, question: str) -> Iterator[str]:
-        """Yield conditions on years and dates; a year is looked up in the field `year`, then in `dates`."""
+        """Yield filter conditions for the years and dates of the question.
+
+        A year is looked up in the field `year`, then in `dates`.
+        """
         for year in years_of(question):
             if any(int(year) in field.values for field in self._fields("year")):
                 yield f"year={year}"
@@ -188,7 +191,10 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """The condition for each field value by its folded words. For equal names, the first field counts."""
+        """Return the filter condition for each field value, by the folded words of the value.
+
+        If two fields have the same value, the first field counts.
+        """
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):
@@ -257,8 +263,8 @@ class QuestionAnalyser:
     ) -> QuestionAnalysis:
         """Analyse a normalised question with its filter conditions.
 
-        Spelling is corrected only to words of nodes in the masks that `allowed` returns. `allowed` is called only if a
-        word is unknown.
+        Spelling is corrected only to words of nodes that the filter masks returned by `allowed` allow. `allowed` is
+        called only if a word is unknown.
         """
         typed = parse_question(text)
         language = asked_language(text, typed.language)

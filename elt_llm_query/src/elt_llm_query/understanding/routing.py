@@ -45,7 +45,8 @@ class CollectionRouter:
     """A router that chooses the collections to search. Many threads may share one router.
 
     If there are at most `above` collections, or `above` is 0, all are searched. Otherwise the best `to` collections are
-    searched, and each collection with a name of the question, unless more than `to` collections have that name.
+    searched. Collections that contain a name from the question (a proper name such as "Mercury") are searched too,
+    unless more than `to` collections contain it.
     """
 
     def __init__(self, collections: Sequence[OpenCollection], above: int, to: int) -> None:
@@ -103,7 +104,10 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Return the indexes of collections with a name, with that name, and the names in too many collections."""
+        """Return the collections (indexes) that contain a proper name of the question, each with that name.
+
+        Also return the names that too many collections contain.
+        """
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]

@@ -139,7 +139,7 @@ class Vocabulary:
         return self._generation.keyword.document_frequency(stem) > 0
 
     def frequency(self, stem: str, mask: Mask | None = None) -> int:
-        """Return the number of nodes with the stem, among the nodes of the mask."""
+        """Return the number of nodes that have the stem, among the nodes that the filter mask allows."""
         return len(self._positions(stem, mask))
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
@@ -198,7 +198,7 @@ class SpellingCandidate:
 
 
 def unambiguous_candidate(candidates: Sequence[SpellingCandidate]) -> SpellingCandidate | None:
-    """Return the nearest candidate, or None if another candidate of the same rank is nearly as frequent."""
+    """Return the nearest candidate, or None if another equally near candidate is nearly as frequent."""
     ordered = sorted(candidates, key=lambda one: (one.rank, -one.frequency, one.stem))
     if len(ordered) > 1 and ordered[1].rank == ordered[0].rank:
         return ordered[0] if ordered[0].frequency >= TIMES_AS_FREQUENT * ordered[1].frequency else None
@@ -213,9 +213,10 @@ def spelling_candidates(
     *,
     two: bool = True,
 ) -> list[SpellingCandidate]:
-    """Return words of nodes in the masks that are one edit away from `typed`, which is in lower case.
+    """Return words of the allowed nodes that are one edit away from `typed`, which is in lower case.
 
-    If there is no such word, `typed` is long, and `two` is true, return words that are two edits away.
+    The filter masks decide which nodes are allowed. If there is no such word, `typed` is long, and `two` is true,
+    return words that are two edits away.
     """
     guesses: dict[str, list[str]] = {}
     edits = single_edits(typed)
@@ -239,7 +240,7 @@ def spelling_candidates(
 def _most_frequent(
     distances: dict[str, int], vocabularies: Sequence[Vocabulary], masks: Sequence[Mask | None]
 ) -> dict[str, int]:
-    """Return the frequencies of the nearest and most frequent stems, among the nodes of the masks."""
+    """Return the frequencies of the nearest and most frequent stems, among the nodes that the filter masks allow."""
     counts = {
         stem: sum(each.frequency(stem, mask) for each, mask in zip(vocabularies, masks, strict=True))
         for stem in distances
@@ -289,9 +290,9 @@ class SpellingCorrector:
     def corrections(self, question: str, language: str, allowed: AllowedNodes | None = None) -> dict[str, str]:
         """Return the correct word for each mistyped word of the question.
 
-        Corrections are words of nodes in the masks that `allowed` returns. `language` is the language of the question.
-        Words in a dictionary, in quotation marks or in capitals are not corrected. A question with mostly unknown words
-        is not corrected at all.
+        Corrections are words of nodes that the filter masks returned by `allowed` allow. `language` is the language of
+        the question. Words in a dictionary, in quotation marks or in capitals are not corrected. A question with mostly
+        unknown words is not corrected at all.
         """
         typed = list(dict.fromkeys(_WORD.findall(_QUOTED.sub(" ", question))))
         unknown = [word for word in typed if self._is_unknown(word)]

@@ -81,7 +81,7 @@ def test_a_moving_average_follows_the_latest_values() -> None:
     assert histogram.moving > 900
 
 
-def test_the_memory_of_a_histogram_is_constant() -> None:
+def test_the_size_of_a_histogram_does_not_grow_with_the_number_of_values() -> None:
     histogram = Histogram()
     for value in range(100_000):
         histogram.add(value * 37.0)

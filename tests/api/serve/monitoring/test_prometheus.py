@@ -38,7 +38,7 @@ def values(family: Metric, label: str) -> dict[str, float]:
     return {it.labels[label]: it.value for it in family.samples if label in it.labels}
 
 
-def test_counters_count_questions_by_outcome(server: RunningServer) -> None:
+def test_prometheus_counters_count_questions_by_outcome(server: RunningServer) -> None:
     found = families(server)
     assert sum(values(found["elt_llm_questions"], "outcome").values()) == 4
     assert values(found["elt_llm_questions"], "outcome")["failed"] == 1
@@ -65,7 +65,7 @@ def test_histograms_are_cumulative_and_end_with_the_total(server: RunningServer)
     assert {"understand", "retrieve", "answer"} <= {it.labels["stage"] for it in found["elt_llm_stage_seconds"].samples}
 
 
-def test_gauges_describe_the_process(server: RunningServer) -> None:
+def test_prometheus_gauges_describe_the_process(server: RunningServer) -> None:
     found = families(server)
     assert found["elt_llm_places_free"].samples[0].value == 40
     assert found["elt_llm_engines_open"].samples[0].value == 1
@@ -73,7 +73,7 @@ def test_gauges_describe_the_process(server: RunningServer) -> None:
     assert found["process_resident_memory_bytes"].samples[0].value > 0
 
 
-def test_only_administrators_see_figures(server: RunningServer) -> None:
+def test_only_administrators_see_metrics(server: RunningServer) -> None:
     with closing(open_state(server.data_dir)) as state:
         secret = KeyTable(state).create("reader", ["*"], ["*"])
     for path in ("/metrics", "/v1/monitoring"):
@@ -83,7 +83,7 @@ def test_only_administrators_see_figures(server: RunningServer) -> None:
         assert "elt_llm_questions" not in answer.text
 
 
-def test_two_servers_in_a_process_do_not_share_figures(
+def test_two_servers_in_one_process_do_not_share_metrics(
     server: RunningServer, sample_folder: Path, tmp_path: Path
 ) -> None:
     with served(copied_project(sample_folder, tmp_path / "other"), environment=EXTRACTIVE) as other:

@@ -110,7 +110,7 @@ def test_a_too_long_message_is_refused() -> None:
 
 
 @pytest.mark.parametrize("given", [{"n": 1}, {"tools": []}, {"stop": None}, {"response_format": {"type": "text"}}])
-def test_parameters_with_empty_values_are_accepted(given: Mapping[str, Any]) -> None:
+def test_unsupported_parameters_with_empty_values_are_accepted(given: Mapping[str, Any]) -> None:
     reject_unsupported_parameters(given)
     assert ignored_parameters_note(given) == []
 

@@ -62,14 +62,14 @@ def test_an_invalid_profile_name_is_refused(profiles: ProfileActions, name: str)
 
 @pytest.mark.parametrize("name", ["default", "fast"])
 def test_a_shipped_profile_is_replaced_only_on_request(profiles: ProfileActions, name: str) -> None:
-    with pytest.raises(UsageError, match="comes with the program"):
+    with pytest.raises(UsageError, match="a built-in profile"):
         profiles.save(LOCAL, name, GIVEN)
     assert profiles.save(LOCAL, name, GIVEN, replace=True).is_file()
 
 
 def test_an_existing_profile_is_replaced_only_on_request(profiles: ProfileActions) -> None:
     profiles.save(LOCAL, "mine", GIVEN)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="an existing profile"):
         profiles.save(LOCAL, "mine", {"description": "Another."})
 
 

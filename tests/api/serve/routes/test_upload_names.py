@@ -33,7 +33,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("given", "name"), NAMES.items(), ids=map(ascii, NAMES))
-def test_names_keep_only_harmless_characters(given: str, name: str) -> None:
+def test_uploaded_file_names_keep_only_harmless_characters(given: str, name: str) -> None:
     assert safe_file_name(given) == name
 
 
@@ -74,7 +74,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
         ("a.doc", b"PK\x03\x04a newer one in truth"),
     ],
 )
-def test_files_whose_content_fits_their_suffix_are_accepted(tmp_path: Path, name: str, content: bytes) -> None:
+def test_uploaded_files_whose_content_fits_their_suffix_are_accepted(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
     check_content(tmp_path / "file", name)
 

@@ -55,13 +55,15 @@ def is_harmless(markdown: str) -> bool:
     return shown.active == [] and not {"img", "a", "script", "iframe", "form", "svg", "style"} & shown.tags
 
 
-def test_the_model_obeys_every_document(hostile: HostileServer, answers: list[list[tuple[str, str]]]) -> None:
+def test_the_fake_model_obeys_the_instructions_of_every_hostile_document(
+    hostile: HostileServer, answers: list[list[tuple[str, str]]]
+) -> None:
     assert len(answers) == 40
     assert set(hostile.model.obeyed) == set(map(way_out, PLACES)), "else nothing is tried here"
     assert all(SECRET in "".join(pieces_of(events)) for events in answers)
 
 
-def test_most_payloads_work_without_the_defences() -> None:
+def test_most_attack_texts_succeed_if_the_defences_are_switched_off() -> None:
     assert sum(not is_harmless(way_out(place)) for place in PLACES) >= 30
 
 

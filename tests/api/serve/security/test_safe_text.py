@@ -44,12 +44,12 @@ def in_pieces(text: str, size: int) -> str:
     return "".join(safe.feed(text[place : place + size]) for place in range(0, len(text), size)) + safe.end()
 
 
-def test_the_payload_list_has_eighty_entries() -> None:
+def test_the_list_of_attack_texts_has_eighty_entries() -> None:
     assert len(PAYLOADS) == len(set(PAYLOADS)) == 80
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_payload_is_active_as_text(payload: str) -> None:
+def test_no_attack_text_becomes_active_html_when_escaped_as_text(payload: str) -> None:
     shown_as = ShownHtml(f'<b title="{escape_html(payload)}">{escape_html(payload)}</b>')
     assert shown_as.tags == {"b"}
     assert shown_as.active == []
@@ -60,7 +60,7 @@ def test_no_payload_is_active_as_text(payload: str) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_payload_is_active_as_markdown_whole_or_in_pieces(payload: str) -> None:
+def test_no_attack_text_becomes_active_when_escaped_as_markdown_whole_or_in_pieces(payload: str) -> None:
     shown_as = shown(escape_markdown(payload))
     assert shown_as.tags <= FORMATTING
     assert shown_as.active == []
@@ -111,7 +111,7 @@ def test_no_generated_text_becomes_a_link_an_image_or_html(text: str) -> None:
 
 
 @given(TEXTS, st.lists(st.integers(0, 200), max_size=8))
-def test_the_result_does_not_depend_on_the_pieces(text: str, cuts: list[int]) -> None:
+def test_escaped_markdown_does_not_depend_on_how_the_text_is_split(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     safe = SafeMarkdown()
     reported = "".join(safe.feed(text[begin:end]) for begin, end in pairwise(places))
@@ -119,12 +119,12 @@ def test_the_result_does_not_depend_on_the_pieces(text: str, cuts: list[int]) ->
 
 
 @given(TEXTS)
-def test_the_visible_text_does_not_change(text: str) -> None:
+def test_escaping_does_not_change_the_visible_text(text: str) -> None:
     assert escape_markdown(text).replace(JOINER, "") == show_invisible_characters(text).replace(JOINER, "")
 
 
 @given(TEXTS)
-def test_at_most_64_characters_are_held_back(text: str) -> None:
+def test_escaping_a_stream_holds_back_at_most_64_characters(text: str) -> None:
     safe = SafeMarkdown()
     reported = safe.feed(text)
     assert len(show_invisible_characters(text)) - len(reported.replace(JOINER, "")) <= 64 + show_invisible_characters(

@@ -187,12 +187,12 @@ def test_a_font_with_unknown_glyph_names_but_plain_letters_is_read(tmp_path: Pat
         "class Store:\n    def __init__(self, path: str) -> None:\n        self._path = path\n" * 8,
     ],
 )
-def test_contents_forms_tables_code_and_other_languages_are_meaningful(text: str) -> None:
+def test_tables_of_contents_forms_tables_code_and_other_languages_are_not_taken_for_meaningless_text(text: str) -> None:
     assert not is_meaningless(text)
 
 
 @pytest.mark.parametrize(
     "text", ["".join(chr(ord(letter) - 29) for letter in _ENGLISH * 3 if letter != " "), "!\"#$ %&'( )*+, -/:; " * 20]
 )
-def test_letters_without_vowels_and_rows_of_signs_are_meaningless(text: str) -> None:
+def test_letters_without_vowels_and_rows_of_signs_are_recognised_as_an_unreadable_text_layer(text: str) -> None:
     assert is_meaningless(text)

@@ -465,7 +465,7 @@ def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]
 
 
 def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
-    """Keep only the notes that were not printed before; without the note on how the question was understood."""
+    """Keep only the notes that were not printed before. The note on how the question was understood is left out."""
     notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
     printed.update(notes)
     return result.model_copy(update={"notes": notes})

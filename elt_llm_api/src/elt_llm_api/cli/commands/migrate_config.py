@@ -1,4 +1,4 @@
-"""`elt-llm migrate-config`: convert the configuration of elt_llm_rag, and list the keys that have no home here."""
+"""`elt-llm migrate-config`: convert the configuration of elt_llm_rag, and list the keys without an equivalent."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _LISTS = frozenset(("sources.handbook", "sources.inventory", "paths", "collectio
 
 @dataclass
 class MigratedFile:
-    """A converted file: its new path, its content, and the keys that were renamed or have no home."""
+    """A converted file: its new path, its content, and the keys that were renamed or have no equivalent."""
 
     source: str
     target: str
@@ -40,7 +40,7 @@ class MigratedFile:
 def command(context: CommandContext, directory: Path, target: Path, as_json: bool) -> None:
     """Convert the configuration in DIR, with ingest files, jobs and profiles, into the folder `config`.
 
-    Each key without a home is listed with the reason. Existing files are never overwritten.
+    Each key without an equivalent is listed with the reason. Existing files are never overwritten.
     """
     folder = context.working_directory / target
     converted = list(convert_directory(context.working_directory / directory))
@@ -128,7 +128,7 @@ def _model_of(kind: str) -> type[BaseModel]:
 
 
 def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value with its dotted key. A mapping below a key of no section is one value."""
+    """Yield each value with its dotted key. A mapping that is no section of the settings counts as one value."""
     from elt_llm_core.settings.loader import section_model
 
     for key, value in content.items():
@@ -144,7 +144,7 @@ def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = ""
 
 
 def _as_ours(name: str, value: Any) -> Any:
-    """Return a list of names for the list of `{name: ...}` that collections were."""
+    """Convert the former list of collections, `{name: ...}` each, to a list of their names."""
     if name == "collections" and isinstance(value, list):
         return [str(one["name"]) if isinstance(one, Mapping) and "name" in one else one for one in value]
     return value
@@ -177,7 +177,7 @@ def _reader_of(value: object, readers: Mapping[str, str]) -> str:
 
 
 def _problem(model: type[BaseModel], name: str, value: object) -> str:
-    """Return why a key with this value is not accepted; empty if it is."""
+    """Return the reason why this program does not accept a key with this value; empty if it is accepted."""
     from elt_llm_core.settings.loader import validate_model
 
     nested: Any = value

@@ -155,7 +155,7 @@ class StreamPrinter:
         yield from _remaining_lines(result, with_refusal=not result.answered and not self._refused(result))
 
     def _refused(self, result: "QueryResult") -> bool:
-        """Return whether the streamed text is a refusal, the standard one or one in the model's words."""
+        """Return whether the streamed text is a refusal: the standard text, or a text in the model's own words."""
         from elt_llm_query.synthesis.refusals import is_blank, is_refusal
 
         if is_blank(self._written):

@@ -222,7 +222,10 @@ def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
 
 
 def _rank_shares(report: "ProfileReport") -> list[float]:
-    """Return the shares of questions by the rank of their first relevant chunk; those without one come last."""
+    """Return the shares of questions by the rank of their first relevant chunk.
+
+    Questions without a relevant chunk come last.
+    """
     counts = [0] * (len(RANK_STEPS) + 1)
     for result in report.results:
         rank = _first_relevant_rank(result)

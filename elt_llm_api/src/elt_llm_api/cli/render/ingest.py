@@ -191,7 +191,7 @@ def _ingest_reports(report: "IngestReport | JobReport") -> "Sequence[IngestRepor
 
 
 class WatchDisplay:
-    """Prints the events of a watch; `show` prints the reports of the first run."""
+    """Prints the events while files are watched. `show` prints the reports of the first ingest."""
 
     def __init__(self, show: "Callable[[Sequence[IngestReport | JobReport]], None]") -> None:
         self._show = show
@@ -200,7 +200,7 @@ class WatchDisplay:
         self._problems: frozenset[str] = frozenset()
 
     def progress(self) -> "AbstractContextManager[ProgressListener]":
-        """Show progress for the first run only; later runs are short."""
+        """Show progress for the first ingest only; later ingests are short."""
         return progress_display(quiet=self._shown)
 
     def waiting(self, scope: "WatchScope") -> None:
@@ -221,7 +221,7 @@ class WatchDisplay:
             click.echo(f"{_time_of_day()}  {line}")
 
     def failed(self, error: Exception) -> None:
-        """Print why a run failed."""
+        """Print why an ingest failed."""
         from elt_llm_core.errors import EltError
 
         expected = error if isinstance(error, EltError) else EltError(str(error))

@@ -71,7 +71,7 @@ COOKIE = "elt_llm_key"
 
 
 class CallerRegistry:
-    """Identifies callers by the token of the server and by the keys in the state database.
+    """Identifies callers by the token of the server and by the API keys in the state database.
 
     Without a token and without keys every caller is the local user, and the server listens on this machine only. `find`
     returns the key record of a secret. `has_keys` returns whether there are keys. Both functions run in the event loop
@@ -144,7 +144,7 @@ class AccessRefusal:
 
 
 class AccessGate:
-    """Admits callers. Wrong keys count against the client's network, requests against caller and network.
+    """Admits callers. Wrong keys are counted by the client's network, requests by caller and network.
 
     A right key does not reset the count of wrong keys. Otherwise the owner of one key could guess other keys without
     limit.
@@ -173,7 +173,7 @@ class AccessGate:
 
 
 def network_key(scope: Scope) -> str:
-    """Return the network that wrong keys count against: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the network for which wrong keys are counted: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         address = ipaddress.ip_address(str((scope.get("client") or ("unknown", 0))[0]).partition("%")[0])
     except ValueError:

@@ -53,7 +53,7 @@ class CollectionSummary(BaseModel):
 
 
 class CollectionOverview(BaseModel):
-    """A collection as in `elt-llm status --json`."""
+    """The description of a collection, with the fields of `elt-llm status --json`."""
 
     status: CollectionStatus
     health: CollectionHealth
@@ -161,7 +161,7 @@ _PROFILE = "default"
 
 
 class EntityNeighbourhood(ResultModel):
-    """An entity with the part of its model around it."""
+    """An entity with its neighbours and their relationships in an enterprise model."""
 
     collection: str = Field(description="Collection that holds the model.")
     entity: Entity = Field(description="The requested entity.")
@@ -182,7 +182,7 @@ class NeighbourActions(ServiceActions):
         unless either a collection or a job is named, and its model contains exactly one such entity.
         """
         if (collection is None) == (job is None):
-            raise UsageError("Exactly one enterprise model is searched.", hint="Name either a collection or a job.")
+            raise UsageError("Name the one enterprise model to search.", hint="Name either a collection or a job.")
         if job is not None:
             collection = BatchJobActions(self._services).get(principal, job).spec.sources.model
             if not collection:

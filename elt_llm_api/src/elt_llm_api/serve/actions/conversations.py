@@ -67,8 +67,8 @@ class FeedbackActions(ServiceActions):
         answer = self._services.recent_answers.find(principal.name, request_id)
         if answer is None:
             raise Forbidden(
-                f"The server keeps no answer of yours to a request '{request_id}'.",
-                hint="It keeps the last thousand until it restarts; those in a conversation stay.",
+                f"The server has no answer of this caller to the request '{request_id}'.",
+                hint="The server keeps the last thousand answers until it restarts.",
             )
         return self._services.feedback.give(answer, verdict, comment)
 

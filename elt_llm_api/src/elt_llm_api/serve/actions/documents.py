@@ -118,7 +118,7 @@ class DocumentActions(ServiceActions):
         start, end = _page_span(document.pages, page, len(text)) if page is not None else span
         end = min(len(text) if end is None else end, start + MAX_TEXT_CHARACTERS)
         if not 0 <= start <= end <= len(text):
-            raise UsageError(f"{start}:{end} is no span of this document.", hint=f"It has characters 0:{len(text)}.")
+            raise UsageError(f"{start}:{end} is not a span of this document.", hint=f"It has characters 0:{len(text)}.")
         return DocumentText(
             **_document_names(document),
             collection=collection,
@@ -175,12 +175,14 @@ class DocumentActions(ServiceActions):
         """Return the file that a document was read from, which is an upload or a file below ingest.roots."""
         roots, loaded = self._services.store.collections.roots(record.id), self._services.loaded
         if document.root not in roots:
-            raise NotFound("The file it was read from is not known any more.", hint=_TEXT_HINT)
+            raise NotFound("The source file of this document is no longer known.", hint=_TEXT_HINT)
         path = (roots[document.root][0] / document.source).resolve()
         folders = [loaded.project / root.expanduser() for root in loaded.settings.ingest.roots]
         folders.append(uploads_folder(loaded.data_dir, record.name))
         if not any(path.is_relative_to(folder.resolve()) for folder in folders):
-            raise NotFound("The file it was read from is where the server may not read.", hint=_TEXT_HINT)
+            raise NotFound(
+                "The source file of this document is in a folder that the server may not read.", hint=_TEXT_HINT
+            )
         return path
 
 
@@ -232,7 +234,7 @@ class DocumentSpan(TextSpan):
 
 
 class QuoteCheck(ResultModel):
-    """Whether and where a quote appears word for word; otherwise the text nearest to it."""
+    """The result of checking a quote: where it appears word for word, or else the text that is nearest to it."""
 
     verbatim: bool = Field(description="Whether the documents contain exactly this, white space apart.")
     places: tuple[DocumentSpan, ...] = Field((), description="Where it appears; empty if it does not.")
@@ -265,7 +267,7 @@ class SpanActions(ServiceActions):
             end = min(length, start + LONGEST_SPAN) if end is None else end
             if not 0 <= start < end <= length:
                 hint = f"Give start < end within 0:{length}."
-                raise UsageError(f"{start}:{end} is no span of '{stored.source}'.", hint=hint)
+                raise UsageError(f"{start}:{end} is not a span of '{stored.source}'.", hint=hint)
             if end - start > LONGEST_SPAN:
                 hint = f"Request at most {LONGEST_SPAN}."
                 raise UsageError(f"{end - start} characters are too many at a time.", hint=hint)

@@ -44,7 +44,7 @@ METRIC_NAMES = ("ndcg@10", "recall@10", "mrr@10")
 
 
 class ProfileComparisonRequest(RequestModel):
-    """Which profiles to compare, and on which queries."""
+    """A request to compare profiles: the profiles, and the queries for the comparison."""
 
     queries: tuple[str, ...] = Field(min_length=1, max_length=MOST_QUERIES)
     labels: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -54,7 +54,7 @@ class ProfileComparisonRequest(RequestModel):
 
 
 class RerankingEffect(ResultModel):
-    """How reranking changes the first chunks of a query, or on average those of all queries."""
+    """The effect of reranking on the first chunks of one query, or on average over all queries."""
 
     overlap: float = Field(description="Share of the first chunks that are also first without reranking, 0 to 1.")
     moved: float = Field(description="Mean change of rank of the chunks that are first in both.")
@@ -209,7 +209,9 @@ def _relevance_grades(engine: "Engine", request: ProfileComparisonRequest) -> di
         return {}
     unknown = next((query for query in request.labels if query not in request.queries), None)
     if unknown is not None:
-        raise UsageError(f"Labels name a query that is not asked: '{unknown[:100]}'.", hint="Use the same words.")
+        raise UsageError(
+            f"A label names the query '{unknown[:100]}', which is not among the queries.", hint="Use the same words."
+        )
     paths: dict[str, set[str]] = {}
     for generation in engine.generations:
         for document in generation.documents():

@@ -33,14 +33,14 @@ class DiskSpace(BaseModel):
 
 
 class MeasurePoint(BaseModel):
-    """The measures of an hour or a day."""
+    """The metrics of questions (counts and times) in one hour or one day."""
 
     start: str = Field(description="Start of the hour or day, in UTC.", examples=["2026-01-31T12:00Z", "2026-01-31"])
     measures: dict[str, Any] = Field(description="The same keys as in `total`.")
 
 
 class MonitoringReport(BaseModel):
-    """Measures of all time, and by hour and day."""
+    """The metrics of all questions so far, and by hour and day."""
 
     total: dict[str, Any] = Field(
         description="Questions, successes, failures by type, mean confidence, unanswered questions, caches, retrievers,"
@@ -75,7 +75,7 @@ class HealthActions(ServiceActions):
         return Readiness(ready=len(faults) < len(published) and not is_full, reasons=reasons)
 
     def monitoring(self, principal: Principal, hours: int = 48, days: int = 60) -> MonitoringReport:
-        """Return the measures, with the last hours and days. Raises Forbidden."""
+        """Return the counts and times of all questions, and those of the last hours and days. Raises Forbidden."""
         _require_admin(principal)
         services, series = self._services, self._services.recorder.series
         return MonitoringReport(
@@ -91,7 +91,7 @@ class HealthActions(ServiceActions):
         )
 
     def metrics(self, principal: Principal) -> bytes:
-        """Return the measures for Prometheus. Raises Forbidden."""
+        """Return the metrics in the format of Prometheus. Raises Forbidden."""
         _require_admin(principal)
         return prometheus_text(PrometheusCollector(self._services.recorder.series.total, self._gauges))
 
@@ -137,7 +137,9 @@ class HealthActions(ServiceActions):
 
 def _require_admin(principal: Principal) -> None:
     if not principal.administers:
-        raise Forbidden("This key may not see the state of the server.", hint="Use a key that administers.")
+        raise Forbidden(
+            "This key may not see the state of the server.", hint="Use a key with permission to administer the server."
+        )
 
 
 def _measure_points(series: Mapping[str, QuestionMeasures]) -> list[MeasurePoint]:

@@ -26,7 +26,7 @@ _HIDDEN_ARGUMENTS = ("collections", "asked_at")  # internal arguments
 
 
 class JobSummary(ResultModel):
-    """A job as a caller sees it."""
+    """The description of a job, as callers may see it."""
 
     id: str = Field(description="Id of this run.", examples=["0f8fad5bd9cb469fa16570867728950e"])
     kind: str = Field(description="What the job does.", examples=["ingest"])
@@ -44,7 +44,7 @@ class JobSummary(ResultModel):
 
 
 def job_summary(job: QueuedJob, principal: Principal) -> JobSummary:
-    """Return a job as this caller may see it."""
+    """Return the description of a job, without details that this caller may not see."""
     fields = {name: getattr(job, name, None) for name in JobSummary.model_fields}
     arguments = {name: value for name, value in job.arguments.items() if name not in _HIDDEN_ARGUMENTS}
     return JobSummary.model_validate({**fields, "arguments": arguments, "mine": job.requested_by == principal.name})
@@ -145,7 +145,7 @@ class JobActions(ServiceActions):
         """Cancel a job. A running job stops within seconds; an ended job does not change. Raises Forbidden."""
         job = self.get(principal, identity)
         if not (job.requested_by == principal.name or all(map(principal.may_write, job.collections))):
-            raise Forbidden(f"This key may see job '{identity}', and not cancel it.")
+            raise Forbidden(f"This key may see job '{identity}', but not cancel it.")
         return self._services.queue.cancel(identity)
 
     async def follow(
@@ -227,7 +227,7 @@ class BatchJobActions(ServiceActions):
         ]
 
     def problems(self, principal: Principal) -> list[str]:
-        """Return one sentence for each invalid job file, and for non-administrators nothing."""
+        """Return one sentence for each invalid job file. Callers who are not administrators get none."""
         if not principal.administers:
             return []
         return [str(error) for error in map(self._load, self._paths().values()) if isinstance(error, SettingsError)]
@@ -251,7 +251,7 @@ class BatchJobActions(ServiceActions):
         file = self.get(principal, name)
         if not _may_write(principal, file):
             raise Forbidden(
-                f"This key may read job '{name}', and neither run it nor review its rows.",
+                f"This key may read job '{name}', but neither run it nor review its rows.",
                 hint="Make a key that may write the collections of the job: elt-llm keys add --help",
             )
         return file
@@ -261,8 +261,8 @@ class BatchJobActions(ServiceActions):
         file = self.get_writable(principal, request.job)
         kinds = kinds_of_job(file)
         if kind not in kinds:
-            hint = f"It can be: {', '.join(kinds)}." if kinds else "Give it sources."
-            raise UsageError(f"Job '{file.name}' lacks the sources that a {kind} is made of.", hint=hint)
+            hint = f"It can run as: {', '.join(kinds)}." if kinds else "Add sources to the job file."
+            raise UsageError(f"Job '{file.name}' does not name the sources that a {kind} job needs.", hint=hint)
         arguments = {
             **request.model_dump(mode="json"),
             "job": file.name,
@@ -273,7 +273,10 @@ class BatchJobActions(ServiceActions):
         return JobActions(self._services).submit(principal, kind, arguments)
 
     def _paths(self) -> dict[str, Path]:
-        """Return the job files by name. A caller's name is only looked up here and never becomes part of a path."""
+        """Return the paths of the job files by name.
+
+        A name that a caller sends is only looked up here and never becomes part of a path.
+        """
         folder = self._services.loaded.config_dir / CONSUMER_FOLDER
         files = (path for path in sorted(folder.glob("*.yaml")) if path.is_file())
         return {path.stem: path for path in files if re.fullmatch(NAME, path.stem)}

@@ -48,7 +48,7 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text of the message, one line for each part."""
+        """Return the text of the message, with one line for each part."""
         if isinstance(self.content, list):
             return "\n".join(part.text for part in self.content)
         return self.content or ""
@@ -154,7 +154,9 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
     for name, empty in _EMPTY_VALUES.items():
         value = parameters.get(name)
         if value is not None and value not in empty:
-            raise NotSupported(f"'{name}' is not supported: answers come from documents, one each.", name)
+            raise NotSupported(
+                f"The parameter '{name}' is not supported, because the server returns one answer from documents.", name
+            )
 
 
 def ignored_parameters_note(parameters: Mapping[str, Any]) -> list[str]:
@@ -174,11 +176,11 @@ def parse_conversation(messages: Sequence[ChatMessage], *, ignore_system: bool) 
             hint='Write it into prompt.system of a profile and ask the model profile/NAME, or send "system": "ignore".',
         )
     if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
-        raise UsageError("The last message must be the question: from the user, and not empty.")
+        raise UsageError("The last message must be a question with the role user, and must not be empty.")
     for message in spoken:
         most = LONGEST_QUESTION if message.role == "user" else LONGEST_ANSWER
         if len(message.text) > most:
-            raise UsageError(f"A message of the {message.role} may have {most:,} characters.")
+            raise UsageError(f"A message with the role {message.role} may have at most {most:,} characters.")
     turns: list[PreviousTurn] = []
     for message in spoken[:-1]:
         if message.role == "user" and message.text.strip():
@@ -194,7 +196,10 @@ _PROFILE = "profile/"
 
 @dataclass(frozen=True)
 class ModelName:
-    """A model name. Without collections, those of the profile are searched. `built_at` is ISO 8601 or None."""
+    """A resolved model name: collections and a profile. Without collections, those of the profile are searched.
+
+    `built_at` is ISO 8601 or None.
+    """
 
     name: str
     collections: tuple[str, ...]
@@ -206,7 +211,10 @@ class ModelNameActions(ServiceActions):
     """Lists and resolves the model names `COLLECTION`, `profile/NAME` and `COLLECTION@PROFILE`."""
 
     def all(self, principal: Principal) -> list[ModelName]:
-        """Return a model for every readable, published collection, then for every profile, without pairs."""
+        """Return a model name for every readable, published collection, then one for every profile.
+
+        Names of a collection with a profile (COLLECTION@PROFILE) are not listed.
+        """
         collections = [
             ModelName(status.collection, (status.collection,), "default", status.published_at)
             for status, _ in CollectionActions(self._services).all(principal)
@@ -249,9 +257,9 @@ class EmbeddingActions(ServiceActions):
         """
         known = self._services.embedding.fingerprint
         if model not in {known.model, ANY_MODEL}:
-            raise NotFound(f"There is no embedding model '{model}'.", hint=f"It is '{known.model}', or '{ANY_MODEL}'.")
+            raise NotFound(f"There is no embedding model '{model}'.", hint=f"Use '{known.model}' or '{ANY_MODEL}'.")
         if dimensions not in {None, known.dimension}:
-            raise UsageError(f"Vectors of '{known.model}' have {known.dimension} dimensions, and no other number.")
+            raise UsageError(f"The model '{known.model}' returns only vectors with {known.dimension} dimensions.")
         if sum(map(len, texts)) > MOST_CHARACTERS:
             raise UsageError(f"At most {MOST_CHARACTERS:,} characters are embedded at once.")
         return await self._services.workers.run(lambda _: self._embed(texts, kind))

@@ -26,7 +26,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class ProfileSummary(BaseModel):
-    """One profile."""
+    """A profile in a list: its name and description."""
 
     name: str = Field(examples=["fast"])
     description: str = Field(examples=["Fused and not reranked."])
@@ -61,15 +61,20 @@ class ProfileActions(ServiceActions):
         is replaced only with `replace`. Raises Forbidden, UsageError, SettingsError.
         """
         if not principal.administers:
-            raise Forbidden("This key may not change settings.", hint="Use a key that administers.")
+            raise Forbidden(
+                "This key may not change settings.", hint="Use a key with permission to administer the server."
+            )
         if not NAME.fullmatch(name):
             raise UsageError(
                 f"{name!r} cannot be a profile's name.",
                 hint="Use at most 63 small letters, digits, - and _; start with a letter or a digit.",
             )
         if not replace and name in profile_names(self._services.loaded):
-            reason = " comes with the program" if name in BUILT_IN_PROFILES else " exists already"
-            raise UsageError(f"The profile '{name}'{reason}.", hint="Give another name, or choose to replace it.")
+            origin = "a built-in" if name in BUILT_IN_PROFILES else "an existing"
+            raise UsageError(
+                f"'{name}' is the name of {origin} profile.",
+                hint="Choose another name, or choose to replace the profile.",
+            )
         profile = validate_model(Profile, content, {}, f"profile {name}")
         path = self._services.loaded.config_dir / "profiles" / f"{name}.yaml"
         try:
@@ -88,7 +93,7 @@ class SearchTrial:
         self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()
 
     async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> "SearchResult":
-        """Search with a profile of these keys, with an explanation in the trace.
+        """Search with a profile that has these keys and values. The trace explains the result.
 
         If the request names no collections, those of `request.profile` are searched. Raises SettingsError for invalid
         keys, Forbidden, ServerOverloaded, and search errors.

@@ -100,7 +100,7 @@ class AskRequest(QuestionRequest):
 
 @dataclass(frozen=True)
 class KeepAlive:
-    """An event without news, which shows that the answer is still in progress."""
+    """An event without content, which shows that the answer is still in progress."""
 
 
 @dataclass(frozen=True)

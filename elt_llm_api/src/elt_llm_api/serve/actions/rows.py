@@ -40,7 +40,7 @@ Status = Annotated[ReviewStatus, BeforeValidator(_to_upper)]
 
 
 class RowFilter(RequestModel):
-    """The rows to return, and the page of the result."""
+    """The conditions for the rows to return, and the requested page of the result."""
 
     table: str | None = Field(None, max_length=200, description="Rows of this table only.")
     status: Status | None = Field(None, description="Rows whose review has this status; PENDING: without a review.")
@@ -95,7 +95,7 @@ class QuoteView(BaseModel):
 
 
 class ReceiptView(BaseModel):
-    """What an export that contains the row was made from."""
+    """The receipt of an exported file that contains the row: the inputs that the file was made from."""
 
     file: str = Field(
         validation_alias=AliasChoices("file", "output")
@@ -110,7 +110,7 @@ class ReceiptView(BaseModel):
 
 
 class RowDetail(BaseModel):
-    """One row with all its evidence. `digest` identifies what a reviewer sees of it."""
+    """One row with all its evidence. `digest` is a hash of the content that a reviewer sees."""
 
     table: str
     row: Row
@@ -297,7 +297,7 @@ class ExportActions(ServiceActions):
         return matches[0], _MEDIA_TYPES.get(matches[0].suffix, "application/octet-stream")
 
     def receipts(self, principal: Principal, file: JobFile, kind: JobKind) -> list[ReceiptView]:
-        """Return the origin of each file of a job, without paths and settings."""
+        """Return the receipt of each exported file of a job, without paths and settings."""
         return [receipt for _, receipt in self._exports(principal, file, kind)]
 
     def _exports(self, principal: Principal, file: JobFile, kind: JobKind) -> Iterator[tuple[Path, _Receipt]]:
@@ -320,7 +320,7 @@ class ExportActions(ServiceActions):
 
 
 def _format_name(path: Path) -> str:
-    """Return the format under the name that job files use."""
+    """Return the format of a file by the name that job files use, such as `xlsx`."""
     parts = path.name.split(".")
     return next((name for name in _CATALOG_FORMATS if name in parts[-2:]), parts[-1])
 

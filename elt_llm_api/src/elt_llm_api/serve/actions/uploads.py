@@ -54,7 +54,7 @@ class UploadParser(MultiPartParser):
         super().on_part_begin()
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
-        """Store a piece of a part. Raises TooLarge."""
+        """Store a block of bytes of a form part, such as a file. Raises TooLarge."""
         self._part_bytes += end - start
         if self._part_bytes > self._max_bytes:
             message = f"A file may have {self._max_bytes} bytes."
@@ -62,7 +62,7 @@ class UploadParser(MultiPartParser):
         super().on_part_data(data, start, end)
 
     def on_end(self) -> None:
-        """Note that the last boundary was read."""
+        """Record that the form is complete: its last boundary was read."""
         self._complete = True
 
     async def parse(self) -> FormData:
@@ -227,7 +227,7 @@ class UploadActions(ServiceActions):
     def check_may_write_anything(self, principal: Principal) -> None:
         """Raise Forbidden, before the body is read, for a caller without any write access."""
         if not principal.write:
-            raise Forbidden("This key may read, and may not upload documents.")
+            raise Forbidden("This key may read documents but not upload them.")
 
     def _store(self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]) -> UploadResult:
         principal.require_write(check_collection_name(collection))

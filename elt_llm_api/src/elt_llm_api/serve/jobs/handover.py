@@ -1,4 +1,4 @@
-"""Functions that the server and the child process of a job share: claim lock, settings, progress, failure."""
+"""Functions shared by the server and the child process of a job: its lock, settings, progress and failure."""
 
 import json
 import logging

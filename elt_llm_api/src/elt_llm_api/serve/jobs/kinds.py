@@ -184,7 +184,7 @@ def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:
-    """Return the uploads that still exist. Raises UsageError if uploads were named and none exists."""
+    """Return those of the named uploads that still exist. Raises UsageError if none of them exists."""
     folder = uploads_folder(data_dir, collection)
     existing = tuple(folder / name for name in names if (folder / name).is_file())
     if names and not existing:

@@ -63,7 +63,7 @@ def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager
 
 
 def transport_security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> "TransportSecuritySettings":
-    """Return the library's own check of Host and Origin for our names, a second check behind our middleware.
+    """Return the settings of the library's own check of Host and Origin, a second check behind our middleware.
 
     Any port is allowed for our own names, because the middleware has already compared the port with that of the
     request.

@@ -22,9 +22,9 @@ _RANDOM_BYTES = 6
 
 
 def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
-    """Return lines of our own, each followed by a document's text between random marks; empty without parts.
+    """Return lines of the server, each followed by a document's text between random markers; empty without parts.
 
-    `parts` are pairs of our own line and a document's text.
+    `parts` are pairs of a line of the server and a document's text.
     """
     pairs = list(parts)
     if not pairs:
@@ -36,7 +36,7 @@ def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def single_line(text: str, most: int = 200) -> str:
-    """Return a title, path or heading of a document on one line, so that the text cannot imitate a line of ours."""
+    """Return a title, path or heading of a document on one line. Then it cannot imitate a line of the server."""
     shown = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 

@@ -78,7 +78,7 @@ JobName = Annotated[
 
 @dataclass(frozen=True)
 class QuestionArguments:
-    """A question, and which documents to search and how."""
+    """The arguments of every question: the question, the documents to search, and the profile."""
 
     question: Annotated[
         str, Field(min_length=1, max_length=LONGEST_QUESTION, description="The question, in words, in any language.")

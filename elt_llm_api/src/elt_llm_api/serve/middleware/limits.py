@@ -59,7 +59,10 @@ class BodyLimits:
 
 
 class _LimitedBody:
-    """Both directions of a request. Once `rejected` is 413 or 408, a response that has not started is dropped."""
+    """The receive and send functions of a request.
+
+    Once `rejected` is 413 or 408, a response that has not started is dropped.
+    """
 
     def __init__(self, receive: Receive, send: Send, limit: int, seconds: float, bytes_per_second: int) -> None:
         self._receive, self._send, self._left, self._bytes_per_second = receive, send, limit, bytes_per_second
@@ -145,7 +148,7 @@ def _check_ranges(scope: Scope) -> Refusal | None:
 
 
 def _check_content_type(scope: Scope) -> Refusal | None:
-    """Refuse types that a page of another site can send with a cookie. JSON needs a preflight request."""
+    """Refuse the content types that a page of another site can send with a cookie. JSON needs a preflight request."""
     if scope["method"] in {"GET", "HEAD", "OPTIONS"} or not scope["path"].startswith(_API_PREFIXES):
         return None
     content_type = header(scope, "content-type")
@@ -172,7 +175,7 @@ def _check_file_address(scope: Scope) -> Refusal | None:
 
 
 def points_elsewhere(target: bytes) -> bool:
-    """Return whether path or query of a request contain a file's address, or a path out of the folder."""
+    """Return whether path or query of a request name a file by a URL, or by a path that leads out of the folder."""
     for _ in range(_DECODING_ROUNDS):
         if _ADDRESS.search(target) or _UPWARDS.search(target.partition(b"?")[0]):
             return True

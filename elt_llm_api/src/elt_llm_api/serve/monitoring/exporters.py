@@ -26,7 +26,7 @@ _COUNTERS = (
 
 
 class PrometheusCollector:
-    """Collects the current measures and gauges. `gauges` returns help text and value by name."""
+    """Collects the current metrics. `gauges` returns help text and value by name."""
 
     def __init__(
         self, measures: Callable[[], QuestionMeasures], gauges: Callable[[], Mapping[str, tuple[str, float]]]

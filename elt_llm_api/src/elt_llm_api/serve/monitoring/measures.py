@@ -1,4 +1,4 @@
-"""The measures of one question, and the counters and histograms of many questions."""
+"""The metrics of one question, and the counters and histograms of many questions."""
 
 import uuid
 from bisect import bisect_left
@@ -46,7 +46,10 @@ class Histogram:
         self.total += milliseconds
 
     def merge(self, later: "Histogram") -> None:
-        """Add the values of a later histogram. Their order is unknown, so the moving average is approximate."""
+        """Add the values of a later histogram.
+
+        The order of the values is unknown, so the moving average is approximate.
+        """
         for index, count in later.buckets.items():
             self.buckets[index] = self.buckets.get(index, 0) + count
         if later.count:
@@ -195,7 +198,7 @@ class QuestionMeasures:
                 self._add_time(f"stage:{stage.name}", stage.took_ms)
 
     def merge(self, later: "QuestionMeasures") -> None:
-        """Add the counts of later measures."""
+        """Add the counts and durations of later questions, which another object has counted."""
         for group, counts in later.counts.items():
             self.counts.setdefault(group, Counter()).update(counts)
         self.confidence += later.confidence

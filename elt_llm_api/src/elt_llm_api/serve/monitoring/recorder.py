@@ -1,4 +1,4 @@
-"""Record questions: count them, store series by hour and day, and pass them to the exporters."""
+"""Record questions: count them, store counts by hour and day, and pass each question to the exporters."""
 
 import logging
 import time
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class MeasureSeries:
-    """The stored measures by hour and day. Unsaved measures are separate: other servers add to the same rows.
+    """The stored metrics by hour and day. Unsaved metrics are kept apart, because other servers add to the same rows.
 
     `keep_hours` and `keep_days` are the numbers of days that hourly and daily measures are kept. The class is
     thread-safe.
@@ -58,7 +58,7 @@ class MeasureSeries:
                 self._unsaved.setdefault(start, QuestionMeasures()).add(observation)
 
     def save(self, now: datetime | None = None) -> None:
-        """Add the unsaved measures to the database and delete old rows. On StoreError they stay unsaved."""
+        """Add the unsaved metrics to the database and delete old rows. After a StoreError they stay unsaved."""
         moment = now or datetime.now(UTC)
         with self._saving:
             with self._adding:
@@ -73,11 +73,11 @@ class MeasureSeries:
             self._rows.prune("day", _day_key(moment - timedelta(days=self._keep_days)))
 
     def total(self) -> QuestionMeasures:
-        """Return the measures of all time."""
+        """Return the metrics of all questions so far."""
         return self.of("total", 1).get("", QuestionMeasures())
 
     def of(self, period: Period, most: int) -> dict[str, QuestionMeasures]:
-        """Return the measures of the last hours or days with questions by their start, the oldest first."""
+        """Return the metrics of the last hours or days with questions, by the start of the period, the oldest first."""
         with self._saving:
             rows = self._rows.of(period, "", most)
             measures = {start: MEASURES.validate_json(content) for start, content in rows.items()}

@@ -96,7 +96,7 @@ def server_timing(stages: Iterable[TraceStage]) -> str:
 
 
 def answer_frame(event: StreamEvent) -> bytes:
-    """Return the frame of an event in the stream."""
+    """Return the Server-Sent Event for an event of the answer."""
     match event:
         case KeepAlive():
             return HEARTBEAT_COMMENT

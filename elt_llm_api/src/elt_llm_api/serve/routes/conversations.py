@@ -52,7 +52,7 @@ class SessionWithTurns(SessionSummary):
 
 @router.post("/sessions", status_code=201, tags=["sessions"], response_model=SessionSummary)
 def create_session(body: NewSession, call: Call) -> SessionRecord:
-    """Start a conversation. Its id in the field `session` of /v1/ask adds a question to the conversation."""
+    """Start a conversation. A request to /v1/ask with its id in the field `session` adds a question to it."""
     return ConversationActions(call.services).create(call.principal, body)
 
 

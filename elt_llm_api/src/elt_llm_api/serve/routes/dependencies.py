@@ -79,7 +79,7 @@ STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {EVENT_STREAM: {"s
 
 
 def json_event(name: str, content: Any) -> bytes:
-    """Return one event with a name and JSON data."""
+    """Return one Server-Sent Event with a name and JSON data."""
     return format_sse_event(data_str=json.dumps(content, ensure_ascii=False), event=name)
 
 

@@ -13,7 +13,7 @@ _PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Liveness(BaseModel):
-    """The process is alive."""
+    """The response of `/health`: the process is alive."""
 
     status: str = Field("ok", examples=["ok"])
 

@@ -117,7 +117,7 @@ def list_batch_jobs(call: Call) -> BatchJobList:
 
 @router.post("/batch-jobs/{kind}", status_code=202, tags=["batch jobs"])
 def run_batch_job(kind: JobKind, body: BatchJobRequest, call: Call) -> JobSummary:
-    """Queue a run of a job file for this kind of output. Each row is stored when it is complete."""
+    """Queue a run of a job file for one kind of output, such as `glossary`. Each row is stored when it is complete."""
     return job_summary(BatchJobActions(call.services).submit(call.principal, kind, body), call.principal)
 
 

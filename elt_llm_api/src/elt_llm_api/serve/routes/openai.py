@@ -61,7 +61,7 @@ _CHAT_EXAMPLE: dict[str, JsonValue] = {
 
 
 class StreamOptions(BaseModel):
-    """Optional content of a stream."""
+    """Options of a streamed response, such as whether it ends with token counts."""
 
     include_usage: StrictBool = False
 
@@ -240,7 +240,7 @@ _RESTART_TEXTS = {"": "", "once more": RESTART_TEXT, "back": FIRST_ANSWER_TEXT}
 
 
 class ChatStream:
-    """The frames of one stream. Sent text cannot be withdrawn, so corrections follow it."""
+    """The Server-Sent Events of one streamed answer. Sent text cannot be withdrawn, so corrections follow it."""
 
     def __init__(self, formatter: ChatFormatter, first: StreamEvent, events: AsyncGenerator[StreamEvent, None]) -> None:
         self._formatter, self._first, self._events = formatter, first, events

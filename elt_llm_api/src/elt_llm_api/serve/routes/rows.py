@@ -30,7 +30,7 @@ _POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 
 
 class ExportList(BaseModel):
-    """The files of a job."""
+    """The files that a job wrote, for download."""
 
     files: list[ExportFile]
 

@@ -91,7 +91,7 @@ def _words(value: str | list[str]) -> Words:
 
 @cache
 def rule_languages() -> tuple[str, ...]:
-    """Return the codes of the languages with sentence rules."""
+    """Return the codes of the languages that have grammar rules for sentences."""
     return tuple(code for code in languages() if load_language(code).sentence_rules)
 
 

@@ -46,7 +46,10 @@ class Mail:
         return " ".join(printable(self.headers.get(name, "")).split())[:1000]
 
     def _thread(self) -> str:
-        """Return the first message of the conversation. Without any id of a message, return the topic."""
+        """Return the id of the first message of the conversation.
+
+        If no header has the id of a message, return the topic.
+        """
         for name in ("references", "in-reply-to", "message-id"):
             if value := self._header(name):
                 found = _MESSAGE_ID.search(value)
@@ -134,7 +137,7 @@ def _check_levels(message: EmailMessage) -> None:
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]
         if not level:
             return
-    raise UnreadableDocument(f"has more than {_MOST_LEVELS} containers inside each other")
+    raise UnreadableDocument(f"has more than {_MOST_LEVELS} nested parts; it may be damaged")
 
 
 def _default_name(attachment: MIMEPart, number: int) -> str:

@@ -31,7 +31,10 @@ def printable(name: str) -> str:
 
 
 class ContainerReader(DocumentReader):
-    """A reader of files that contain files. With `with_members=False`, it names the contained files without reading."""
+    """A reader of files that contain files.
+
+    With `with_members=False`, it lists the contained files without reading them.
+    """
 
     def __init__(self, options: ReaderOptions, *, with_members: bool = True) -> None:
         self.options, self.with_members = options, with_members

@@ -137,7 +137,7 @@ def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | Non
 
 
 def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:
-    """Drop four or more consecutive lines of one size, which are prose in large type instead of a heading."""
+    """Remove four or more consecutive lines of one size from the headings, because these are prose in large type."""
     kept: dict[int, int] = {}
     run: list[int] = []
     for number in [*sorted(levels), len(lines) + 1]:

@@ -34,7 +34,7 @@ class PageOcr:
 
     @property
     def described(self) -> str:
-        """The engine and the languages in words, for notes."""
+        """Return the OCR engine and its languages in words, for notes."""
         return f"{self._engine}, {self._languages}"
 
     def read(self, page: pypdfium2.PdfPage) -> list[PdfParagraph]:

@@ -29,7 +29,7 @@ _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 
 @dataclass(frozen=True)
 class _Glyph:
-    """What is drawn at one position: a letter with its vowel marks, or the letters of a ligature."""
+    """The letter with its vowel marks, or the letters of a ligature, that a PDF draws at one position."""
 
     text: str
     index: int
@@ -237,7 +237,7 @@ def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]
 
 
 def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
-    """Yield glyphs from left to right with a space in each gap that has none."""
+    """Yield glyphs from left to right, with a space in each gap where the file has none."""
     for before, glyph in pairwise(glyphs):
         yield before
         is_apart = glyph.origin - before.right > _SPACE_WIDTH * size
@@ -267,7 +267,7 @@ def reading_order(glyphs: Sequence[_Glyph], right_to_left: bool) -> list[_Glyph]
 
 
 def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
-    """Read glyphs from the right, but Latin words and numbers among them from the left."""
+    """Return glyphs in reading order: from right to left, but Latin words and numbers from left to right."""
     is_arabic = any(glyph.direction in ("AL", "AN") for glyph in glyphs)
     ordered: list[_Glyph] = []
     end = len(glyphs)
@@ -279,7 +279,10 @@ def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> int:
-    """Return where the run that ends before `end` starts; `end - 1` if the glyph there is read alone."""
+    """Return where the left-to-right text (Latin words, numbers) that ends before `end` starts.
+
+    The result is `end - 1` for a single glyph.
+    """
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
     # In Hebrew a percent sign or a currency sign belongs to the number beside it, in Arabic it does not.
@@ -335,9 +338,10 @@ def is_unprintable(character: str) -> bool:
 
 
 def is_meaningless(text: str) -> bool:
-    """Whether a text can be no language: mostly signs, or Latin letters without vowels and without common words.
+    """Return whether a text is in no language.
 
-    Fonts without a map to Unicode show their own numbering: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
+    It is mostly signs, or has Latin letters without vowels and common words. Fonts without a map to Unicode show their
+    own numbering: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
     """
     shown = [character for character in text if not character.isspace()]
     letters = [character for character in shown if character.isalpha()]

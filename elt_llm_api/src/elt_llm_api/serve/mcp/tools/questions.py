@@ -121,7 +121,7 @@ async def ask(call: ToolCall, request: QuestionArguments) -> Annotated[CallToolR
                 }
                 return tool_result(_answer_text(result), AnswerResult(**fields, asked=asked))
             await progress.report(event)
-    raise AssertionError("a stream ends with its answer")  # pragma: no cover
+    raise AssertionError("the stream ended without an answer")  # pragma: no cover
 
 
 class AnswerProgress:
