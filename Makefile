@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test faults properties bench docker-build docker-up docker-down fuzz-http
+.PHONY: help setup demo serve check lint format test faults properties bench docker-build docker-up docker-down fuzz-http pages release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -30,6 +30,12 @@ format: ## Format the code
 
 test: ## Run the tests with the command of the README
 	uv run --all-extras --all-groups pytest
+
+pages: ## Write the generated pages of the manual: the licences
+	$(ALL) python docs/generate/licences_page.py
+
+release-check: ## Build the packages into dist/, install them in an empty environment, and try them there
+	.ci/release-check
 
 faults: ## Run the long fault tests: kills, full disks, damage and malformed files
 	FULL=1 KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
