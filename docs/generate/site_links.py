@@ -1,4 +1,4 @@
-"""Prepare the pages for the site: list every decision in the menu, and resolve links to files outside docs/.
+"""Prepare the pages for the site: list decisions in the menu, resolve links to files outside docs/, rank the search.
 
 A link to a file of the repository becomes the path of the file. If PROJECT_ADDRESS is set, it becomes a link to the
 file at that address.
@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+_BOOSTS = {"decisions": 0.1, "reference": 0.1, "licences.md": 0.1, "extend": 4.0, "use-a-model.md": 4.0}
+_BOOST_OF_TASKS = 2.0
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>(?:\.\./)+[^)\s]*)\)")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
@@ -24,7 +26,9 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
-    """Return the text of a page with its links to files outside docs/ resolved."""
+    """Return the text of a page with its links resolved, and set its rank in the search."""
+    # In the search, a page that explains a task comes before the reference and the decisions.
+    page.meta.setdefault("search", {"boost": _BOOSTS.get(page.file.src_uri.partition("/")[0], _BOOST_OF_TASKS)})
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
 
