@@ -85,6 +85,8 @@ def main(program: str) -> None:
     assert json.loads(run(program, "ask", QUESTION, "-c", "demo", "--json"))["citations"]
     assert "register" in run(program, "search", "register a player", "-c", "demo").lower()
     run(program, "glossary", "--job", "glossary")
+    # Outside a clone, the commands in messages are those for packages.
+    assert 'pip install "elt-llm[otel]"' in run(program, "doctor")
     check_server(program)
     sys.stdout.write("The installed program works.\n")
 
