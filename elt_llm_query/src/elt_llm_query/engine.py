@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -23,7 +23,7 @@ from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
 from elt_llm_core.models.model_files import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
-from elt_llm_core.settings.tree import Settings, StrategyName
+from elt_llm_core.settings.tree import QuerySettings, Settings, StrategyName
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable, close_if_possible
@@ -32,6 +32,7 @@ from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveA
 from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, OutcomeThresholds, read_calibration
 from elt_llm_query.grounding.citations import add_locations, cited_chunks
 from elt_llm_query.grounding.sentences import TermWeights
+from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.cache import CacheCounts, DocumentTexts, QueryCaches
 from elt_llm_query.retrieve.trace import StageLog, traced_budget
 from elt_llm_query.search import SearchPipeline, SearchResult
@@ -50,6 +51,10 @@ if TYPE_CHECKING:
 
     from elt_llm_query.synthesis.iterative import IterativeAnswerer
     from elt_llm_query.synthesis.prompts import Prompts
+
+
+MakeReranker = Callable[[QuerySettings], Reranker]
+"""A function that creates a reranker for the settings of the search."""
 
 
 def open_generations(
@@ -145,12 +150,14 @@ class Engine(Closeable):
         notes: Sequence[str] = (),
         without_model: str = "",
         calibration: Calibration = NOT_CALIBRATED,
+        make_reranker: MakeReranker | None = None,
     ) -> None:
         """Build the search pipeline and the answerers.
 
         `embedding` is one model, or one model for each fingerprint; the first embeds sentences of answers.
         `llm` writes the answers with `prompts`, by default the shipped prompts. Without `llm`, answers quote the
-        documents. `calibration` has the weights that decide whether to answer.
+        documents. `calibration` has the weights that decide whether to answer. `make_reranker` replaces the reranker
+        of the settings.
         Every result has the `notes` and the note `without_model`, on the reason for having no language model. Only the
         first result has the notes of the calibration.
         """
@@ -162,9 +169,8 @@ class Engine(Closeable):
         """The searched generations, which are pinned until the engine is closed; the model that writes, if any."""
         self._settings = settings
         self._without_model = without_model
-        self._pipeline = self._resources.enter_context(
-            SearchPipeline(self.generations, models, settings, caches=caches, llm=llm, aliases=aliases)
-        )
+        pipeline = partial(SearchPipeline, caches=caches, llm=llm, aliases=aliases, make_reranker=make_reranker)
+        self._pipeline = self._resources.enter_context(pipeline(self.generations, models, settings))
         self._answerer = self._create_answerer(models[0], cite=settings.answer.enable_citation)
         self._writer = self._create_writer(llm, self._create_answerer(models[0]), prompts) if llm else None
 
@@ -337,23 +343,22 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     llm: "LLM | None" = None,
     aliases: Aliases = NO_ALIASES,
     prompts: "Prompts | None" = None,
+    make_reranker: MakeReranker | None = None,
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
     Damaged collections are left out if another collection can be searched, and every result has a note about them.
-    `embedding`, `caches` and `llm` default to those of the settings. Collections of different embedding models need
-    several embeddings. Engines may share caches. `aliases` are alternative names, `prompts` are for the language model.
+    `embedding`, `caches`, `llm` and `make_reranker` default to those of the settings. Collections of different models
+    need several embeddings. Engines may share caches. `aliases` are alternative names, `prompts` are for the `llm`.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
-        store = opened.enter_context(open_store(data_dir))
-        names = expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
+        store, names = _open_store_for(data_dir, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
         generations, notes = open_generations(store, names, models, opened)
         settings = with_models_dir(settings, data_dir)
-        chosen = LlmChoice(llm) if llm else choose_llm(settings)
-        opened.callback(close_if_possible, None if llm else chosen.llm)
+        chosen = _choose_model(settings, llm, opened)
         return Engine(
             generations,
             models,
@@ -365,7 +370,25 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
             notes=notes,
             without_model=chosen.note,
             calibration=read_calibration(data_dir, generations, settings),
+            make_reranker=make_reranker,
         ).own(opened.pop_all())
+
+
+def _open_store_for(
+    data_dir: Path, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
+) -> tuple[Store, list[str]]:
+    """Open the store, and return it with the names of the given collections and of those with a prefix."""
+    store = opened.enter_context(open_store(data_dir))
+    return store, expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
+
+
+def _choose_model(settings: Settings, llm: "LLM | None", opened: ExitStack) -> LlmChoice:
+    """Return the given language model, or else that of the settings, which is closed with `opened`."""
+    if llm:
+        return LlmChoice(llm)
+    chosen = choose_llm(settings)
+    opened.callback(close_if_possible, chosen.llm)
+    return chosen
 
 
 def _as_models(embedding: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence[EmbeddingModel]:

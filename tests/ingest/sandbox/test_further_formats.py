@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.store.store import open_store
+from elt_llm_core.utilities import install_command
 from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.readers.tesseract import installed_version
 from elt_llm_ingest.run.report import IngestReport
@@ -218,6 +219,6 @@ def test_without_the_extra_every_file_is_skipped_with_the_command_that_installs_
         report = run_ingest(tmp_path / "data", docs, parser=pool)
     reasons = {Path(path).name: reason for path, reason in _reasons(report).items()}
     for suffix in (".eml", ".msg", ".zip", ".rtf", ".png"):
-        wanted = f"no reader for {suffix} without the extra formats; run: {readers.INSTALL_FORMATS}"
+        wanted = f"no reader for {suffix} without the extra formats; run: {install_command('formats')}"
         assert reasons[f"file{suffix}"] == wanted
     assert [file.path for file in report.files if file.status == "ok"] == ["good.md"]

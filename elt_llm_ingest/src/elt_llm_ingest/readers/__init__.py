@@ -5,6 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elt_llm_core.utilities import install_command
+
 if TYPE_CHECKING:
     from elt_llm_ingest.parsing.document_reader import DocumentReader
     from elt_llm_ingest.readers.options import ReaderOptions
@@ -37,7 +39,6 @@ FORMAT_SUFFIXES: frozenset[str] = frozenset(
     )
 )
 """The suffixes that are read with the extra `formats`."""
-INSTALL_FORMATS = "uv sync --inexact --extra formats"
 
 
 def has_formats() -> bool:
@@ -53,7 +54,7 @@ def readable_suffixes() -> frozenset[str]:
 def no_reader_reason(suffix: str) -> str:
     """Return why a file with this suffix is not read, and the command that installs its reader, if there is one."""
     if suffix.lower() in FORMAT_SUFFIXES:
-        return f"no reader for {suffix} without the extra formats; run: {INSTALL_FORMATS}"
+        return f"no reader for {suffix} without the extra formats; run: {install_command('formats')}"
     return f"no reader for {suffix or 'files without a suffix'}"
 
 

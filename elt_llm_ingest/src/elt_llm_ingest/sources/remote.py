@@ -21,9 +21,9 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from elt_llm_core.errors import UnreadableDocument, UsageError
 from elt_llm_core.settings.tree import IngestSettings
+from elt_llm_core.utilities import install_command
 
 SCHEMES = frozenset(("http", "https", "s3", "sftp", "webdav", "webdavs"))
-_INSTALL = "uv sync --inexact --extra remote"
 _MOST_FILES = 10_000
 _MEGABYTE = 1 << 20
 _STAMP_BITS = 60  # a stamp made from an etag must be an earlier time than any scan
@@ -326,7 +326,9 @@ class RemoteSource:
             case TimeoutError():
                 return RemoteFailure(self._no_answer())
             case ImportError():
-                return RemoteFailure(f"{self.url.scheme}:// needs a package that is not installed; run: {_INSTALL}")
+                return RemoteFailure(
+                    f"{self.url.scheme}:// needs a package that is not installed; run: {install_command('remote')}"
+                )
         return None
 
     def _describe_status(self, root: BaseException) -> Exception:

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from elt_llm_core.utilities import install_command
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.routing import Route
@@ -32,7 +33,7 @@ def is_installed() -> bool:
 
 def not_installed_error() -> NotInstalled:
     """Return the error for a missing MCP library."""
-    return NotInstalled("Tools for agents are not installed here.", hint="Run: uv sync --inexact --extra mcp")
+    return NotInstalled("Tools for agents are not installed here.", hint=f"Run: {install_command('mcp')}")
 
 
 def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager[None]:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.state.erasure import TraceFiles
-from elt_llm_core.utilities import Closeable
+from elt_llm_core.utilities import Closeable, install_command
 
 from elt_llm_api.serve.middleware.origins import is_loopback
 from elt_llm_api.serve.monitoring.measures import BUCKET_BOUNDS, Histogram, QuestionMeasures, QuestionObservation
@@ -151,7 +151,7 @@ def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
     except ImportError as error:
         raise SettingsError(
             "serve.otel_endpoint is set, but the library that sends traces is not installed.",
-            hint="Run: uv sync --inexact --extra otel",
+            hint=f"Run: {install_command('otel')}",
         ) from error
     return SpanExporter(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, timeout=_EXPORT_TIMEOUT)))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
+from elt_llm_core.utilities import install_command
 from starlette.datastructures import MutableHeaders, QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import BaseRoute, Match, NoMatchFound
@@ -334,7 +335,7 @@ class UserInterface:
         if importlib.util.find_spec(self._library) is None:
             raise NotInstalled(
                 "The user interface is not installed here; the routes below /v1 work.",
-                hint="Run: uv sync --inexact --extra ui",
+                hint=f"Run: {install_command('ui')}",
             )
         from elt_llm_api.serve.ui.building import build_interface, upload_folder
 

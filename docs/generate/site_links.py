@@ -1,0 +1,50 @@
+"""Prepare the pages for the site: list decisions in the menu, resolve links to files outside docs/, rank the search.
+
+A link to a file of the repository becomes the path of the file. If PROJECT_ADDRESS is set, it becomes a link to the
+file at that address.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+_BOOSTS = {"decisions": 0.1, "reference": 0.1, "licences.md": 0.1, "extend": 4.0, "use-a-model.md": 4.0}
+_BOOST_OF_TASKS = 2.0
+_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>(?:\.\./)+[^)\s]*)\)")
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+
+
+def on_config(config: Any) -> Any:
+    """Add every decision to the section Decisions of the menu."""
+    folder = Path(config.docs_dir) / "decisions"
+    pages = [f"decisions/{path.name}" for path in sorted(folder.glob("0*.md"))]
+    for entry in config.nav:
+        if isinstance(entry, dict) and "Decisions" in entry:
+            entry["Decisions"] = [*entry["Decisions"], *pages]
+    return config
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
+    """Return the text of a page with its links resolved, and set its rank in the search."""
+    # In the search, a page that explains a task comes before the reference and the decisions.
+    page.meta.setdefault("search", {"boost": _BOOSTS.get(page.file.src_uri.partition("/")[0], _BOOST_OF_TASKS)})
+    docs = Path(config.docs_dir)
+    folder = (docs / page.file.src_uri).parent
+
+    def resolve(match: re.Match[str]) -> str:
+        path, _, anchor = match["target"].partition("#")
+        file = (folder / path).resolve()
+        if file.is_relative_to(docs):
+            return match[0]
+        inside = file.relative_to(docs.parent).as_posix()
+        if address := os.environ.get("PROJECT_ADDRESS", ""):
+            return f"[{match['text']}]({address}/blob/HEAD/{inside}{'#' if anchor else ''}{anchor})"
+        return f"{match['text']} (`{inside}`)" if file.name not in match["text"] else f"`{inside}`"
+
+    fences = [match.span() for match in _FENCE.finditer(markdown)]
+    parts, last = [], 0
+    for start, end in [*fences, (len(markdown), len(markdown))]:
+        parts += [_LINK.sub(resolve, markdown[last:start]), markdown[start:end]]
+        last = end
+    return "".join(parts)

@@ -1,0 +1,78 @@
+"""The complete examples of the manual run as they are printed."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from processes.command_line import run_process
+from processes.demonstration import Demo
+
+DOCS = Path(__file__).parents[2] / "docs"
+_EXAMPLE = re.compile(r'^```\w+ title="(?P<name>[^"]+)"\n(?P<text>.*?)^```', re.MULTILINE | re.DOTALL)
+TICKETS = (
+    {"key": "HELP-1", "state": "open", "title": "Reset a password", "text": "The help desk resets a password."},
+    {"key": "HELP-2", "state": "closed", "title": "New laptop", "text": "The store room hands out laptops."},
+)
+
+
+def write_examples(page: str, folder: Path) -> None:
+    """Write each file that a page shows with its name."""
+    for name, text in _EXAMPLE.findall((DOCS / page).read_text(encoding="utf-8")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def run_example(path: Path, folder: Path) -> str:
+    """Run a file in Python in a working directory, and return what it prints."""
+    command, environment = [sys.executable, str(path)], {**os.environ, "PYTHONWARNINGS": "ignore"}
+    ended = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_citations_are_printed_with_their_place_and_their_words(demo: Demo, tmp_path: Path) -> None:
+    write_examples("cite-in-a-program.md", tmp_path)
+    printed = run_example(tmp_path / "cite.py", demo.folder)
+    assert re.search(r"^\[\d\] handbook\.pdf, page 30: “J2\.1 In Senior football an appeal", printed, re.MULTILINE)
+    printed = run_example(tmp_path / "cite_many.py", demo.folder)
+    assert printed.count("('handbook.pdf', ") >= 2
+
+
+def test_a_job_ingests_the_documents_of_the_reader_in_the_manual(tmp_path: Path) -> None:
+    write_examples("extend/reader.md", tmp_path)
+    lines = "".join(json.dumps(ticket) + "\n" for ticket in TICKETS)
+    (tmp_path / "tickets.jsonl").write_text(lines, encoding="utf-8")
+    ingested = run_process("ingest", "--job", "tickets", "--json", folder=tmp_path, PYTHONPATH=str(tmp_path))
+    assert ingested.code == 0, ingested
+    answer = run_process("ask", "Who may reset a password?", "-c", "tickets", "--json", folder=tmp_path).json
+    assert "The help desk resets a password." in answer["answer"]
+    assert {chunk["source"] for chunk in answer["chunks"]} == {answer["citations"][0]["source"]}, "closed tickets"
+
+
+def test_the_chunker_of_the_manual_ends_a_chunk_at_each_article(tmp_path: Path) -> None:
+    write_examples("extend/chunker.md", tmp_path)
+    printed = run_example(tmp_path / "article_chunker.py", tmp_path)
+    assert [chunk.strip()[:9] for chunk in printed.split("---")] == ["The parti", "Article 1", "Article 2"]
+
+
+def test_the_reranker_of_the_manual_ranks_the_chunks_of_an_answer(demo: Demo, tmp_path: Path) -> None:
+    write_examples("extend/reranker.md", tmp_path)
+    answer, scores = run_example(tmp_path / "newest_first.py", demo.folder).strip().splitlines()[-2:]
+    assert "fee" in answer
+    assert scores.startswith("[('handbook.pdf', ")
+
+
+def test_the_vector_index_of_the_manual_returns_the_nearest_ids_first(tmp_path: Path) -> None:
+    write_examples("extend/vector-index.md", tmp_path)
+    printed = run_example(tmp_path / "half_precision.py", tmp_path)
+    assert printed.startswith("['chunk-1', 'chunk-2'] [0.8")
+
+
+def test_every_page_on_extensions_has_a_complete_example() -> None:
+    pages = {path.stem for path in (DOCS / "extend").glob("*.md") if _EXAMPLE.search(path.read_text(encoding="utf-8"))}
+    assert pages == {"reader", "chunker", "reranker", "vector-index"}
