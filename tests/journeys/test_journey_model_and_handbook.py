@@ -57,6 +57,21 @@ def test_a_question_across_both_is_answered_from_the_diagram_and_the_handbook(as
     assert "Hearing" in cited["model"]["excerpt"] + answer["answer"]
 
 
+def test_a_question_to_everything_is_answered_from_the_handbook(asker: Asker) -> None:
+    answer = asker.ask("How many days does a club have to lodge an appeal, and what does it cost?")
+    assert {citation["collection"] for citation in answer["citations"]} == {"handbook"}
+    assert "fourteen days" in answer["answer"]
+    assert "£120" in answer["answer"]
+    assert "Enterprise models and inventories were not searched: model." in " ".join(answer["notes"])
+
+
+@pytest.mark.parametrize("question", ["What is Hearing related to?", "What does the model state about Hearing?"])
+def test_a_question_to_everything_about_relations_or_the_model_searches_the_model(asker: Asker, question: str) -> None:
+    answer = asker.ask(question)
+    assert "model" in {citation["collection"] for citation in answer["citations"]}
+    assert "not searched" not in " ".join(answer["notes"])
+
+
 def test_a_cited_page_can_be_displayed(asker: Asker) -> None:
     citation = asker.ask(ACROSS, collections=["handbook"])["citations"][0]
     picture = asker.server.client.get(f"/v1/documents/handbook/{citation['source_id']}/page/{citation['page']}.png")

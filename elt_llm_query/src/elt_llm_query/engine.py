@@ -7,7 +7,7 @@ For a single question from Python, call `query_collection` or `query_collections
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
@@ -45,6 +45,7 @@ from elt_llm_query.synthesis.events import (
     replay_events,
 )
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases, load_aliases
+from elt_llm_query.understanding.routing import collections_without_texts
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -129,6 +130,12 @@ def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
 
 
 EXTRACTIVE = "extractive"
+_MODELS_LEFT_OUT = "Enterprise models and inventories were not searched: {}. To search them too, name them."
+
+
+def _without(collections: Sequence[str]) -> tuple[str, ...]:
+    """Return conditions that no chunk of these collections fulfils."""
+    return tuple(f"collection!={name}" for name in collections)
 
 
 class Engine(Closeable):
@@ -182,61 +189,76 @@ class Engine(Closeable):
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
         explain: bool = False,
+        everything: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
         """Return the chunks for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
 
+        With `everything`, because no collection was chosen, enterprise models and inventories are searched only if the
+        question names one of them or is about relations; else a note names them.
         `elt_llm_query.retrieve.filters` documents the conditions. `strategy` defaults to the settings. `explain` adds a
         stage with the outcome of each candidate. A model call of the search stops once `cancelled` returns True.
         Raises UsageError, RetrievalError.
         """
+        left_out = self._left_out(question, everything=everything)
+        where = (*where, *_without(left_out))
         found = self._pipeline.search(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
-        found = replace(found, notes=(*self._notes, *found.notes))
+        notes = [_MODELS_LEFT_OUT.format(", ".join(left_out))] if left_out else []
+        found = replace(found, notes=(*self._notes, *notes, *found.notes))
         if not explain:
             return found
         from elt_llm_query.shape.explain import explain_stage
 
         return replace(found, stages=(*found.stages, explain_stage(found.stages, found.chunks, self.generations)))
 
-    def ask(
+    def ask(  # noqa: PLR0913 - all but the question have defaults
         self,
         question: str,
         *,
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
         explain: bool = False,
+        everything: bool = False,
         history: Turns = (),
         listen: Listener = ignore_events,
         cancelled: Callable[[], bool] | None = None,
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every condition of `where` are used. `history` has earlier questions with their answers,
-        which only a language model reads. This thread calls `listen` with the sources and with each part of the answer.
-        Once `cancelled` returns True, the answer ends after the part that is already written.
+        Only chunks that fulfil every condition of `where` are used, and `everything` is as for `search`. `history` has
+        earlier questions with their answers, which only a language model reads. This thread calls `listen` with the
+        sources and with each part of the answer. Once `cancelled` returns True, the answer ends after the part that is
+        already written.
 
-        Raises UsageError for an empty question and invalid filters, RetrievalError if the search failed, ModelError and
-        ResponseGenerationError if the language model failed.
+        Raises UsageError for an empty question and invalid filters, RetrievalError, ModelError, ResponseGenerationError.
         """
         started = time.perf_counter()
-        found = self.search(question, where=where, strategy=strategy, explain=explain, cancelled=cancelled)
+        search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
+        found = search(question, where=where)
         # Chunks of a collection that is read whole are in document order; the answerer needs the best chunks first.
         chunks: Sequence[RetrievedChunk] = found.chunks
         if self._settings.query.full_context_max_chunks:
             chunks = sorted(chunks, key=lambda chunk: -chunk.score)
-        request = AnswerRequest(found.searched_for or question, chunks, where, tuple(history), cancelled)
+        limits = (*where, *_without(self._left_out(question, everything=everything)))
+        request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled)
         log = StageLog()
         if self._writer is None:
             return self._result(question, found, self._quote(request, log, listen), log, started)
-        key = (self._pipeline.key, self._writer.key, question, tuple(where), strategy, explain, request.history)
+        key = (self._pipeline.key, self._writer.key, question, limits, strategy, explain, request.history)
         if (known := self._pipeline.caches.answers.get(key)) is not None:
             return replay_events(known, listen, started)
         written = self._writer.answer(request, log, listen)
         result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
         if written.answer.whole and not found.failed:
-            kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # reported once
-            self._pipeline.caches.answers.put(key, result.model_copy(update={"notes": kept}))
+            self._remember(key, result)
         return result
+
+    def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
+        return collections_without_texts(question, self.generations) if everything else ()
+
+    def _remember(self, key: Hashable, result: QueryResult) -> None:
+        kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # reported once
+        self._pipeline.caches.answers.put(key, result.model_copy(update={"notes": kept}))
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:

@@ -105,6 +105,11 @@ class ParsedQuestion:
 _tokeniser_of = cache(KeywordTokeniser)
 
 
+def asks_for_relations(question: str) -> bool:
+    """Return whether a question is about the parts of an enterprise model, such as what an entity is related to."""
+    return bool(_PATTERNS["relations_asked"].search(fold(question)))
+
+
 def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> ParsedQuestion:
     """Parse a question; `tokeniser` is the tokeniser of the collection, by default that of the question's language."""
     text = " ".join(question.split())

@@ -6,17 +6,22 @@ SIGIR 1994 (evidence from the best part of a document). Alternatives are measure
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.retrieve.filters import Mask
 from elt_llm_query.retrieve.pools import OpenCollection
 from elt_llm_query.retrieve.query_variant import QueryVariant
-from elt_llm_query.understanding.question import parse_question
+from elt_llm_query.understanding.question import asks_for_relations, parse_question
 
+_MOSTLY = 0.9
 READ = 20  # chunks of a collection that are searched for a name
 BEST, UNSCORED = "its words match best", "it has no keyword index to choose by"
 OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the question", "it has no chunk to find"
@@ -39,6 +44,26 @@ class CollectionRoute:
             f"{len(self.searched)} of {len(self.details)} collections were searched, those that match the question's"
             " words best (query.route_above, query.route_to)."
         )
+
+
+def collections_without_texts(question: str, generations: Sequence[Generation]) -> tuple[str, ...]:
+    """Return the collections to leave out of a question that is asked of everything.
+
+    These are the collections that hold only enterprise models and inventories. None is left out if the question names
+    one of them or is about relations between entities, or if no other collection is left.
+    """
+    models = [one.collection for one in generations if _has_only_fact_sheets(one)]
+    folded = fold(question)
+    named = any(name in folded for one in models for name in (fold(one), fold(re.sub(r"[-_.]+", " ", one))))
+    if named or len(models) == len(generations) or asks_for_relations(question):
+        return ()
+    return tuple(models)
+
+
+def _has_only_fact_sheets(generation: Generation) -> bool:
+    """Return whether nearly all chunks are fact sheets or relations. Each export also has an overview."""
+    field = generation.filter_fields.get("fact_sheet_type")
+    return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= _MOSTLY
 
 
 class CollectionRouter:

@@ -135,6 +135,12 @@ class QuestionActions(ServiceActions):
             )
         return tuple(scope)
 
+    def _asks_everything(self, request: ScopeRequest) -> bool:
+        """Return whether neither the request nor its profile chooses collections."""
+        profile = self._services.active.profile(request.profile)
+        chosen = (*request.collections, *request.prefixes, *profile.collections, *profile.collection_prefixes)
+        return not any(chosen)
+
     async def search(self, principal: Principal, request: SearchRequest) -> "SearchResult":
         """Return the chunks for a question, best first. Raises ServerOverloaded, Forbidden, and search errors."""
         with self._record("search", principal, request) as timer:
@@ -200,6 +206,7 @@ class QuestionActions(ServiceActions):
                 where=request.where,
                 strategy=request.strategy,
                 explain=request.explain,
+                everything=self._asks_everything(request),
                 cancelled=abandoned.is_set,
             )
 
@@ -235,6 +242,7 @@ class QuestionActions(ServiceActions):
                 where=request.where,
                 strategy=request.strategy,
                 explain=request.explain,
+                everything=self._asks_everything(request),
                 listen=listen,
                 cancelled=abandoned.is_set,
             )

@@ -1,0 +1,32 @@
+"""Which collections are searched if a question is asked of everything."""
+
+import pytest
+from elt_llm_query.understanding.question import asks_for_relations
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is Player related to?",
+        "Which systems hold the registration data?",
+        "What is the relationship between Club and Competition?",
+        "What does the fact sheet of Fixture state?",
+        "Welche Anwendungen nutzen Spielerdaten?",
+        "Womit ist der Verein verbunden mit dem Wettbewerb?",
+    ],
+)
+def test_a_question_about_entities_and_their_relations_concerns_enterprise_models(question: str) -> None:
+    assert asks_for_relations(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many days does a club have to lodge an appeal, and what does it cost?",
+        "How do I send an application for registration?",
+        "Who decides about a relative of a player?",
+        "Wie hoch ist die Gebühr?",
+    ],
+)
+def test_a_question_about_rules_does_not_concern_enterprise_models(question: str) -> None:
+    assert not asks_for_relations(question)
