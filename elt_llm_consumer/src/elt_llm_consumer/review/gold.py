@@ -200,7 +200,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """The location of a quote."""
+    """The location of a quote in the gold file: document, page and words."""
 
     document: str
     page: int | None = Field(None, ge=1)
