@@ -258,7 +258,7 @@ def _parse_line(text: str, number: int, path: Path, kind: type[GoldLine]) -> Gol
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}, line {number}: {place or 'the line'}: {first['msg']}") from error
+        raise UsageError(f"{path}, line {number} is not valid: {place or 'the line'}: {first['msg']}") from error
 
 
 class RowsByName:
