@@ -79,7 +79,7 @@ class TraceStage(ResultModel):
 
 
 class Trace(ResultModel):
-    """All stages of one question, in order."""
+    """The trace of one question: all stages of its search and answer, in order."""
 
     stages: tuple[TraceStage, ...] = ()
 

@@ -23,13 +23,13 @@ class Closeable:
         """Release the resource. A second call has no effect."""
 
     def __enter__(self) -> Self:
-        """Return the resource."""
+        """Return the resource, at the start of a `with` block."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the resource."""
+        """Close the resource, at the end of a `with` block."""
         self.close()
 
 

@@ -213,7 +213,7 @@ def test_questions_are_generated_from_the_documents_of_a_collection(samples: Com
         (("DIR", "--questions", "3"), "needs --from-documents"),
         (("DIR", "--compare", "fast", "fast"), "compared with itself"),
         (("DIR", "--compare", "fast", "faster"), "faster"),
-        (("DIR", "--fail-under", "speed=1"), "no figure"),
+        (("DIR", "--fail-under", "speed=1"), "no metric"),
         (("DIR", "--html", "no/such/folder.html"), "cannot be written"),
         (("DIR", "--html", "same", "--per-query", "same"), "the same file"),
         (("--from-documents", "-c", "absent"), "absent"),

@@ -227,10 +227,10 @@ def test_a_folder_without_gold_and_an_invalid_line_are_reported(gold: Path) -> N
     with pytest.raises(UsageError, match=r"There is no glossary\.jsonl in"):
         compared(gold / "elsewhere", *PERFECT)
     write(gold, "glossary_distractors.jsonl", [{"document": "rules.md"}])
-    with pytest.raises(UsageError, match=r"glossary_distractors\.jsonl, line 1: sentence: Field required"):
+    with pytest.raises(UsageError, match=r"glossary_distractors\.jsonl, line 1 is not valid: sentence: Field required"):
         compared(gold, *PERFECT)
 
 
 def test_a_kind_of_job_without_gold_is_refused(gold: Path) -> None:
-    with pytest.raises(UsageError, match="There is no gold for a handbook job"):
+    with pytest.raises(UsageError, match="There is no gold data"):
         compare_with_gold(JobResult(job="trial", kind="handbook", tables=()), gold, [])

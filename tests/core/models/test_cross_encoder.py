@@ -54,7 +54,7 @@ def test_cross_encoders_without_token_types_or_with_two_classes_are_supported(tm
 
 def test_a_model_that_is_not_a_cross_encoder_is_refused(tmp_path: Path) -> None:
     many = CrossEncoder(write_tiny_cross_encoder(tmp_path / "many", logits=5))
-    with pytest.raises(ModelError, match="returns 5 numbers"):
+    with pytest.raises(ModelError, match="returns 5 scores"):
         many.score(QUESTION, PASSAGES)
     folder = write_tiny_cross_encoder(tmp_path / "strange", inputs=("input_ids", "token_type_ids", "pixels"))
     with pytest.raises(ModelError, match="requires pixels"):

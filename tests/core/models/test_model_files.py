@@ -36,7 +36,7 @@ def test_a_model_file_with_the_expected_hash_is_read(installed: Path) -> None:
 
 def test_a_changed_model_file_is_refused_with_the_install_command(installed: Path) -> None:
     installed.write_bytes(b"abd")
-    with pytest.raises(ModelError, match="expected ba7816bf8f01") as caught:
+    with pytest.raises(ModelError, match="instead of ba7816bf8f01") as caught:
         wanted().read()
     assert caught.value.hint == "Run: uv pip install --reinstall tiny-model==1.0"
 

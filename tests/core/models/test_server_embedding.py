@@ -40,7 +40,7 @@ FAILURES: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.WRONG_DIMENSION, UnusableReply, "dimension 31 instead of 32"),
     (Fault.UNLIKE_DIMENSIONS, UnusableReply, "different lengths"),
     (Fault.NOT_A_NUMBER, UnusableReply, "not finite"),
-    (Fault.ZERO, UnusableReply, "has no length"),
+    (Fault.ZERO, UnusableReply, "has length 0"),
     (Fault.ONE_SHORT, UnusableReply, "4 vectors for 5 texts"),
     (Fault.WRONG_ORDER, UnusableReply, "the order is wrong"),
 ]

@@ -36,7 +36,7 @@ def test_a_job_overrides_the_settings(project: JobProject) -> None:
         ("paths: [x]\ncollection_prefix: b\n", ":2: collection_prefix needs split_by"),
         ("paths: [x]\ncollection: a\nsplit_by: type\n", ":3: split_by needs collection_prefix"),
         ("paths: [x]\ncolection: a\n", ':2: colection = "a": unknown key; did you mean collection?'),
-        ("paths: [x]\ncollection: A B\n", ":2: 'A B' is not a valid collection name"),
+        ("paths: [x]\ncollection: A B\n", ":2: collection is not valid: 'A B' is not a valid collection name"),
         (f"paths: [x]\ncollection_prefix: {'p' * 40}\nsplit_by: type\n", ":2: a prefix has at most 31 characters"),
         ("paths: [x]\ncollection: a\nreader: telepathy\n", ":3: there is no reader named telepathy"),
         ("paths: [x]\ncollection: a\nchunking: {chunk_sise: 1}\n", ":3: chunking.chunk_sise"),

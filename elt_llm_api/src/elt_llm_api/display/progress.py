@@ -85,20 +85,20 @@ class LiveProgress:
         self._task: TaskID | None = None
 
     def stage(self, name: str, total: int) -> None:
-        """Start a bar, if there is anything to do."""
+        """Start a progress bar for the stage, if there is anything to do."""
         self.finish()
         words, unit = STAGE_WORDS.get(name, (name, "step"))
         if total:
             self._task = self._bars.add_task(words, total=total, unit=unit, detail="")
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Advance the bar."""
+        """Advance the progress bar of the present stage."""
         if self._task is not None:
             room = max(_NARROWEST_DETAIL, self._bars.console.width - _WIDTH_WITHOUT_DETAIL)
             self._bars.update(self._task, advance=amount, detail=shorten_middle(one_line(detail), room))
 
     def note(self, message: str) -> None:
-        """Print one sentence above the bars."""
+        """Print one sentence above the progress bars."""
         self._bars.console.print(strip_control_characters(message), markup=False, highlight=False)
 
     def finish(self) -> None:

@@ -49,7 +49,7 @@ class SafeMarkdown:
         return "".join(map(self._next, show_invisible_characters(piece)))
 
     def end(self) -> str:
-        """Return the escaped text that was held back."""
+        """Return the escaped text that was held back, at the end of the Markdown."""
         return self._release("")
 
     def _next(self, char: str) -> str:

@@ -112,7 +112,7 @@ class SettingsReloader(Closeable):
 
     @property
     def active(self) -> ActiveSettings:
-        """The settings that apply now."""
+        """Return the settings that apply now."""
         return self._active
 
     @property
@@ -136,7 +136,7 @@ class SettingsReloader(Closeable):
                 _log.warning("The changed settings are invalid: %s", error)
 
     def close(self) -> None:
-        """Stop checking."""
+        """Stop checking the settings files for changes."""
         self._stopped.set()
         self._thread.join()
 
@@ -209,7 +209,7 @@ class Services(Closeable):
 
     @property
     def loaded(self) -> LoadedSettings:
-        """The current settings and their origin."""
+        """Return the current settings, and the files they were read from."""
         return self.active.loaded
 
     def collections(self, principal: Principal, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:

@@ -123,7 +123,7 @@ class CatalogIndex:
 
     @cached_property
     def terms_alone(self) -> tuple[CatalogTerm, ...]:
-        """Return the terms without an entity, by name."""
+        """Return the defined terms that were joined with no entity, by name."""
         return tuple(self.terms[key] for key in self.to_terms.right_alone if key in self.terms)
 
     @cached_property

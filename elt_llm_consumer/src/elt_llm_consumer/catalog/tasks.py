@@ -402,7 +402,7 @@ class RelationshipTask(RowTask):
         return RowMaterial({"name": self.name, "cells": contents}, (), cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row with the gathered cells."""
+        """Return the row with the cells that were gathered before."""
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
     def _drawn(self, value: str) -> Cell:

@@ -99,7 +99,7 @@ class CoverageTask(RowTask):
         return RowMaterial(inputs, gathered=cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row with the gathered cells."""
+        """Return the row with the cells that were gathered before."""
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
     def _class(self, measured: CoverageMeasure, evidence: Sequence[Evidence], scores: Sequence[float]) -> Cell:

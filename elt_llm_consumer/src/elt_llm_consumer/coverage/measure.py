@@ -27,7 +27,7 @@ class CoverageMeasure:
 
     @property
     def reason(self) -> str:
-        """Return the counts in words."""
+        """Return the numbers of statements and rules in words."""
         parts = [
             "defined" if self.defined else "not defined",
             f"{_count_text(self.rules, 'rule')} and {_count_text(self.statements, 'statement')}"

@@ -161,7 +161,7 @@ _SCORES = {"refers": _LIKELY, "includes": 0.8, "used": 0.9, "is": 0.8}
 
 
 def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in sentences, in order."""
+    """Yield the definitions that are sentences of the running text, in order."""
     extent = DefinitionExtent(layout)
     for number, piece in enumerate(layout.pieces):
         if (piece.kind in ("prose", "item") or _leads_to_items(layout, number)) and not layout.is_contents(piece.text):

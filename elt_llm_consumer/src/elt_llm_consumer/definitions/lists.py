@@ -148,7 +148,7 @@ class ListEntry:
 
 
 class EntryReader:
-    """Reads one entry after another from lines."""
+    """Reads one entry of a glossary after another from the lines of a document."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout

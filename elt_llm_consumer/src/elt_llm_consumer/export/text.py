@@ -92,7 +92,7 @@ def _is_formula(text: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Replace consecutive white space by one space."""
+    """Return the text on one line, with consecutive white space replaced by one space."""
     return " ".join(text.split())
 
 

@@ -129,7 +129,7 @@ class GlossaryJob:
     kind = "glossary"
 
     def __init__(self, context: JobContext) -> None:
-        """Raises UsageError if the job names no texts."""
+        """Prepare the job. Raises UsageError if the job file names no texts."""
         if not context.corpus.documents:
             raise UsageError("A glossary job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
         self._context = context

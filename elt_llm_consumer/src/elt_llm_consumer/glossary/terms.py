@@ -27,7 +27,7 @@ class MergedTerm:
 
     @cached_property
     def all(self) -> tuple[Definition, ...]:
-        """All definitions, in order."""
+        """Return all definitions of the term, in order."""
         return tuple(sorted((*self.definitions, *self.references, *self.short_forms), key=_place))
 
     @cached_property

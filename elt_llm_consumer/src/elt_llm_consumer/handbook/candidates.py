@@ -91,7 +91,7 @@ class CandidateIndex:
         return None
 
     def exactly(self, name: str) -> EntityCandidate | None:
-        """Return the candidate with this name, or None."""
+        """Return the candidate entity with exactly this name, or None."""
         return self._by_key.get(joined_key(name))
 
 

@@ -182,7 +182,7 @@ class RelationTask(RowTask):
         return RowMaterial(inputs, (), cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row with the gathered cells."""
+        """Return the row with the cells that were gathered before."""
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
     def _cells(self) -> dict[str, Cell]:
@@ -235,7 +235,7 @@ class HandbookJob:
     kind = "handbook"
 
     def __init__(self, context: JobContext) -> None:
-        """Raises UsageError if the job names no texts."""
+        """Prepare the job. Raises UsageError if the job file names no texts."""
         if not context.corpus.documents:
             raise UsageError("A handbook job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
         self._context = context

@@ -34,7 +34,7 @@ class Genus:
 
 
 class KindClassifier:
-    """Finds the kind of each candidate."""
+    """Finds the kind of each candidate entity, such as role or document."""
 
     def __init__(
         self,

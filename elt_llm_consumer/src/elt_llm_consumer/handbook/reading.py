@@ -50,7 +50,7 @@ class ParsedSentence:
 
     @property
     def text(self) -> str:
-        """The sentence on one line."""
+        """Return the text of the sentence on one line."""
         return " ".join(self.document.text[self.start : self.end].split())
 
     @property

@@ -58,7 +58,7 @@ class CandidateRelation:
 
 
 class RelationFinder:
-    """Finds the relationships between candidates."""
+    """Finds the relationships between candidate entities in the sentences of a handbook."""
 
     def __init__(self, index: CandidateIndex, kinds: KindClassifier) -> None:
         self._index, self._kinds = index, kinds

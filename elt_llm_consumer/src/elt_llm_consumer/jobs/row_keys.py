@@ -74,7 +74,7 @@ class SourceDocuments:
 
     @cached_property
     def documents(self) -> dict[tuple[str, str], CorpusDocument]:
-        """The documents by collection and document id."""
+        """Return the documents of the job by collection and document id."""
         return {(it.collection, it.document_id): it for corpus in self.corpora for it in corpus.documents}
 
     @cached_property

@@ -186,7 +186,10 @@ def term_name_key(term: str) -> str:
 
 
 def definition_names(definition: Definition) -> tuple[str, ...]:
-    """Return the names that a definition gives; of "AGM: Annual General Meeting" the long form comes first."""
+    """Return the names that a definition gives.
+
+    For an abbreviation such as "AGM: Annual General Meeting", the long form comes first.
+    """
     initials = "".join(word[0] for word in words(definition.text))
     short, folded = definition.term, "".join(words(definition.term))
     likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in _likely_initials(initials)

@@ -37,7 +37,7 @@ class ValueOverride(SettingsSection):
         return self
 
     def is_of(self, table: str, row: Row) -> bool:
-        """Return whether the value is for this row."""
+        """Return whether the curated value is for this row."""
         return table == self.table and (row.key == self.key if self.key else row.name == self.name)
 
     def __str__(self) -> str:

@@ -200,7 +200,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """The location of a quote."""
+    """The location of a quote in the gold file: document, page and words."""
 
     document: str
     page: int | None = Field(None, ge=1)
@@ -258,7 +258,7 @@ def _parse_line(text: str, number: int, path: Path, kind: type[GoldLine]) -> Gol
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}, line {number}: {place or 'the line'}: {first['msg']}") from error
+        raise UsageError(f"{path}, line {number} is not valid: {place or 'the line'}: {first['msg']}") from error
 
 
 class RowsByName:

@@ -225,7 +225,7 @@ def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *,
 
 
 class _ReviewImporter:
-    """Imports lines one by one."""
+    """Imports the lines of a review sheet one by one."""
 
     def __init__(self, shown: Mapping[RowId, OutputRow], known: Mapping[RowId, StoredReview], *, replace: bool) -> None:
         self._shown, self._known, self._replace = shown, known, replace

@@ -27,7 +27,7 @@ class ModelUsage:
     answer_tokens: int = 0
 
     def __add__(self, other: "ModelUsage") -> "ModelUsage":
-        """Return the sum of both usages."""
+        """Return the sum of two usages of a language model."""
         return ModelUsage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
@@ -122,7 +122,7 @@ class RunCost:
     seconds: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the values as plain JSON types."""
         return asdict(self)
 
 

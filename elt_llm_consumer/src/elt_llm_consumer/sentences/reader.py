@@ -78,7 +78,7 @@ class NounPhrase:
 
     @property
     def written(self) -> str:
-        """The phrase with single spaces."""
+        """Return the phrase as written, with single spaces between its words."""
         return " ".join(word.written for word in self.words)
 
 

@@ -40,7 +40,7 @@ def text_node(node: StoredNode) -> TextNode:
 
 
 class _GenerationValues(BaseKVStore):
-    """The key-value store behind KVDocumentStore."""
+    """The key-value store that LlamaIndex's KVDocumentStore reads a generation from."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation

@@ -186,7 +186,7 @@ class ExportPackage(Closeable):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise self.refuse(f"{where}: {place + ': ' if place else ''}{first['msg']}") from error
+            raise self.refuse(f"{where} is not valid: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
         """Yield the document lines, then check their hash. Raises ImportRefused if a check fails."""

@@ -75,7 +75,7 @@ class Generation(Closeable):
 
     @property
     def size(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes in the generation."""
         return len(self.ids)
 
     @property

@@ -119,7 +119,7 @@ def _checked_documents(
     for number, line in enumerate(package.lines()):
         value = package.parse(ExportedDocument, line, f"document {number}")
         if fault := _document_fault(value, package, seen):
-            raise package.refuse(f"document {number}: {fault}")
+            raise package.refuse(f"document {number} is not valid: {fault}")
         document = _new_document(value)
         seen.documents[value.document_id] = value.part_of is None
         seen.nodes.update(node.node_id for node in document.nodes)

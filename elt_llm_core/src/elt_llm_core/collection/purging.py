@@ -73,7 +73,7 @@ class PurgeReceipt:
         return not self.check.found_in and not self.pinned
 
     def to_json(self) -> dict[str, Any]:
-        """Return the receipt as plain values."""
+        """Return the receipt as plain JSON types."""
         return {**asdict(self), "clean": self.is_clean}
 
 

@@ -160,7 +160,7 @@ def escape_role_markers(text: str) -> str:
 
 @dataclass(frozen=True)
 class LlmCompletion:
-    """The answer of a model."""
+    """The complete answer of a language model, with token counts and finish reason."""
 
     text: str
     prompt_tokens: int | None
@@ -212,7 +212,7 @@ def complete_prompt(
 
 @dataclass
 class _CompletionRun:
-    """The attempts to get one answer."""
+    """The attempts to get one answer from a language model."""
 
     llm: "LLM"
     messages: "Sequence[ChatMessage]"

@@ -118,7 +118,9 @@ def _model_errors(path: Path, problem: str) -> Iterator[None]:
         # The tokenizers library raises plain Exceptions.
         if type(error) is not Exception and not isinstance(error, (OSError, ValueError, *_onnx_failures())):
             raise
-        raise ModelError(f"{path} {problem}: {_first_line(error)}", hint="Copy the model's files again") from error
+        raise ModelError(
+            f"The model file {path} is damaged and {problem}: {_first_line(error)}", hint="Copy the model's files again"
+        ) from error
 
 
 def _inputs_of(session: "InferenceSession", folder: Path) -> dict[str, type[Integer]]:

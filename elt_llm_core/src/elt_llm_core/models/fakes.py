@@ -143,12 +143,12 @@ class ScriptedLLM(CustomLLM):
         return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """Return the next response."""
+        """Return the next of the given responses."""
         reply = self._next(prompt)
         return CompletionResponse(text=reply.text, raw=reply.end)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """Yield the next response, word by word."""
+        """Yield the next of the given responses, word by word."""
         return _stream_words(self._next(prompt))
 
     def _next(self, prompt: str) -> ScriptedReply:

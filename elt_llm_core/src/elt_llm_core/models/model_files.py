@@ -35,8 +35,8 @@ class ModelFile:
             raise self._error(f"The package {self.distribution} does not contain {self.name}")
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 != self.sha256:
-            mismatch = f"has sha256 {sha256[:12]}..., expected {self.sha256[:12]}..."
-            raise self._error(f"{self.name} of {self.distribution} {mismatch}")
+            checksums = f"{sha256[:12]}... instead of {self.sha256[:12]}..."
+            raise self._error(f"{self.name} of {self.distribution} is changed: it has the sha256 {checksums}")
         return content
 
     def _error(self, message: str) -> ModelError:

@@ -305,7 +305,7 @@ class _GraphBuilder:
         return self.add("SkipLayerNormalization", inputs, name, epsilon=self._packed.epsilon)
 
     def add(self, kind: str, inputs: Sequence[str], output: str, *, domain: str = _RUNTIME, **attributes: Any) -> str:
-        """Add a node with one output."""
+        """Add a node with one output to the ONNX graph."""
         from onnx import helper
 
         self.nodes.append(helper.make_node(kind, list(inputs), [output], domain=domain, **attributes))

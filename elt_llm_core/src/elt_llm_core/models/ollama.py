@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OllamaModel:
-    """A model in the list of a server."""
+    """A model in the list of an Ollama server."""
 
     name: str
     digest: str
@@ -280,7 +280,7 @@ class OllamaEmbedding(ServerEmbedding):
         self._close = weakref.finalize(self, self._integration._client.close)  # noqa: SLF001 - it has no public close
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self._ollama.close()
         self._close()
 

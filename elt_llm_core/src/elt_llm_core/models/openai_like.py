@@ -136,7 +136,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         self._declared_context = chosen.embedding_context
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self._openai.close()
 
     def _identify(self) -> tuple[str, int]:

@@ -67,7 +67,7 @@ class ServedLlm(LLM):
         return self.model_copy(update={"additional_kwargs": other, "temperature": warmer})
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self._close()
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:

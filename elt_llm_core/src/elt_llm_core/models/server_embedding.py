@@ -130,7 +130,7 @@ class ServerEmbedding(EmbeddingModel):
 
     @abstractmethod
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:

@@ -254,7 +254,7 @@ class JsonServer(Closeable):
         weakref.finalize(self, self._client.close)  # for owners that do not close the server
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self._client.close()
 
     @abstractmethod

@@ -35,7 +35,7 @@ class QueuedJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the job has ended."""
+        """Return whether the job has ended: done, failed or cancelled."""
         return self.status in ENDED_STATUSES
 
     @property
@@ -289,7 +289,7 @@ class JobRowTable:
         return {row.place: row for row in found}
 
     def shown_at(self, name: JobName, place: RowId) -> OutputRow | None:
-        """Return one row of the last output, or None."""
+        """Return the row with this id of the last output, or None."""
         row = self._database.row(
             f"SELECT content, digest, documents FROM job_shown WHERE {_OF_ROW}",  # noqa: S608 - column names
             _row_parameters(name, place),

@@ -105,7 +105,7 @@ class KeyCache(Closeable):
 
     @property
     def has_keys(self) -> bool:
-        """Whether any key exists."""
+        """Return whether any API key exists."""
         return bool(self._now())
 
     def find(self, secret: str) -> KeyRecord | None:

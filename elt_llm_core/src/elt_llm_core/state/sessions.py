@@ -20,7 +20,7 @@ _MIN_PREFIX_LENGTH = 4  # letters of a shortened conversation id
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """One conversation."""
+    """A stored conversation, without its turns."""
 
     session_id: str
     title: str

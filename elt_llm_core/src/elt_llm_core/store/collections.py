@@ -25,7 +25,7 @@ class CollectionJob:
     files: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Return the job as JSON for the store."""
+        """Return the ingest job as JSON for the store."""
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
 
     @staticmethod

@@ -79,7 +79,7 @@ class Database:
             return int(self._connection.execute(statement, parameters).lastrowid or 0)
 
     def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each of `parameters`."""
+        """Run one SQL statement once for each of `parameters`."""
         with self._mutex, self._named_errors():
             self._connection.executemany(statement, parameters)
 

@@ -101,7 +101,7 @@ class ForgetSelection:
 
     @property
     def paths(self) -> list[str]:
-        """The paths of the documents, each once."""
+        """Return the paths of the selected documents, each once."""
         return list(dict.fromkeys(file.path for file in self.files))
 
 

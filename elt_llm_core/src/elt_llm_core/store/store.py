@@ -127,7 +127,7 @@ class CollectionStatus:
     files_in_trouble: tuple[dict[str, str], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the status as plain values."""
+        """Return the status as plain JSON types."""
         return asdict(self)
 
 

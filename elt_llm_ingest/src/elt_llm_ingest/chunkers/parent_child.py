@@ -23,7 +23,7 @@ class ParentChildChunker(MarkdownChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Return the sizes of chunks and parents as a key."""
+        """Return a key that changes with the sizes of chunks and parents."""
         return f"{super().fingerprint}:{self.parent_size}"
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:

@@ -25,7 +25,7 @@ class RecursiveChunker(SpanChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Return a key of the sizes and the separators."""
+        """Return a key that changes with the chunk sizes and the separators."""
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
 

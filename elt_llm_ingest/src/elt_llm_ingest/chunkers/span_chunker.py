@@ -59,7 +59,7 @@ class ChunkContexts:
         return self._of(start, header)[0]
 
     def tokens(self, context: str) -> int:
-        """Count the tokens of a context."""
+        """Count the tokens of the context of a chunk (title and headings)."""
         if context not in self._counts:
             self._counts[context] = len(self._counter.token_spans(context)) if context else 0
         return self._counts[context]

@@ -71,7 +71,7 @@ class GroupFinder:
                 self._known.setdefault(key, []).append(one.filling.group)
 
     def find(self, files: Sequence[LocatedFile]) -> GroupedFiles:
-        """Return the groups of `files`."""
+        """Return the groups into which the job splits `files`."""
         grouped = GroupedFiles()
         unknown: list[tuple[LocatedFile, str]] = []
         for located in files:

@@ -185,7 +185,7 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
             if name is not None:
                 check_collection_name(name)
         except UsageError as error:
-            raise SettingsError(f"{where(key)}: {error}", hint=error.hint) from error
+            raise SettingsError(f"{where(key)}: {key} is not valid: {error}", hint=error.hint) from error
     unknown = sorted(spec.columns.keys() - COLUMN_ROLES)
     if unknown:
         raise SettingsError(

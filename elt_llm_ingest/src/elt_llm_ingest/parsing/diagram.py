@@ -72,7 +72,7 @@ class DiagramCell:
 
     @property
     def words(self) -> str:
-        """The label in one line."""
+        """Return the label of the cell in one line."""
         return " ".join(self.label.split())
 
     @property

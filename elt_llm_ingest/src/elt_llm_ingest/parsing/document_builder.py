@@ -180,7 +180,7 @@ class UniqueNames:
         self._last: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """Return the wanted name if it is free, else the name with a number."""
+        """Return the wanted name if no earlier call returned it, else the name with a number."""
         name = wanted
         while name in self._taken:
             self._last[wanted] = self._last.get(wanted, 1) + 1

@@ -47,7 +47,7 @@ class OpenEmphasis:
         return self._open[-1] if len(self._open) > self._ended else (False, 0)
 
     def open(self, tag: str) -> None:
-        """Open an element."""
+        """Record that an element opens, such as `em` or `dfn`."""
         emphasis, term = self.current
         if tag == "dfn":
             self._terms += not term
@@ -56,7 +56,7 @@ class OpenEmphasis:
             self._open.append((True, term))
 
     def close(self) -> None:
-        """Close the element that was opened last."""
+        """Record that the element that was opened last is closed."""
         del self._open[-1:]
         self._ended = min(self._ended, len(self._open))
 
@@ -148,7 +148,7 @@ class HtmlBlockWriter:
         self._emphasis = OpenEmphasis()
 
     def write(self, root: LexborNode) -> None:
-        """Append the content of an element."""
+        """Append the content of an HTML element to the document."""
         pending: list[tuple[LexborNode, bool]] = [(root, False)]
         while pending:
             node, leaving = pending.pop()

@@ -107,12 +107,12 @@ class OfficeParagraph:
 
     @property
     def raw(self) -> str:
-        """The text with all its white space."""
+        """Return the text of the paragraph with all its white space."""
         return "".join(piece.text for piece in self.pieces if piece)
 
     @property
     def text(self) -> str:
-        """The lines of the text with single blanks."""
+        """Return the text of the paragraph, its lines with single blanks between words."""
         return collapse_blanks(self.raw)
 
     @property
@@ -127,7 +127,7 @@ class OfficeParagraph:
 
     @property
     def is_bold(self) -> bool:
-        """Whether all of the text is bold."""
+        """Return whether all text of the paragraph is bold."""
         return bool(self.term.strip()) and self.term == self.raw
 
     def _text_while(self, is_marked: Callable[[StyledText], bool]) -> str:

@@ -130,7 +130,7 @@ class FileReading:
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:
-        """Build the request for the parser."""
+        """Build the request for the parser to read a file."""
         return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
@@ -144,5 +144,5 @@ class FileReading:
         return self._identities[suffix]
 
     def take(self, parsed: ParsedDocument) -> ParsedDocument:
-        """Return the selected part of a file."""
+        """Return the part of a parsed file that the ingest selects (`split_by` and `group`)."""
         return take_group(parsed, self.split_by, self.group) if self.split_by else parsed

@@ -14,7 +14,7 @@ from elt_llm_ingest.sources.remote_files import SourceRequest
 
 
 class IngestFlags(TypedDict, total=False):
-    """Options for every collection of a run, as in IngestRequest."""
+    """The options of an ingest that apply to every collection, with the same meaning as in IngestRequest."""
 
     rebuild: bool
     resume: bool

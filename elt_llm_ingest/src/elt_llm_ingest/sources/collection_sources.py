@@ -35,7 +35,7 @@ class RootNames:
         self._paths = dict(known)
 
     def locate(self, file: FoundFile) -> LocatedFile:
-        """Return the file with its lasting name."""
+        """Return the file with the name under which the collection stores it."""
         innermost_first = sorted(self._paths.items(), key=lambda item: len(item[1].parts), reverse=True)
         for name, path in innermost_first:
             relative = _relative_to_root(file, path)
@@ -127,7 +127,7 @@ class KnownSources:
         return KnownSources({name: it for name, it in self.roots.items() if is_url(name)}, self.files)
 
     def folders(self) -> list[Path]:
-        """Return the roots that were given as a whole."""
+        """Return the source folders that were ingested as a whole."""
         return [path for path, whole in self.roots.values() if whole]
 
     def single_files(self) -> dict[str, Path]:

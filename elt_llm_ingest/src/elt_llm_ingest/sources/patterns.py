@@ -40,7 +40,7 @@ class PathPattern:
 
     @staticmethod
     def parse(text: str) -> "PathPattern":
-        """Parse a pattern."""
+        """Parse a path pattern such as `docs/**/*.md`."""
         return PathPattern(text, tuple(part for part in text.split("/") if part not in {"", "."}))
 
     @property
@@ -97,7 +97,7 @@ class PathSelection:
 
     @staticmethod
     def of(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> "PathSelection":
-        """Parse the patterns of a selection."""
+        """Build a selection of files from patterns to include and patterns to exclude."""
         return PathSelection(tuple(map(PathPattern.parse, include)), tuple(map(PathPattern.parse, exclude)))
 
     @property

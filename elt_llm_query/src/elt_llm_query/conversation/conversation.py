@@ -49,7 +49,7 @@ class TurnStore(Protocol):
         ...
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Append a turn. Raises StoreError, UsageError."""
+        """Append a question with its answer to the conversation. Raises StoreError, UsageError."""
         ...
 
 

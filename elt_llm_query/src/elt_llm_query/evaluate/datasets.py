@@ -25,7 +25,7 @@ LAYOUT_HINT = "A dataset is a folder with corpus.jsonl (_id, title, text), queri
 
 @dataclass(frozen=True)
 class CorpusDocument:
-    """One document of a corpus."""
+    """One document of the corpus of a labelled dataset."""
 
     corpus_id: str
     title: str

@@ -192,7 +192,7 @@ def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, see
 
 
 def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[EvaluationQuestion]:
-    """Convert the questions for `measure_profiles`. Each span ranks as the first chunk that holds the span."""
+    """Convert the questions for `measure_profiles`. An answer span has the rank of the first chunk that contains it."""
     return [
         EvaluationQuestion(
             identity=f"{question.kind.replace(' ', '-')}-{number:04}",

@@ -72,7 +72,7 @@ class CachingEmbedding(EmbeddingModel):
         return self._model.embed_question(text)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """The spans of the model's tokens."""
+        """Return the character spans of the model's tokens."""
         return self._model.token_spans(text)
 
 

@@ -65,7 +65,7 @@ class ProfileReport:
 
 
 def rounded(figures: Mapping[str, float]) -> dict[str, float]:
-    """Round metrics for JSON."""
+    """Return the metrics, rounded for JSON."""
     return {name: round(value, 4) for name, value in figures.items()}
 
 

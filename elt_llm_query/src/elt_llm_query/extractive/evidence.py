@@ -176,7 +176,7 @@ class AnswerEvidence:
     """1 if the question asks for a reason and no chosen sentence has one; down is better."""
 
     def as_dict(self) -> dict[str, float]:
-        """Return the numbers by name, for the trace."""
+        """Return the numbers of the evidence by name, for the trace."""
         return {name: round(float(value), 4) for name, value in asdict(self).items()}
 
 

@@ -161,7 +161,7 @@ class ScoringContext:
     contraries: ContradictionFinder
 
     def stems(self, text: str) -> frozenset[str]:
-        """The distinct stems of a text."""
+        """Return the distinct stems of a text."""
         return frozenset(self.tokeniser.stems(text))
 
     def embed(self, texts: list[str]) -> NDArray[np.float32]:

@@ -96,7 +96,7 @@ class ParsedSentence:
 
     @property
     def names(self) -> list[SentenceToken]:
-        """The tokens that are names."""
+        """Return the tokens of the sentence that are names."""
         return [token for token in self.tokens if token.name]
 
 
@@ -173,7 +173,7 @@ class AlignmentSlot:
 
     @property
     def proper(self) -> bool:
-        """Whether a name or number is on either side."""
+        """Return whether the difference has a name or number on either side."""
         return any(token.name or token.number for token in (*self.ours, *self.theirs))
 
     @property

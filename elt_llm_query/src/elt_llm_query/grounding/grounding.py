@@ -80,7 +80,7 @@ class SourceIndex:
         self.stems = frozenset(self._frequency)
 
     def read(self, text: str) -> ParsedSentence:
-        """Parse a text with the names of these chunks."""
+        """Parse a text. The words that are names in these chunks count as names."""
         return parse_sentence(text, self.tokeniser, self._is_name)
 
     def weight(self, stem: str) -> float:

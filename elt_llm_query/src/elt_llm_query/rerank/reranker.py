@@ -31,7 +31,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in the trace."""
+        """Return the name that the trace shows."""
 
     @property
     def calls_model(self) -> bool:
@@ -70,7 +70,7 @@ class ChunkScorer(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for every search result."""
+        """Return the notes that every search result has."""
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
         """Return one score per chunk. Raises ModelError if the model cannot be called.

@@ -34,7 +34,7 @@ class CrossEncoderScorer:
 
     @property
     def description(self) -> str:
-        """The folder of the model and its token limit."""
+        """Return the folder of the model, with its token limit."""
         return f"{self._model.folder}, {self._model.token_limit} tokens"
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
@@ -85,7 +85,7 @@ class LlmScorer:
 
     @property
     def description(self) -> str:
-        """The model's name."""
+        """Return the name of the model."""
         return str(self._llm.metadata.model_name)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:

@@ -70,7 +70,7 @@ class LruCache(Generic[Key, Value]):
 
     @property
     def counts(self) -> CacheCounts:
-        """The hits, misses and size of the cache."""
+        """Return the hits, misses and size of the cache."""
         with self._lock:
             return CacheCounts(self._hits, self._misses, len(self._values))
 

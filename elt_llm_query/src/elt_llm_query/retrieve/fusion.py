@@ -44,7 +44,7 @@ class SearchCandidate:
 
     @property
     def key(self) -> NodeKey:
-        """The collection and the node id."""
+        """Return the collection and the node id, which identify the candidate."""
         return self.collection, self.node_id
 
     def parts(self) -> ScoreParts:

@@ -30,7 +30,7 @@ class CandidateChunk:
 
     @property
     def document(self) -> tuple[str, str]:
-        """The collection and the id of the document."""
+        """Return the collection and the id of the chunk's document."""
         return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:

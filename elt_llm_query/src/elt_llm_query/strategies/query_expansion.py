@@ -113,7 +113,7 @@ class HydeStrategy:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note if there is no model."""
+        """Return a note if there is no language model."""
         return () if self.llm else (NO_MODEL_FOR_HYDE,)
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:

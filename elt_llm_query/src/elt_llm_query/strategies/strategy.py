@@ -53,7 +53,7 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in the settings."""
+        """Return the name of the strategy in the settings."""
 
     @property
     def notes(self) -> tuple[str, ...]:

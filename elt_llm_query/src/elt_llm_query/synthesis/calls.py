@@ -184,12 +184,12 @@ class ModelCalls:
         return written
 
     def planned(self, messages: Sequence[ChatMessage]) -> int:
-        """An upper bound of the tokens of messages."""
+        """Return an upper bound of the number of tokens of messages."""
         return sum(self.window.count(message.content or "") + _PER_MESSAGE for message in messages)
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the answer is no longer wanted."""
+        """Return whether the caller has cancelled the answer."""
         return self.cancelled is not None and self.cancelled()
 
     @property

@@ -129,7 +129,7 @@ def ask_with_sources(
 
 
 def draft_simple(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Ask once and return what the model writes."""
+    """Ask the model once, and return the answer that it writes."""
     return ask_with_sources(task, calls, "answer", "simple", on_piece)
 
 

@@ -69,7 +69,7 @@ class AnswerQuality:
         return self.coverage >= LEAST_COVERAGE and self.support >= LEAST_SUPPORT
 
     def as_dict(self) -> dict[str, object]:
-        """Return the measures by name, for the trace."""
+        """Return the quality measures of the answer by name, for the trace."""
         return {
             "coverage": round(self.coverage, 4),
             "support": round(self.support, 4),

@@ -136,7 +136,7 @@ def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource])
 
 
 def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
-    """Notes about an incomplete answer and about chunks that did not fit."""
+    """Return notes about an incomplete answer and about chunks that did not fit into the prompt."""
     notes = []
     if not draft.whole and any(entry.finish == "length" for entry in calls.ledger):
         limit = f"{calls.window.section}.num_predict is {calls.window.to_write}"

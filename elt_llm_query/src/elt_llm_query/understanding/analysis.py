@@ -224,7 +224,7 @@ class QuestionAnalysis:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """One sentence for each corrected word."""
+        """Return one sentence for each word whose spelling was corrected."""
         return tuple(
             f"No document has the word '{typed}'; '{meant}' was searched for instead."
             for typed, meant in self.corrections.items()

@@ -135,7 +135,7 @@ class Vocabulary:
         return by_stem
 
     def has(self, stem: str) -> bool:
-        """Return whether a node has the stem."""
+        """Return whether a node of the generation has the stem."""
         return self._generation.keyword.document_frequency(stem) > 0
 
     def frequency(self, stem: str, mask: Mask | None = None) -> int:

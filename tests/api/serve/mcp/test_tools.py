@@ -112,8 +112,8 @@ def test_pages_are_reported_for_files_with_pages(agent: HttpAgent) -> None:
 @pytest.mark.parametrize(
     ("document", "start", "end", "said"),
     [
-        (GUIDE, 9, 9, "no span"),
-        (GUIDE, 0, 10_000_000, "no span"),
+        (GUIDE, 9, 9, "not a span"),
+        (GUIDE, 0, 10_000_000, "not a span"),
         ("handbook.pdf", 0, 60_000, "too many"),
         ("handbok.pdf", 0, 5, "Nearest: handbook.pdf"),
         (GUIDE, -1, 5, "greater than or equal to 0"),
@@ -199,7 +199,7 @@ def test_profiles_are_compared_on_queries_with_labels(agent: HttpAgent) -> None:
     [
         ({"queries": []}, "at least 1"),
         ({"queries": ["a"] * 51}, "at most 50"),
-        ({"queries": ["a"], "labels": {"b": [GUIDE]}}, "a query that is not asked"),
+        ({"queries": ["a"], "labels": {"b": [GUIDE]}}, "which is not among the queries"),
         ({"queries": ["a"], "labels": {"a": ["nope.txt"]}}, "no document 'nope.txt'"),
         ({"queries": ["a"], "profiles": ["nope"]}, "no profile 'nope'"),
     ],

@@ -25,7 +25,7 @@ __all__ = ["command", "print_report", "run_ingest"]
 
 @dataclass(frozen=True)
 class _OutputOptions:
-    """The output options of the command."""
+    """The options of `elt-llm ingest` that decide what is printed and where the report is written."""
 
     watch: bool
     dry_run: bool

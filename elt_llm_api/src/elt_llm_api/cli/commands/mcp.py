@@ -113,7 +113,7 @@ def interruptible_input() -> Iterator[StopSignal]:
 
 
 def _copy_input(writing: int, real: int, wakeup: int) -> None:
-    """Copy the real input until it ends, `wakeup` becomes readable, or the reader has closed its end."""
+    """Copy the standard input into a pipe until it ends, `wakeup` becomes readable, or the pipe is closed."""
     try:
         while wakeup not in select.select([real, wakeup], [], [])[0]:
             data = os.read(real, _BLOCK)

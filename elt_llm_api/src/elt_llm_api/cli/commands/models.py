@@ -23,7 +23,7 @@ command = LazyGroup("models", _SUBCOMMANDS, help="Manage cross-encoders, which r
 
 
 def _open(context: CommandContext) -> "tuple[Settings, Path]":
-    """Return the settings and the folder of models."""
+    """Return the settings, and the folder in which models are installed."""
     from elt_llm_core.models.model_files import DEFAULT_FOLDER
 
     loaded = context.load()

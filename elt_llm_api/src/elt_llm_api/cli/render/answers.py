@@ -126,7 +126,7 @@ class StreamPrinter:
         self._written = ""
 
     def __call__(self, event: "Event") -> None:
-        """Print one event."""
+        """Print one event of the streamed answer."""
         from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, QuestionRewritten, SourcesFound
 
         match event:

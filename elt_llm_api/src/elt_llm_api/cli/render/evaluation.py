@@ -101,7 +101,7 @@ def comparison_lines(compared: "ProfileComparison") -> Iterator[str]:
 
 
 def _comparison_rows(compared: "ProfileComparison") -> list[list[str]]:
-    """Return a header row and a row for each metric."""
+    """Return the rows of the comparison of two profiles: a header row, and a row for each metric."""
     rows = [["figure", "difference", "95 % interval", "p", "better", "worse", ""]]
     for it in compared.differences:
         difference = [f"{it.mean:+.4f}", f"{it.low:+.4f} to {it.high:+.4f}", f"{it.p_value:.4f}"]

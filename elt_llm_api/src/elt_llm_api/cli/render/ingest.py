@@ -211,7 +211,7 @@ class WatchDisplay:
         self._watched = scope
 
     def ended(self, result: "Sequence[IngestReport | JobReport]", seconds: float | None) -> None:
-        """Print the first report, or the changes."""
+        """Print the report of the first ingest, or the changes of a later one."""
         before, self._problems = self._problems, frozenset(problem_lines(result))
         if seconds is None or not self._shown:
             self._shown = True

@@ -33,7 +33,7 @@ class Lockout:
             return recent[0] + self._seconds - self._clock() if len(recent) >= self._tries else 0.0
 
     def add_failure(self, address: str) -> None:
-        """Count a wrong key of this address."""
+        """Count a wrong key that a client of this address has sent."""
         with self._lock:
             self._failures[address] = [*self._recent(address), self._clock()][-self._tries :]
             self._failures.move_to_end(address)

@@ -34,7 +34,7 @@ FIRST_ANSWER_TEXT = "\n\n---\n\nThe first answer was the better one:\n\n"
 
 
 class TextPart(BaseModel):
-    """A part of a message; only text is read."""
+    """A part of a chat message. Only parts of type text are read."""
 
     type: Literal["text"] = "text"
     text: str = Field(max_length=1_000_000)

@@ -72,7 +72,7 @@ class QuestionRequest(ScopeRequest):
 
 
 class SearchRequest(QuestionRequest):
-    """A search for chunks."""
+    """A request to search for chunks, without an answer."""
 
     top_k: StrictInt | None = Field(None, ge=1, le=200, description="Chunks to return; unset: as in the profile.")
 

@@ -54,7 +54,7 @@ class RowFilter(RequestModel):
 
 
 class CellView(BaseModel):
-    """A cell in a list, without its evidence."""
+    """A cell in a list of rows: its value and verdict, without its evidence."""
 
     value: Value
     verdict: Verdict
@@ -62,7 +62,7 @@ class CellView(BaseModel):
 
 
 class RowView(BaseModel):
-    """A row in a list."""
+    """A row of a job in a list, without the evidence of its cells."""
 
     table: str
     key: str
@@ -243,7 +243,7 @@ class ExportFile(BaseModel):
 
 
 class _ReceiptDocument(BaseModel):
-    """A document that a receipt names."""
+    """A document that the receipt of an exported file names."""
 
     collection: str
 

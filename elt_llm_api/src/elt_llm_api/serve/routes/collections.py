@@ -30,7 +30,7 @@ class VerifyRequest(RequestModel):
 
 
 class RollbackRequest(RequestModel):
-    """The generation to publish."""
+    """A request to roll back: the generation to publish."""
 
     to: StrictInt | None = Field(
         None, ge=1, le=2**31, description="Number of a kept generation; unset: the previous one."

@@ -23,7 +23,7 @@ class NewSession(ScopeRequest):
 
 
 class SessionSummary(BaseModel):
-    """One conversation."""
+    """A conversation in a list, without its turns."""
 
     id: str = Field(validation_alias="session_id", examples=["3f0c8a4d6b1e4f7e9a2b5c8d7e6f1a0b"])
     title: str = Field(description="The first question; empty before there is one.", examples=["What does it cost?"])

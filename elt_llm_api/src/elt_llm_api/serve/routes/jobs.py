@@ -36,7 +36,7 @@ JobId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Id of the job
 
 
 class JobList(BaseModel):
-    """Jobs, newest first."""
+    """A list of jobs, newest first."""
 
     jobs: tuple[JobSummary, ...]
 

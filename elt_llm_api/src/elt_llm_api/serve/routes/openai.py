@@ -104,7 +104,7 @@ class AnswerDetails(BaseModel):
 
 
 class ChatAnswer(BaseModel):
-    """A complete answer."""
+    """A complete answer in OpenAI's shape of a chat completion."""
 
     id: str = Field(examples=["chatcmpl-b1946ac92492d2347c6235b4d2611184"])
     object: Literal["chat.completion"] = "chat.completion"
@@ -120,7 +120,7 @@ _ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate
 
 
 class OpenAiErrorContent(BaseModel):
-    """The content of an error."""
+    """The content of an error in OpenAI's shape."""
 
     message: str = Field(examples=["There is no model 'x', or this key may not read it."])
     type: str = Field(examples=["invalid_request_error"])
@@ -192,7 +192,7 @@ class ChatFormatter:
         self._created = int(time.time())
 
     def whole(self, result: QueryResult) -> ChatAnswer:
-        """Return the complete answer."""
+        """Return the complete answer in OpenAI's shape."""
         text = escape_markdown(result.answer)
         message = {
             "role": "assistant",
@@ -356,7 +356,7 @@ class ModelEntry(BaseModel):
 
 
 class ModelList(BaseModel):
-    """All models."""
+    """The list of all models."""
 
     object: Literal["list"] = "list"
     data: tuple[ModelEntry, ...]
@@ -372,7 +372,7 @@ def list_models(call: Call) -> ModelList:
 def get_model(
     model: Annotated[str, Path(min_length=1, max_length=200, examples=["handbook@fast"])], call: Call
 ) -> ModelEntry:
-    """Return one model."""
+    """Return one model by its name."""
     return _model_entry(ModelNameActions(call.services).find(call.principal, model))
 
 
@@ -399,7 +399,7 @@ class EmbeddingRequest(BaseModel):
 
 
 class EmbeddingEntry(BaseModel):
-    """One vector of length 1."""
+    """The embedding of one text, a vector of length 1."""
 
     object: Literal["embedding"] = "embedding"
     index: int = Field(ge=0)

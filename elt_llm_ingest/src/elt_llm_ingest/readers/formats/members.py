@@ -92,7 +92,7 @@ class Members:
         self._keep(file, document)
 
     def add_document(self, name: str, document: ParsedDocument) -> None:
-        """Keep a member that is already read."""
+        """Add a member that has been read to the parts of the document."""
         self._keep(self._next_path(name), document)
 
     def within_limit(self, found: Sequence[_Found]) -> Sequence[_Found]:
@@ -125,7 +125,7 @@ class Members:
             self._parts[f"{name}/{part.name}"] = part.document
 
     def document(self, builder: DocumentBuilder, title: str, metadata: dict[str, MetadataValue]) -> ParsedDocument:
-        """Return the document around the parts."""
+        """Return the document of the archive or e-mail, with its members as parts."""
         whole = builder.build(title, metadata, tuple(self._notes))
         parts = tuple(Part(name, self._group, part) for name, part in self._parts.items())
         return ParsedDocument(

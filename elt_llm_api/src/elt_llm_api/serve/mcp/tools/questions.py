@@ -86,7 +86,7 @@ async def search(call: ToolCall, request: SearchArguments) -> Annotated[CallTool
 
 
 class AnswerResult(ResultModel):
-    """An answer and its support."""
+    """An answer with its citations, and the checks of its sentences."""
 
     answer: str = Field(description=_ANSWER)
     answered: bool = Field(description=_ANSWERED)
