@@ -16,7 +16,7 @@ _IMAGE = re.compile(r"(elt-llm:)\d[\w.]*")
 def main(version: str) -> None:
     """Write the version into every file that names it."""
     for path in (ROOT / "pyproject.toml", *sorted(ROOT.glob("elt_llm_*/pyproject.toml"))):
-        text = re.sub(r'^version = "[^"]+"', f'version = "{version}"', path.read_text(encoding="utf-8"), flags=re.M)
+        text = re.sub(r'(?m)^version = "[^"]+"', f'version = "{version}"', path.read_text(encoding="utf-8"))
         path.write_text(_OURS.sub(rf"\g<1>{version}\g<2>", text), encoding="utf-8")
     for path in (ROOT / "Makefile", ROOT / "compose.yaml"):
         path.write_text(_IMAGE.sub(rf"\g<1>{version}", path.read_text(encoding="utf-8")), encoding="utf-8")
