@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 MEMBERS = ("elt_llm_core", "elt_llm_ingest", "elt_llm_query", "elt_llm_consumer", "elt_llm_api")
@@ -103,3 +104,18 @@ def test_the_distribution_of_the_command_has_no_modules(
     dist_info = f"elt_llm-{metadata['elt-llm']['version']}.dist-info"
     assert {name.partition("/")[0] for name in wheels["elt_llm"]} == {dist_info}
     assert f"{dist_info}/entry_points.txt" in wheels["elt_llm"]
+
+
+def test_the_release_workflow_runs_the_check_and_grants_each_job_only_what_it_needs(project: Path) -> None:
+    workflow = yaml.safe_load((project / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+    jobs = workflow["jobs"]
+    assert workflow["permissions"] == {}
+    assert {name: job["permissions"] for name, job in jobs.items()} == {
+        "check": {"contents": "read"},
+        "release": {"contents": "write"},
+        "publish": {"id-token": "write"},
+    }
+    assert "make release-check" in [step.get("run") for step in jobs["check"]["steps"]]
+    assert (jobs["release"]["needs"], jobs["publish"]["needs"]) == ("check", "release")
+    # Inputs are passed as variables: text in a command could add commands.
+    assert not [step for job in jobs.values() for step in job["steps"] if "${{" in str(step.get("run"))]

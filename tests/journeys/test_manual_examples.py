@@ -71,6 +71,11 @@ def test_the_vector_index_of_the_manual_returns_the_nearest_ids_first(tmp_path: 
     write_examples("extend/vector-index.md", tmp_path)
     printed = run_example(tmp_path / "half_precision.py", tmp_path)
     assert printed.startswith("['chunk-1', 'chunk-2'] [0.8")
+    checks = "\nprint(HalfPrecisionStore().query(VectorStoreQuery(query_embedding=[1.0], similarity_top_k=3)).ids)"
+    checks += "\nprint(store.query(VectorStoreQuery(query_embedding=[0.6, 0.0, 0.0, 0.8], similarity_top_k=9)).ids)"
+    (tmp_path / "checks.py").write_text((tmp_path / "half_precision.py").read_text(encoding="utf-8") + checks)
+    empty, tied = run_example(tmp_path / "checks.py", tmp_path).splitlines()[1:]
+    assert (empty, tied) == ("[]", "['chunk-0', 'chunk-1', 'chunk-2']")
 
 
 def test_every_page_on_extensions_has_a_complete_example() -> None:

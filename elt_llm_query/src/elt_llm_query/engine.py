@@ -21,7 +21,7 @@ from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
 from elt_llm_core.models.model_files import with_models_dir
-from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
+from elt_llm_core.results import Citation, QueryResult, Trace
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import QuerySettings, Settings, StrategyName
 from elt_llm_core.store.store import Store, open_store
@@ -230,15 +230,14 @@ class Engine(Closeable):
         sources and with each part of the answer. Once `cancelled` returns True, the answer ends after the part that is
         already written.
 
-        Raises UsageError for an empty question and invalid filters, RetrievalError, ModelError, ResponseGenerationError.
+        Raises UsageError for an empty question and invalid filters, and the errors of the search and of the model.
         """
         started = time.perf_counter()
         search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
         found = search(question, where=where)
         # Chunks of a collection that is read whole are in document order; the answerer needs the best chunks first.
-        chunks: Sequence[RetrievedChunk] = found.chunks
-        if self._settings.query.full_context_max_chunks:
-            chunks = sorted(chunks, key=lambda chunk: -chunk.score)
+        whole = self._settings.query.full_context_max_chunks > 0
+        chunks = sorted(found.chunks, key=lambda chunk: -chunk.score) if whole else found.chunks
         limits = (*where, *_without(self._left_out(question, everything=everything)))
         request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled)
         log = StageLog()
