@@ -78,7 +78,7 @@ def test_generated_questions_show_progress(own_samples: CommandLine) -> None:
 def test_gold_answers_need_a_set_with_answers(dataset: Path, elt_llm: CommandLine) -> None:
     lines(dataset / "queries.jsonl", [{"_id": f"q-{name}", "text": text} for name, (text, _) in ASKED.items()])
     refused = elt_llm("eval", dataset, "--gold-answers")
-    assert "No question of 'harbour' has answers." in refused.err
+    assert "No question of 'harbour' has expected answers." in refused.err
     lines(dataset / "queries.jsonl", [{"_id": "q-mast", "text": "How tall?", "metadata": {"answers": [7]}}])
     (dataset / "qrels.tsv").write_text("q-mast\tmast\t1\n", encoding="utf-8")
     assert "queries.jsonl:1: 'answers' is not a list of texts." in elt_llm("eval", dataset, "--gold-answers").err

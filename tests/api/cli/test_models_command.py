@@ -28,7 +28,7 @@ def test_a_pulled_model_is_listed_and_used_without_the_hub(elt_llm: CommandLine,
     assert (reranker["outcome"], NAME in reranker["detail"]) == ("ok", True)
 
 
-def test_without_the_setting_a_pull_is_refused(elt_llm: CommandLine) -> None:
+def test_pulling_a_model_is_refused_unless_the_settings_allow_downloads(elt_llm: CommandLine) -> None:
     refused = elt_llm("models", "pull", NAME)
     assert refused.code == 1
     assert "network.allow_model_downloads" in refused.err

@@ -26,7 +26,7 @@ def test_vectors_are_read_back_unchanged_in_any_order_and_number(store: Store) -
     assert store.vectors.matrix(ONE, [], 4).shape == (0, 4)
 
 
-def test_a_vector_belongs_to_its_fingerprint(store: Store) -> None:
+def test_a_vector_is_found_only_with_the_fingerprint_of_its_embedding_model(store: Store) -> None:
     store.vectors.add(ONE, [b"a"], np.ones((1, 2), dtype=np.float32))
     assert store.vectors.missing(TWO, [b"a", b"b"]) == [b"a", b"b"]
     assert store.vectors.missing(ONE, [b"a", b"b"]) == [b"b"]

@@ -115,7 +115,10 @@ class DefinitionTables:
     def _read(
         self, drafts: list[DefinitionDraft], columns: DefinitionColumns | None, line: TextLine, before: TextLine | None
     ) -> DefinitionColumns | None:
-        """Add the definition in a row, and return the columns of the next rows; None if the table defines nothing."""
+        """Add the definition in a table row.
+
+        Return the positions of the columns for the next rows; None if the table defines nothing.
+        """
         cells = _cells(line)
         first = before is None or not is_table_row(before.text) or (line.apart and not self._over_page(before, line))
         head = self._columns(cells, first=first)

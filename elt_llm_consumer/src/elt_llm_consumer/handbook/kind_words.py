@@ -22,7 +22,7 @@ class KindWords:
     """Finds the kind of a thing by the last words of its name."""
 
     def __init__(self, kinds: Mapping[EntityKind, Iterable[str]]) -> None:
-        """`kinds` take precedence over the shipped words."""
+        """Join the words of the job file (`kinds`) and the shipped words, over which they take precedence."""
         self._by_key: dict[str, EntityKind] = {}
         for kind, heads in (*kinds.items(), *KIND_WORDS.items()):
             for head in heads:

@@ -302,7 +302,7 @@ class _ModelBuilder:
                 self._add_incomplete(relationship)
 
     def _end(self, page: DiagramFactSheets, cell: DiagramCell, side: str, line: RelationLine) -> RelationshipEnd:
-        """Return the end of a line by its attached cell, or else by its fact sheet id."""
+        """Return the entity at one end of a line. It is found by the attached cell, or else by the fact sheet id."""
         is_source = side == "source"
         cardinality = line.source if is_source else line.target
         drawn = page.at_end(cell.source if is_source else cell.target)

@@ -71,7 +71,7 @@ class MultiQueryStrategy:
         return () if self.llm else (NO_MODEL_FOR_VARIANTS,)
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """The candidates of the question and of its variants."""
+        """Return the candidates of the question and of its variants, best first."""
         first = passes.run(question, self.retrievers)
         variants = self._variants_by_model(question.text, passes)
         variants = variants or variants_by_rules(parse_question(question.text), self.num_queries)

@@ -249,7 +249,7 @@ class _ReceiptDocument(BaseModel):
 
 
 class _Receipt(ReceiptView):
-    """The used fields of a receipt. Its quotes, which may be tens of thousands, are not parsed."""
+    """The fields of a receipt that the server uses. Its quotes, which may be tens of thousands, are not parsed."""
 
     job: str
     kind: str
