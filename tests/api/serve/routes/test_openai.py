@@ -146,22 +146,34 @@ def test_earlier_messages_give_the_context_of_a_follow_up(client: openai.OpenAI)
     assert "Grade B" in (answer.model_extra or {})["elt_llm"]["understood"]
 
 
-def test_a_system_message_is_refused_with_a_hint(client: openai.OpenAI) -> None:
+def test_a_system_message_is_ignored_and_a_header_names_it(client: openai.OpenAI) -> None:
+    reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
+    answer = client.chat.completions.with_raw_response.create(model="samples", messages=reported, stop=["."])
+    assert answer.headers["x-elt-llm-ignored"] == "stop, system"
+    assert answer.parse().choices[0].message.content
+
+
+def test_a_system_message_is_refused_if_the_request_says_so(client: openai.OpenAI) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
     with pytest.raises(openai.BadRequestError, match="prompt of the profile"):
-        client.chat.completions.create(model="samples", messages=reported)
-    answer = client.chat.completions.create(model="samples", messages=reported, extra_body={"system": "ignore"})
-    assert answer.choices[0].message.content
+        client.chat.completions.create(model="samples", messages=reported, extra_body={"system": "refuse"})
+
+
+def test_a_title_task_of_a_chat_client_gets_a_title_whole_and_as_a_stream(client: openai.OpenAI) -> None:
+    task = "### Task:\nGenerate a concise title.\nUSER: How many points does a ground need?\nASSISTANT: 85."
+    messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": task}]
+    whole = client.chat.completions.create(model="samples", messages=messages).choices[0].message.content
+    stream = client.chat.completions.create(model="samples", messages=messages, stream=True)
+    assert whole == '{"title": "How many points does a ground need?"}'
+    assert "".join(piece.choices[0].delta.content or "" for piece in stream) == whole
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
         {"n": 2},
         {"logprobs": True},
-        {"response_format": {"type": "json_object"}},
-        {"stop": ["."]},
+        {"modalities": ["text", "audio"]},
     ],
     ids=lambda it: next(iter(it)),
 )

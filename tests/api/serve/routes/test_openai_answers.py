@@ -1,19 +1,23 @@
 """Results converted to OpenAI's shapes, without a server."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from elt_llm_api.serve.actions.openai import (
     ChatMessage,
-    TextPart,
+    ContentPart,
+    NotSupported,
     citation_annotations,
     footnote_list,
-    ignored_parameters_note,
+    ignored_names,
     parse_conversation,
     reject_unsupported_parameters,
     remaining_text,
+    reply_to_task,
     strip_footnotes,
+    texts_to_embed,
     usage_counts,
 )
 from elt_llm_core.errors import UsageError
@@ -96,7 +100,7 @@ def test_messages_become_a_question_with_previous_turns() -> None:
         [
             ChatMessage(role="user", content="What does it cost?"),
             ChatMessage(role="assistant", content="40 euros [1].\n\nSources:\n[1] Fees (fees.md)"),
-            ChatMessage(role="user", content=[TextPart(text="and"), TextPart(text="for seniors?")]),
+            ChatMessage(role="user", content=[ContentPart(text="and"), ContentPart(text="for seniors?")]),
         ],
         ignore_system=False,
     )
@@ -112,9 +116,66 @@ def test_a_too_long_message_is_refused() -> None:
 @pytest.mark.parametrize("given", [{"n": 1}, {"tools": []}, {"stop": None}, {"response_format": {"type": "text"}}])
 def test_unsupported_parameters_with_empty_values_are_accepted(given: Mapping[str, Any]) -> None:
     reject_unsupported_parameters(given)
-    assert ignored_parameters_note(given) == []
+    assert ignored_names(given, []) == []
 
 
-def test_ignored_parameters_are_named_in_the_note() -> None:
-    [reported] = ignored_parameters_note({"temperature": 0.5, "max_tokens": 9, "user": "me", "seed": None})
-    assert reported.endswith("max_tokens, temperature.")
+def test_ignored_parameters_and_unread_roles_are_named() -> None:
+    given = {"temperature": 0.5, "max_tokens": 9, "user": "me", "seed": None, "stop": ["."]}
+    messages = [ChatMessage(role="system", content="Be brief."), ChatMessage(role="user", content="Why?")]
+    assert ignored_names(given, messages) == ["max_tokens", "stop", "system", "temperature"]
+
+
+OPEN_WEBUI_CHAT = (
+    "### Chat History:\n<chat_history>\nUSER: How long may a book be borrowed?\nASSISTANT: A week.\n</chat_history>"
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reply"),
+    [
+        (
+            "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n"
+            + OPEN_WEBUI_CHAT,
+            '{"title": "How long may a book be borrowed?"}',
+        ),
+        (
+            "### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history.\n" + OPEN_WEBUI_CHAT,
+            '{"tags": ["General"]}',
+        ),
+        (
+            "### Task:\nSuggest 3-5 relevant follow-up questions or prompts.\n" + OPEN_WEBUI_CHAT,
+            '{"follow_ups": []}',
+        ),
+        (
+            "Please generate a concise, 40-character title for the conversation.\n\nUser: Who may borrow?\nAI: All.",
+            "Who may borrow?",
+        ),
+    ],
+    ids=["open-webui title", "open-webui tags", "open-webui follow-ups", "LibreChat title"],
+)
+def test_the_tasks_of_chat_clients_are_recognised(prompt: str, reply: str) -> None:
+    assert reply_to_task(prompt) == reply
+
+
+@given(some.text(max_size=200))
+def test_the_title_of_any_chat_is_valid_json(question: str) -> None:
+    reply = reply_to_task(f"### Task:\nGenerate a title.\nUSER: {question}")
+    assert reply is not None
+    assert list(json.loads(reply)) == ["title"]
+
+
+@pytest.mark.parametrize("question", ["What is the title of the handbook?", "Which tasks has the chair?"])
+def test_a_question_is_no_task(question: str) -> None:
+    assert reply_to_task(question) is None
+
+
+def test_a_picture_in_a_message_is_refused_with_its_type() -> None:
+    with pytest.raises(NotSupported, match="type 'image_url', but only text is read"):
+        parse_conversation([ChatMessage(role="user", content=[ContentPart(type="image_url")])], ignore_system=True)
+
+
+@pytest.mark.parametrize("given", [[1, 2, 3], [[1, 2], [3]]])
+def test_token_numbers_are_refused_with_the_option_of_langchain(given: list[Any]) -> None:
+    with pytest.raises(NotSupported, match="Token numbers") as refused:
+        texts_to_embed(given)
+    assert "check_embedding_ctx_length=False" in refused.value.hint

@@ -1,5 +1,6 @@
 """Conversions for OpenAI-compatible routes: chat messages, footnotes, model names, embeddings."""
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -33,18 +34,18 @@ RESTART_TEXT = "\n\n---\n\nThe answer above was not good enough; here is another
 FIRST_ANSWER_TEXT = "\n\n---\n\nThe first answer was the better one:\n\n"
 
 
-class TextPart(BaseModel):
-    """A part of a chat message. Only parts of type text are read."""
+class ContentPart(BaseModel):
+    """A part of a chat message. Only text is read; a part of another type, such as an image, is refused."""
 
-    type: Literal["text"] = "text"
-    text: str = Field(max_length=1_000_000)
+    type: str = Field("text", max_length=100, examples=["text"])
+    text: str = Field("", max_length=1_000_000)
 
 
 class ChatMessage(BaseModel):
     """One message of a chat."""
 
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[TextPart] | None = Field(None, examples=["What does a loan cost?"])
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[ContentPart] | None = Field(None, examples=["What does a loan cost?"])
 
     @property
     def text(self) -> str:
@@ -136,9 +137,14 @@ def _footnote_line(citation: Citation) -> str:
 
 
 _PARAMETERS = tomllib.loads(Path(__file__).with_name("openai_parameters.toml").read_text(encoding="utf-8"))
-_IGNORED_PARAMETERS: Sequence[str] = _PARAMETERS["ignored"]
-_EMPTY_VALUES: Mapping[str, Sequence[object]] = _PARAMETERS["empty_values"]
-"""Parameters that would change the response, and the values with which they have no effect."""
+_UNNOTED: Sequence[str] = _PARAMETERS["unnoted"]
+_IGNORED: Mapping[str, Sequence[object]] = _PARAMETERS["ignored"]
+_REFUSED: Mapping[str, Sequence[object]] = _PARAMETERS["refused"]
+"""Parameters that would change the shape of the response, and the values with which they have no effect."""
+_TASKS = [(re.compile(task["pattern"], re.IGNORECASE | re.DOTALL), task["reply"]) for task in _PARAMETERS["tasks"]]
+_FIRST_QUESTION = re.compile(r"^(?:user|human): *(\S[^\n]{0,300})", re.IGNORECASE | re.MULTILINE)
+_LONGEST_TITLE = 60  # characters
+_UNREAD_ROLES = {"system", "developer", "tool", "function"}
 
 
 class NotSupported(UsageError):
@@ -151,7 +157,7 @@ class NotSupported(UsageError):
 
 def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
     """Raise NotSupported for a parameter that must not be ignored."""
-    for name, empty in _EMPTY_VALUES.items():
+    for name, empty in _REFUSED.items():
         value = parameters.get(name)
         if value is not None and value not in empty:
             raise NotSupported(
@@ -159,22 +165,42 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
             )
 
 
-def ignored_parameters_note(parameters: Mapping[str, Any]) -> list[str]:
-    """Return a sentence that names ignored parameters, such as the temperature, or no sentence."""
-    known = {*_IGNORED_PARAMETERS, *_EMPTY_VALUES}
-    names = sorted(name for name, value in parameters.items() if value is not None and name not in known)
-    return [f"Ignored, because settings and profile decide it: {', '.join(names)}."] if names else []
+def ignored_names(parameters: Mapping[str, Any], messages: Sequence[ChatMessage]) -> list[str]:
+    """Return the names of ignored parameters, such as `temperature`, and of roles whose messages are not read."""
+    known = {*_UNNOTED, *_REFUSED}
+    names = {
+        name
+        for name, value in parameters.items()
+        if value is not None and name not in known and value not in _IGNORED.get(name, ())
+    }
+    return sorted(names | ({message.role for message in messages} & _UNREAD_ROLES))
+
+
+def reply_to_task(text: str) -> str | None:
+    """Return the reply to a chat client that asks for a title, tags or the like, or None for a question.
+
+    open-webui and LibreChat send such prompts to the model of the chat. The title is the first question of the chat.
+    """
+    for pattern, reply in _TASKS:
+        if pattern.match(text):
+            first = _FIRST_QUESTION.search(text)
+            title = " ".join(re.sub(r"[^\w\s.,?'-]", " ", first[1]).split()) if first else "Documents"
+            title = title if len(title) <= _LONGEST_TITLE else title[:_LONGEST_TITLE].rsplit(" ", 1)[0] + " ..."
+            return str(reply.format(title=json.dumps(title) if "{{" in reply else title))
+    return None
 
 
 def parse_conversation(messages: Sequence[ChatMessage], *, ignore_system: bool) -> tuple[str, tuple[PreviousTurn, ...]]:
     """Return the question, which is the last message, and the earlier turns. Raises NotSupported, UsageError."""
-    spoken = [message for message in messages if message.role not in {"system", "developer"}]
-    if len(spoken) < len(messages) and not ignore_system:
+    spoken = [message for message in messages if message.role not in _UNREAD_ROLES]
+    if not ignore_system and any(message.role in {"system", "developer"} for message in messages):
         raise NotSupported(
             "A system message is not used: the model gets the prompt of the profile.",
             "messages",
             hint='Write it into prompt.system of a profile and ask the model profile/NAME, or send "system": "ignore".',
         )
+    for message in spoken:
+        _reject_unreadable_parts(message)
     if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
         raise UsageError("The last message must be a question with the role user, and must not be empty.")
     for message in spoken:
@@ -189,6 +215,16 @@ def parse_conversation(messages: Sequence[ChatMessage], *, ignore_system: bool) 
             answer = "\n\n".join(filter(None, [turns[-1].answer, strip_footnotes(message.text)]))
             turns[-1] = turns[-1].model_copy(update={"answer": answer})
     return spoken[-1].text, tuple(turns[-MOST_TURNS:])
+
+
+def _reject_unreadable_parts(message: ChatMessage) -> None:
+    for part in message.content if isinstance(message.content, list) else ():
+        if part.type not in {"text", "input_text"}:
+            raise NotSupported(
+                f"A message has a part of the type '{part.type[:40]}', but only text is read.",
+                "messages",
+                hint="To ask about a picture or a file, add it to a collection: POST /v1/documents.",
+            )
 
 
 _PROFILE = "profile/"
@@ -242,6 +278,18 @@ MOST_CHARACTERS = 1_000_000  # total of all texts
 ANY_MODEL = "embedding"
 """An alias of the embedding model in the settings."""
 InputType = Literal["document", "query"]
+
+
+def texts_to_embed(given: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> list[str]:
+    """Return the texts of a request. Raises NotSupported for token numbers, which belong to another vocabulary."""
+    texts = [given] if isinstance(given, str) else [one for one in given if isinstance(one, str)]
+    if len(texts) < len(given) and not isinstance(given, str):
+        raise NotSupported(
+            "Token numbers cannot be embedded, because they belong to the vocabulary of another model.",
+            "input",
+            hint="Send texts. With LangChain: OpenAIEmbeddings(..., check_embedding_ctx_length=False).",
+        )
+    return texts
 
 
 class EmbeddingActions(ServiceActions):

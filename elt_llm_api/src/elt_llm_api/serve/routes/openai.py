@@ -32,10 +32,12 @@ from elt_llm_api.serve.actions.openai import (
     UsageCounts,
     citation_annotations,
     footnote_list,
-    ignored_parameters_note,
+    ignored_names,
     parse_conversation,
     reject_unsupported_parameters,
     remaining_text,
+    reply_to_task,
+    texts_to_embed,
     usage_counts,
 )
 from elt_llm_api.serve.actions.questions import AskRequest, FinalAnswer, KeepAlive, QuestionActions, StreamEvent
@@ -78,7 +80,7 @@ class ChatRequest(BaseModel):
     where: tuple[str, ...] = Field((), max_length=50, description="Ours: conditions on metadata, such as year>=2020.")
     strategy: StrategyName | None = Field(None, description="Ours: how to retrieve.")
     citations: Places = Field("both", description="Ours: where to list the sources.")
-    system: Literal["refuse", "ignore"] = Field("refuse", description="Ours: what to do with system messages.")
+    system: Literal["ignore", "refuse"] = Field("ignore", description="Ours: what to do with system messages.")
 
 
 class ChatChoice(BaseModel):
@@ -210,6 +212,24 @@ class ChatFormatter:
             elt_llm=self.details(result),
         )
 
+    def task_reply(self, reply: str) -> ChatAnswer:
+        """Return the reply to a task of a chat client, which is not made from documents."""
+        made = self.whole(QueryResult(question="", answer="", answered=True))
+        made.choices[0].message["content"] = reply
+        return made
+
+    def task_stream(self, reply: str) -> Response:
+        """Return the reply to a task as a stream."""
+        choice = {"index": 0, "logprobs": None, "delta": {"role": "assistant", "content": reply}, "finish_reason": None}
+        last: dict[str, Any] = {"index": 0, "logprobs": None, "delta": {}, "finish_reason": "stop"}
+
+        async def frames() -> AsyncIterator[bytes]:
+            yield _data_frame(self.chunk(choices=[choice]))
+            yield _data_frame(self.chunk(choices=[last]))
+            yield format_sse_event(data_str="[DONE]")
+
+        return event_stream(frames())
+
     def footnotes(self, result: QueryResult) -> str:
         """Return what follows the answer: a warning if it is uncertain, and the sources if requested."""
         warning = f"\n\n{UNCERTAIN_TEXT}" if result.outcome == "uncertain" else ""
@@ -313,24 +333,32 @@ router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAiRoute, respo
 
 
 @router.post("/chat/completions", responses=STREAMED)
-async def create_chat_completion(body: ChatRequest, call: Call) -> ChatAnswer:
+async def create_chat_completion(body: ChatRequest, call: Call, response: Response) -> ChatAnswer:
     """Answer the last message from the documents. Earlier messages give the context, and nothing is stored.
 
     `citations` selects where the citations are: annotations of the message, a list beside it, footnotes in its text.
-    System messages are refused unless `system` is `ignore`. Tools, several choices and logprobs are refused.
+    System messages, tools, `stop` and `response_format` are ignored; the header X-Elt-Llm-Ignored names them. Several
+    choices, logprobs and pictures are refused.
     """
-    question, notes = parse_chat_request(body, call)
-    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, tuple(notes))
+    question, ignored = parse_chat_request(body, call)
+    headers = {"X-Elt-Llm-Ignored": ", ".join(ignored)} if ignored else {}
+    response.headers.update(headers)
+    notes = (f"Ignored, because settings and profile decide it: {', '.join(ignored)}.",) if ignored else ()
+    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, notes)
+    if (reply := reply_to_task(question.question)) is not None:
+        return formatter.task_stream(reply) if body.stream else formatter.task_reply(reply)  # type: ignore[return-value]
     if not body.stream:
         answering = actions.ask(call.principal, question, call.request_id)
         return formatter.whole(await cancel_on_disconnect(call.request, answering))
     events = actions.stream(call.principal, question, call.request_id, silence=HEARTBEAT)
     stream = ChatStream(formatter, await first_event(call.request, events), events)
-    return event_stream(stream.frames())  # type: ignore[return-value]  # as described
+    streamed = event_stream(stream.frames())
+    streamed.headers.update(headers)
+    return streamed  # type: ignore[return-value]  # as described
 
 
 def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str]]:
-    """Return the question of a chat, and notes on its parameters. Raises NotFound, UsageError."""
+    """Return the question of a chat, and the names of what is ignored. Raises NotFound, UsageError."""
     extra = body.model_extra or {}
     reject_unsupported_parameters(extra)
     model = ModelNameActions(call.services).find(call.principal, body.model)
@@ -343,7 +371,7 @@ def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, 
         strategy=body.strategy,
         history=turns,
     )
-    return question, ignored_parameters_note(extra)
+    return question, ignored_names(extra, body.messages)
 
 
 class ModelEntry(BaseModel):
@@ -390,9 +418,12 @@ class EmbeddingRequest(BaseModel):
     model: str = Field(
         min_length=1, max_length=200, description="The model of the settings, or `embedding`.", examples=["embedding"]
     )
-    input: Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)] = Field(
-        examples=[["A loan costs 40 euros."]]
-    )
+    input: (
+        Text
+        | Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
+        | Annotated[list[StrictInt], Field(min_length=1, max_length=1_000_000)]
+        | Annotated[list[list[StrictInt]], Field(min_length=1, max_length=MOST_TEXTS)]
+    ) = Field(description="One text or several. Token numbers are refused.", examples=[["A loan costs 40 euros."]])
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="The dimension of the model, or unset.")
     input_type: InputType = Field("document", description="Ours: whether texts are from documents or questions.")
@@ -425,7 +456,7 @@ class EmbeddingList(BaseModel):
 @router.post("/embeddings")
 async def create_embeddings(body: EmbeddingRequest, call: Call) -> EmbeddingList:
     """Embed texts with the model of the settings."""
-    texts = [body.input] if isinstance(body.input, str) else body.input
+    texts = texts_to_embed(body.input)
     work = EmbeddingActions(call.services).embed(body.model, texts, body.input_type, body.dimensions)
     vectors, tokens = await cancel_on_disconnect(call.request, work)
     as_base64 = body.encoding_format == "base64"
