@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MAX_THREADS = 8
 
+NO_MODEL = "No language model is in use: the answer quotes the documents."
+
 
 def create_embedding(settings: Settings) -> EmbeddingModel:
     """Create the embedding model of `embedding.provider`.
@@ -81,7 +83,7 @@ def choose_llm(settings: Settings) -> LlmChoice:
         case "extractive":
             return LlmChoice(None)
         case "auto" if problem := _ollama_problem(settings):
-            return LlmChoice(None, f"No language model is in use: the answer quotes the documents. {problem}.")
+            return LlmChoice(None, f"{NO_MODEL} {problem}.")
         case "fake":
             from elt_llm_core.models.fakes import ScriptedLLM
 

@@ -54,11 +54,13 @@ def test_offsets_of_doubtful_sentences_are_ordered_and_within_the_answer(answer:
 
 
 def test_an_answer_that_the_documents_do_not_contain_has_a_badge() -> None:
-    assert "∅ Not found in these documents" in answer_markdown(result("Not found.", answered=False))
+    assert answer_markdown(result("Not found.", answered=False)) == '<div class="badge abstained">∅ Not found.</div>'
 
 
 def test_an_uncertain_answer_is_marked() -> None:
-    assert "Uncertain: the documents may not answer this" in answer_markdown(result("Maybe.", outcome="uncertain"))
+    assert "? Uncertain: the documents may not answer this question." in answer_markdown(
+        result("Maybe.", outcome="uncertain")
+    )
 
 
 def test_a_card_shows_the_cited_words_with_surrounding_text() -> None:

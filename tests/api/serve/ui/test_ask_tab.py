@@ -59,7 +59,7 @@ def visit(a_browser: Browser, model: AnsweringServer) -> Iterator[tuple[Page, Pa
 
 
 def ask(page: Page, question: str) -> None:
-    box = page.get_by_label("Question", exact=True)
+    box = page.locator("#question textarea")
     box.fill(question)
     box.press("Enter")
 
@@ -69,10 +69,35 @@ def test_an_answer_shows_source_cards_with_the_cited_words(visit: tuple[Page, Pa
     ask(page, QUESTION)
     expect(page.locator("#status")).to_contain_text("Answered with 1 citation.")
     expect(page.locator("#conversation")).to_contain_text(f"{SAID} [")
+    expect(page.locator("#sources")).to_be_visible()
     card = page.locator("#source-1")
     expect(card).to_contain_text("page")
     expect(card.locator("mark.cited")).to_contain_text("1887")
     expect(page.locator("#source-2")).to_be_hidden()
+
+
+def test_an_example_question_made_from_the_documents_is_asked_with_one_click(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    expect(page.locator("#sources")).to_be_hidden()
+    example = page.locator("#conversation .example").first
+    question = example.inner_text().strip()
+    example.click()
+    expect(page.locator("#conversation .user")).to_contain_text(question)
+    expect(page.locator("#status")).to_have_text(re.compile("Answered|closest chunks"))
+
+
+def test_the_ask_button_turns_into_stop_while_an_answer_is_written(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
+    page, _ = visit
+    model.model.faults.plan(CHAT, Fault.ENDLESS)
+    ask(page, f"{QUESTION} Tell it with every detail.")
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    expect(stop).to_be_visible()
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_have_count(0)
+    stop.click()
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+    expect(stop).to_have_count(0)
 
 
 def test_a_source_opens_with_the_cited_words_marked(visit: tuple[Page, PageTraffic]) -> None:
@@ -151,11 +176,10 @@ def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, Pa
 
 def test_a_question_outside_the_documents_is_not_found(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
-    page.get_by_label("Collections").click()
-    page.get_by_role("option", name="samples").click()
-    page.keyboard.press("Escape")
+    page.get_by_label("samples", exact=True).check()
     ask(page, "Which spices go into a vindaloo?")
-    expect(page.locator("#conversation .badge.abstained")).to_contain_text("∅ Not found in these documents")
+    expect(page.locator("#conversation .badge.abstained")).to_contain_text("∅ Not found in these documents.")
+    expect(page.locator("#conversation .facts")).to_have_count(0)
 
 
 def test_an_empty_question_asks_for_one(visit: tuple[Page, PageTraffic]) -> None:

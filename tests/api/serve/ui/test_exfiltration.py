@@ -56,7 +56,7 @@ def visited(folder: Path, tried: Sequence[str] = WAYS_OUT, **settings: str) -> I
 
 
 def ask(page: Page, question: str) -> None:
-    box = page.get_by_label("Question", exact=True)
+    box = page.locator("#question textarea")
     box.fill(question)
     box.press("Enter")
 

@@ -135,11 +135,14 @@ class QuestionActions(ServiceActions):
             )
         return tuple(scope)
 
-    def _asks_everything(self, request: ScopeRequest) -> bool:
-        """Return whether neither the request nor its profile chooses collections."""
+    def _asks_everything(
+        self, principal: Principal, request: ScopeRequest, session: SessionRecord | None = None
+    ) -> bool:
+        """Return whether neither the request nor its profile nor its conversation chooses collections."""
         profile = self._services.active.profile(request.profile)
         chosen = (*request.collections, *request.prefixes, *profile.collections, *profile.collection_prefixes)
-        return not any(chosen)
+        readable = principal.readable(self._services.collection_names())
+        return not any(chosen) and (session is None or set(readable) <= set(session.collections))
 
     async def search(self, principal: Principal, request: SearchRequest) -> "SearchResult":
         """Return the chunks for a question, best first. Raises ServerOverloaded, Forbidden, and search errors."""
@@ -206,7 +209,7 @@ class QuestionActions(ServiceActions):
                 where=request.where,
                 strategy=request.strategy,
                 explain=request.explain,
-                everything=self._asks_everything(request),
+                everything=self._asks_everything(principal, request),
                 cancelled=abandoned.is_set,
             )
 
@@ -228,6 +231,7 @@ class QuestionActions(ServiceActions):
         self, principal: Principal, request: AskRequest, abandoned: Event, listen: Listener, request_id: str
     ) -> QueryResult:
         session = self._services.session(principal, request.session) if request.session else None
+        everything = self._asks_everything(principal, request, session)
         if session:
             request = self._in_session(request, session)
         scope = self.scope(principal, request)
@@ -242,7 +246,7 @@ class QuestionActions(ServiceActions):
                 where=request.where,
                 strategy=request.strategy,
                 explain=request.explain,
-                everything=self._asks_everything(request),
+                everything=everything,
                 listen=listen,
                 cancelled=abandoned.is_set,
             )

@@ -1,6 +1,7 @@
 """The tab Ask: questions, streamed answers and their sources, in one conversation for each browser."""
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
@@ -8,9 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import gradio as gr
+from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import Verdict
+from elt_llm_query.evaluate.generated_questions import generate_questions
 from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, QuestionRewritten, SourcesFound
 
 from elt_llm_api.display.text import count_noun
@@ -27,6 +30,12 @@ T = TypeVar("T")
 ChatbotMessage = dict[str, Any]
 """A message of the chat: `{"role": "user" or "assistant", "content": Markdown}`."""
 _PENDING = "…"
+_EXAMPLES = 4
+_GENERATED = 120  # questions, of which few are chosen
+_PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
+_TEMPLATES = ("What about ", "What is ")  # of `elt_llm_query.evaluate.generated_questions`, in English
+_MOST_CHUNKS_READ = 5000  # a larger collection takes too long to read for examples
+_PLACEHOLDER = "## Ask your documents\n\nEvery answer quotes them and shows where each sentence is."
 _SECONDS_BETWEEN_UPDATES = 0.06  # while an answer is being written
 
 
@@ -207,67 +216,106 @@ def copyable_text(result: QueryResult) -> str:
     return "\n".join(lines).strip()
 
 
+def natural_questions(generated: Sequence[str]) -> tuple[str, ...]:
+    """Return a few questions as people ask them: headings that are questions first, then short plain ones."""
+    plain = [one for one in generated if _PLAIN_QUESTION.match(one)]
+    asked = [one for one in plain if not one.startswith(_TEMPLATES)]
+    about = [one for one in plain if one.startswith(_TEMPLATES) and one.split()[2][:1].isupper()]
+    return tuple([*asked[: _EXAMPLES // 2], *about][:_EXAMPLES])
+
+
+class ExampleQuestions:
+    """Questions that the documents answer, made from their headings and definitions, for an empty conversation."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._made: dict[str, tuple[str, ...]] = {}
+
+    def of(self, collections: Sequence[str]) -> list[str]:
+        """Return a few questions about the first of these collections that give any."""
+        for name in collections:
+            try:
+                with self._services.engines.lend((name,), "default") as engine:
+                    questions = self._of_generation(engine.generations[0])
+            except EltError:  # an empty or damaged collection; the health tab reports it
+                continue
+            if questions:
+                return list(questions)
+        return []
+
+    def _of_generation(self, generation: Generation) -> tuple[str, ...]:
+        if generation.identity not in self._made:
+            small = 0 < generation.size <= _MOST_CHUNKS_READ
+            without_texts = generation.filter_fields.get("fact_sheet_type") is not None
+            made = generate_questions(generation, _GENERATED) if small and not without_texts else []
+            self._made[generation.identity] = natural_questions([one.text for one in made])
+        return self._made[generation.identity]
+
+
 class AskTab:
     """The controls of the tab, and their event handlers."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._conversation, self._feedback = ConversationHandler(services), FeedbackActions(services)
+        self._examples = ExampleQuestions(services)
         with gr.Row(elem_id="ask"):
-            with gr.Column(scale=3, min_width=320):
-                self._lay_out()
-            with gr.Column(scale=2, min_width=320, elem_id="sources"):
+            with gr.Column(scale=1, min_width=220, elem_id="ask-settings"):
+                self._lay_out_settings()
+            with gr.Column(scale=4, min_width=320, elem_id="ask-conversation"):
+                self._lay_out_conversation()
+            with gr.Column(scale=3, min_width=320, elem_id="sources", visible=False) as self._side:
                 gr.Markdown("### Sources")
                 self._sources = SourcePanel(services)
         self._wire()
 
-    def _lay_out(self) -> None:
-        with gr.Row(elem_id="ask-settings"):
-            self._collections = controls.collection_picker()
+    def _lay_out_settings(self) -> None:
+        self._new = gr.Button("New conversation", elem_id="new-conversation")
+        self._collections = gr.CheckboxGroup([], label="Collections", info="None ticked: all texts.")
+        self._earlier = gr.Dropdown([], label="Earlier conversations", info="Choose one to continue it.")
+        with gr.Accordion("Search settings", open=False, elem_id="search-settings"):
             self._profile = gr.Dropdown(["default"], value="default", label="Profile", info="How to search.")
-            self._earlier = gr.Dropdown([], label="Earlier conversations", info="Choose one to continue it.")
+
+    def _lay_out_conversation(self) -> None:
         self._chat = gr.Chatbot(
             label="Conversation",
+            show_label=False,
             elem_id="conversation",
-            height=440,
+            height="56vh",
             buttons=[],
             latex_delimiters=[],
             allow_tags=False,
             allow_file_downloads=False,
-            placeholder="Ask about your documents. Every sentence of an answer has a citation.",
+            placeholder=_PLACEHOLDER,
         )
         self._status = controls.html_area("status")
         self._question = gr.Textbox(
             label="Question",
-            placeholder="Type a question and press Enter; Shift+Enter starts a new line.",
+            placeholder="Ask a question; Shift+Enter starts a new line.",
             lines=1,
             max_lines=6,
             max_length=LONGEST_QUESTION,
             elem_id="question",
             autofocus=True,
+            submit_btn="Ask",
+            html_attributes=gr.InputHTMLAttributes(enterkeyhint="send"),
         )
-        with gr.Row(elem_id="ask-buttons"):
-            self._send = gr.Button("Ask", variant="primary", elem_id="send")
-            self._stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="stop")
-            self._new = gr.Button("New conversation", elem_id="new-conversation")
         with gr.Accordion("The last answer as text", open=False, elem_id="copy"):
             self._copy = gr.Textbox(label="Answer with its sources", buttons=["copy"], lines=4, interactive=False)
         self._state = gr.State(ConversationState())
 
     def _wire(self) -> None:
-        shown = [self._chat, self._status, self._send, self._stop, self._copy, self._state, *self._sources.outputs]
+        shown = [self._chat, self._status, self._copy, self._state, self._side, *self._sources.outputs]
         asking = [self._question, self._collections, self._profile, self._state]
-        gr.on(None, self.choices, None, [self._collections, self._profile, self._earlier], **controls.QUIET_EVENT)
-        gr.on(
-            [self._question.submit, self._send.click],
-            self.ask,
-            asking,
-            [self._question, *shown],
-            concurrency_limit=None,
-            trigger_mode="multiple",
-            **controls.QUIET_EVENT,
-        ).then(self.settle, [self._state], [self._earlier, *self._sources.groups], **controls.QUIET_EVENT)
-        self._stop.click(self.stop, None, None, **controls.QUIET_EVENT)
+        choices = [self._collections, self._profile, self._earlier, self._chat]
+        gr.on(None, self.choices, None, choices, **controls.QUIET_EVENT)
+        answering: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "multiple", **controls.QUIET_EVENT}
+        settling = [self._state], [self._earlier, self._side, *self._sources.groups]
+        asked = self._question.submit(self.ask, asking, [self._question, *shown], **answering)
+        asked.then(self.settle, *settling, **controls.QUIET_EVENT)
+        chosen = self._chat.example_select(self.ask_example, asking[1:], [self._question, *shown], **answering)
+        chosen.then(self.settle, *settling, **controls.QUIET_EVENT)
+        self._question.stop(self.stop, None, None, **controls.QUIET_EVENT)
         self._profile.input(self.describe_profile, [self._profile], [self._profile], **controls.QUIET_EVENT)
         fresh = [self._question, self._earlier, *shown]
         gr.on([self._new.click, self._chat.clear], self.start_again, None, fresh, **controls.QUIET_EVENT)
@@ -277,10 +325,12 @@ class AskTab:
     def choices(self, request: gr.Request) -> list[Any]:
         """Return the choices of this caller. Gradio calls it when the page is opened."""
         principal = controls.principal_of_event(request)
+        collections = principal.readable(self._services.collection_names())
         return [
-            gr.update(choices=principal.readable(self._services.collection_names())),
+            gr.update(choices=collections),
             gr.update(choices=controls.profile_choices(self._services)),
             gr.update(choices=controls.conversation_choices(self._services, principal)),
+            gr.update(examples=[{"text": question} for question in self._examples.of(collections)]),
         ]
 
     def describe_profile(self, name: str) -> Any:
@@ -291,7 +341,8 @@ class AskTab:
     def settle(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
         """Refresh the list of conversations and hide unused source cards after an answer."""
         earlier = gr.update(choices=controls.conversation_choices(self._services, controls.principal_of_event(request)))
-        return {self._earlier: earlier, **self._sources.hide_unused(state.cards)}
+        side = {self._side: gr.update(visible=bool(state.cards))}
+        return {self._earlier: earlier, **side, **self._sources.hide_unused(state.cards)}
 
     async def ask(
         self, question: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
@@ -302,7 +353,7 @@ class AskTab:
             return
         browser = str(request.session_hash)
         asked = AskRequest(question=question.strip(), collections=tuple(collections or ()), profile=profile)
-        yield {self._question: "", self._send: gr.update(interactive=False), self._stop: gr.update(interactive=True)}
+        yield {self._question: gr.update(value="", submit_btn=False, stop_btn="Stop")}
         states = self._conversation.ask(controls.principal_of_event(request), browser, asked, state)
         cards: Sequence[Any] = ()
         try:
@@ -313,7 +364,19 @@ class AskTab:
         finally:
             await states.aclose()
         if not self._conversation.pending.is_running(browser):  # otherwise the next question is being answered
-            yield {self._send: gr.update(interactive=True), self._stop: gr.update(interactive=False)}
+            yield {self._question: gr.update(submit_btn="Ask", stop_btn=False)}
+
+    async def ask_example(
+        self,
+        collections: Sequence[str],
+        profile: str,
+        state: ConversationState,
+        event: gr.SelectData,
+        request: gr.Request,
+    ) -> AsyncGenerator[controls.ComponentUpdates, None]:
+        """Ask the example question that was clicked."""
+        async for updates in self.ask(str(event.value["text"]), collections, profile, state, request):
+            yield updates
 
     async def stop(self, request: gr.Request) -> None:
         """Stop the answer in progress."""
@@ -350,7 +413,8 @@ class AskTab:
 
     def _show(self, state: ConversationState) -> controls.ComponentUpdates:
         copy = copyable_text(state.result) if state.result else ""
-        return {**self._show_messages(state), self._copy: copy, **self._sources.show(state.cards)}
+        side = gr.update(visible=bool(state.cards))
+        return {**self._show_messages(state), self._copy: copy, self._side: side, **self._sources.show(state.cards)}
 
     def _show_messages(self, state: ConversationState) -> controls.ComponentUpdates:
         return {self._chat: list(state.messages), self._status: escape_html(state.status), self._state: state}

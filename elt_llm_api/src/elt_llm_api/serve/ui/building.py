@@ -83,10 +83,12 @@ async def _create_app(services: Services) -> App:
     os.environ.update(_ENVIRONMENT, GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples"))
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
-    with blocks, gr.Tabs(elem_id="tabs"):
-        for title, name in TABS:
-            with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
-                getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{title}Tab")(services)
+    with blocks:
+        gr.Markdown("# elt-llm\nAnswers from your documents, on this machine", elem_id="header")
+        with gr.Tabs(elem_id="tabs"):
+            for title, name in TABS:
+                with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
+                    getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{title}Tab")(services)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
     # Gradio restricts file paths to its folder only for launched apps, and a mounted app never is.
     blocks.has_launched = True

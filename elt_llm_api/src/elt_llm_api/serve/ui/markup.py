@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.errors import EltError
-from elt_llm_core.results import CheckedSentence, QueryResult
+from elt_llm_core.models.factory import NO_MODEL
+from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, QueryResult
 
 from elt_llm_api.display.text import TableColumn
 from elt_llm_api.serve.safe_text import escape_html, escape_markdown
@@ -56,15 +57,16 @@ class DoubtfulSentence:
     end: int
 
 
-_BADGES = {
-    "not found": "∅ Not found in these documents",
-    "uncertain": "? Uncertain: the documents may not answer this",
-}
-
-
 def answer_markdown(result: QueryResult) -> str:
-    """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence, time and model."""
-    badge = _html_block("badge abstained", _BADGES[result.outcome]) if result.outcome in _BADGES else ""
+    """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence, time and model.
+
+    A refusal is one line, without a confidence.
+    """
+    if result.outcome == "not found":
+        return "\n\n".join(
+            filter(None, (_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), _note_list(result)))
+        )
+    badge = _html_block("badge uncertain", f"? {UNCERTAIN_TEXT}") if result.outcome == "uncertain" else ""
     parts = (badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _facts_line(result))
     return "\n\n".join(filter(None, parts))
 
@@ -136,7 +138,9 @@ def _doubt_list(result: QueryResult) -> str:
 
 
 def _note_list(result: QueryResult) -> str:
-    notes = [*result.notes, *([] if result.complete else ["The answer was stopped before its end."])]
+    # The reader cannot start a model server; the tab Health reports its absence.
+    notes = [note for note in result.notes if not note.startswith(NO_MODEL)]
+    notes = [*notes, *([] if result.complete else ["The answer was stopped before its end."])]
     return _html_block("notes", "<br>".join(map(escape_line, notes))) if notes else ""
 
 

@@ -36,12 +36,16 @@ class SourceCard:
 
 
 def cited_cards(result: QueryResult) -> list[SourceCard]:
-    """Return a card for each citation, in the order of citation numbers."""
+    """Return a card for each citation, in the order of citation numbers.
+
+    The cited words are marked, except in the closest chunks of a refusal, which answer nothing.
+    """
+    mark = "{}" if result.outcome == "not found" else '<mark class="cited">{}</mark>'
     several = len({one.collection for one in result.citations}) > 1
     cards = []
     for one in result.citations:
         before, after = _context_around(one, result.chunks)
-        quoted = f'{escape_html(before)}<mark class="cited">{escape_line(one.excerpt)}</mark>{escape_html(after)}'
+        quoted = escape_html(before) + mark.format(escape_line(one.excerpt)) + escape_html(after)
         cards.append(_create_card(one.reference, one, quoted, one.relevance_score, several=several))
     return cards
 
