@@ -176,10 +176,21 @@ def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, Pa
 
 def test_a_question_outside_the_documents_is_not_found(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
-    page.get_by_label("samples", exact=True).check()
+    page.get_by_role("checkbox", name="samples").check()
     ask(page, "Which spices go into a vindaloo?")
     expect(page.locator("#conversation .badge.abstained")).to_contain_text("∅ Not found in these documents.")
     expect(page.locator("#conversation .facts")).to_have_count(0)
+
+
+def test_the_page_of_a_phone_shows_the_question_box_and_the_health_without_scrolling(
+    a_browser: Browser, model: AnsweringServer
+) -> None:
+    with Interface(model.server, a_browser).visited(width=390, height=844) as (page, _):
+        expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
+        expect(page.locator("#sources")).to_be_hidden()
+        box = page.locator("#question textarea").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 844
 
 
 def test_an_empty_question_asks_for_one(visit: tuple[Page, PageTraffic]) -> None:

@@ -327,7 +327,7 @@ class AskTab:
         principal = controls.principal_of_event(request)
         collections = principal.readable(self._services.collection_names())
         return [
-            gr.update(choices=collections),
+            gr.update(choices=controls.collection_choices(self._services, principal)),
             gr.update(choices=controls.profile_choices(self._services)),
             gr.update(choices=controls.conversation_choices(self._services, principal)),
             gr.update(examples=[{"text": question} for question in self._examples.of(collections)]),

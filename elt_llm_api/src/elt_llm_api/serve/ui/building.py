@@ -19,7 +19,10 @@ from fastapi import FastAPI
 from gradio.routes import App
 from starlette.routing import Mount
 
+from elt_llm_api.serve.actions.health import HealthActions
 from elt_llm_api.serve.services import Services
+from elt_llm_api.serve.ui.controls import QUIET_EVENT, html_area, principal_of_event
+from elt_llm_api.serve.ui.health import sign_html
 
 FAVICON = Path(__file__).with_name("favicon.png")
 _STYLES = Path(__file__).with_name("style.css")
@@ -84,7 +87,7 @@ async def _create_app(services: Services) -> App:
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
     with blocks:
-        gr.Markdown("# elt-llm\nAnswers from your documents, on this machine", elem_id="header")
+        _lay_out_header(blocks, services)
         with gr.Tabs(elem_id="tabs"):
             for title, name in TABS:
                 with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
@@ -112,6 +115,19 @@ async def _create_app(services: Services) -> App:
         css=_STYLES.read_text(encoding="utf-8"),
     )
     return next(route.app for route in outer.routes if isinstance(route, Mount) and isinstance(route.app, App))
+
+
+def _lay_out_header(blocks: gr.Blocks, services: Services) -> None:
+    """Add the name of the product, and whether the server is ready to answer."""
+    with gr.Row(elem_id="header"):
+        html_area("product", "# elt-llm\nAnswers from your documents, on this machine")
+        sign = html_area("health-sign")
+    health = HealthActions(services)
+
+    def show_sign(request: gr.Request) -> str:
+        return sign_html(health.ready(principal_of_event(request)))
+
+    blocks.load(show_sign, None, [sign], **QUIET_EVENT)
 
 
 class _ErrorLogger:

@@ -9,6 +9,7 @@ from elt_llm_core.state.jobs import QueuedJob
 
 from elt_llm_api.display.text import STAGE_WORDS, local_time
 from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.collections import CollectionActions
 from elt_llm_api.serve.actions.conversations import ConversationActions
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.profiles import ProfileActions
@@ -44,6 +45,12 @@ def collection_picker(label: str = "Collections", **options: Any) -> gr.Dropdown
     """Return a picker of several collections. While it is empty it shows "All collections" (style.css)."""
     shown: dict[str, Any] = {"label": label, "info": "Where to search.", "elem_classes": "all-collections"}
     return gr.Dropdown([], multiselect=True, **shown, **options)
+
+
+def collection_choices(services: Services, principal: Principal) -> list[LabelledChoice]:
+    """Return the collections that the caller may read, labelled with their number of documents."""
+    statuses = [status for status, _ in CollectionActions(services).all(principal)]
+    return [(f"{one.collection} ({one.documents:,})", one.collection) for one in statuses]
 
 
 def profile_choices(services: Services) -> list[str]:

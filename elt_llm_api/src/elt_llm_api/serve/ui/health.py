@@ -28,9 +28,14 @@ _TOTALS = (
 )
 
 
+def sign_html(ready: Readiness) -> str:
+    """Return HTML of a sign whether the server is ready to answer, with the reasons if it is not."""
+    state = "✓ Ready to answer" if ready.ready else "✗ Not ready: " + " ".join(map(escape_html, ready.reasons))
+    return f'<div class="badge">{state}</div>'
+
+
 def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) -> str:
     """Return HTML of the readiness, the queue, the disk space and the notes on settings."""
-    state = "✓ Ready to answer" if ready.ready else "✗ Not ready: " + " ".join(map(escape_html, ready.reasons))
     jobs = ", ".join(f"{count} {status}" for status, count in sorted(monitoring.jobs.items())) or "none"
     facts = [
         f"capacity for {monitoring.places_free} more questions now",
@@ -40,7 +45,7 @@ def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) 
         f"settings reloaded {monitoring.settings_version - 1} times since the start",
     ]
     notes = "".join(f'<div class="notes">{escape_line(note)}</div>' for note in monitoring.notes)
-    return f'<div class="badge">{state}</div><div class="facts">{" · ".join(map(escape_html, facts))}</div>{notes}'
+    return f'{sign_html(ready)}<div class="facts">{" · ".join(map(escape_html, facts))}</div>{notes}'
 
 
 def figures_html(monitoring: MonitoringReport) -> str:

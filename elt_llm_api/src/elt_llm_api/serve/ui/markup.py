@@ -58,7 +58,7 @@ class DoubtfulSentence:
 
 
 def answer_markdown(result: QueryResult) -> str:
-    """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence, time and model.
+    """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence and time.
 
     A refusal is one line, without a confidence.
     """
@@ -145,9 +145,8 @@ def _note_list(result: QueryResult) -> str:
 
 
 def _facts_line(result: QueryResult) -> str:
-    """Return confidence, duration and model on one line."""
-    model = str(result.metadata.get("model") or "")
-    facts = [f"confidence {result.confidence:.0%}", f"{result.latency_ms / 1000:.1f} s", *([model] if model else [])]
+    """Return the confidence and the duration of an answer on one line."""
+    facts = [f"confidence {result.confidence:.0%}", f"{result.latency_ms / 1000:.1f} s"]
     return _html_block("facts", escape_html(" · ".join(facts)))
 
 
