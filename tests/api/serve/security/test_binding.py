@@ -40,6 +40,18 @@ def test_the_server_listens_on_loopback_only(own_samples: CommandLine, tmp_path:
     assert listening == {("127.0.0.1", port)}
 
 
+def test_the_server_reports_open_access_at_its_start_only_while_there_is_no_key(
+    own_samples: CommandLine, tmp_path: Path
+) -> None:
+    with serving(own_samples.folder, tmp_path) as running:
+        assert running.get("/health").status_code == 200
+    assert "All users of this machine may ask." in running.output
+    own_samples.done("keys", "add", "wiki", "--read", "*")
+    with serving(own_samples.folder, tmp_path) as running:
+        assert running.get("/health").status_code == 200
+    assert "may ask" not in running.output
+
+
 REFUSED = {
     "without a token": ({}, (), "a token is needed"),
     "with too short a token": ({"ELT_LLM_SERVE_TOKEN": "x" * 31}, (), "32 characters or more"),

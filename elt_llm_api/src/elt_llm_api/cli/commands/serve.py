@@ -82,13 +82,23 @@ def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposur
         address = url_of(bound, encrypted=exposure.encrypted)
         app = create_app(named, token=exposure.token)
         freeze_garbage_collector()
-        server = GracefulServer(uvicorn_config(app, certificate), lambda: _print_address(address, exposure))
+        without_keys = exposure.token is None and not _has_keys(loaded.data_dir)
+        server = GracefulServer(
+            uvicorn_config(app, certificate), lambda: _print_address(address, without_keys=without_keys)
+        )
         server.run([bound])
     return 128 + server.stop_signal if server.stop_signal else 0
 
 
-def _print_address(address: str, exposure: "Exposure") -> None:
+def _has_keys(data_dir: Path) -> bool:
+    from elt_llm_core.state.keys import KeyCache
+
+    with KeyCache(data_dir) as keys:
+        return keys.has_keys
+
+
+def _print_address(address: str, *, without_keys: bool) -> None:
     """Print the address to stdout, where programs can read it."""
     click.echo(f"Listening at {address}/ - press Ctrl-C to stop.")
-    if exposure.token is None:
+    if without_keys:
         click.echo("All users of this machine may ask. To restrict access: elt-llm keys add NAME", err=True)
