@@ -49,6 +49,7 @@ properties: ## Run the property tests with ten times as many generated examples
 	FULL=1 $(ALL) pytest -m hypothesis
 
 fuzz-http: ## Send the server thousands of requests generated from its OpenAPI description
+	PAGE_FUZZED=10000 $(ALL) pytest tests/api/serve/ui/test_hostile_page_requests.py -n 0
 	FUZZED=$${FUZZED:-150} FUZZED_REPORT=fuzz-http.txt $(ALL) pytest tests/api/serve/routes/test_api_description.py -n 0 -s
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS, print ratios, write docs/benchmarks.md

@@ -84,7 +84,7 @@ def test_waiting_events_of_one_caller_are_limited(tmp_path: Path, waiting: int, 
     sessions = [f"reader~{number}" for number in range(waiting)]
 
     def joined(caller: Principal) -> int:
-        inner = SessionIsolation(PlainTextResponse("joined"), tmp_path, 1, lambda: sessions)
+        inner = SessionIsolation(PlainTextResponse("joined"), tmp_path, 1, lambda: sessions, [7])
 
         async def known(scope: Scope, receive: Receive, send: Send) -> None:
             await inner({**scope, PRINCIPAL: caller}, receive, send)
@@ -92,7 +92,7 @@ def test_waiting_events_of_one_caller_are_limited(tmp_path: Path, waiting: int, 
         async def ask() -> int:
             transport = httpx.ASGITransport(cast("Any", known))
             async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
-                reported = {"data": [], "session_hash": "next"}
+                reported = {"data": [], "fn_index": 7, "session_hash": "next"}
                 return (await client.post("/gradio_api/queue/join", json=reported)).status_code
 
         return asyncio.run(ask())
@@ -110,7 +110,7 @@ def test_simultaneous_uploads_of_one_caller_are_limited(tmp_path: Path) -> None:
             await over.wait()
             await PlainTextResponse("brought")(scope, receive, send)
 
-        inner = SessionIsolation(slow, tmp_path, 1 << 20, list)
+        inner = SessionIsolation(slow, tmp_path, 1 << 20, list, [])
 
         async def known(scope: Scope, receive: Receive, send: Send) -> None:
             name = dict(scope["headers"])[b"name"].decode()

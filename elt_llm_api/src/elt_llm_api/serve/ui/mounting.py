@@ -9,7 +9,7 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -45,6 +45,7 @@ _PATHS = frozenset(
 )
 _PREFIXES = ("/assets/", "/static/", _HEARTBEAT)
 """`/gradio_api/file=` is missing on purpose: uploaded files are imported and then shown from the store."""
+_LONGEST_NAME = 255  # bytes, as on most file systems
 _EVENT_FIELDS = frozenset({"data", "event_data", "event_id", "fn_index", "session_hash", "trigger_id"})
 _UPLOAD_SECONDS = 3600
 """Seconds after which an uploaded file that no event has imported is deleted. Pages import uploads at once."""
@@ -63,10 +64,19 @@ class SessionIsolation:
     """
 
     def __init__(
-        self, app: ASGIApp, folder: Path, most_bytes: int, waiting_sessions: Callable[[], Iterable[str]]
+        self,
+        app: ASGIApp,
+        folder: Path,
+        most_bytes: int,
+        waiting_sessions: Callable[[], Iterable[str]],
+        handlers: Container[int],
     ) -> None:
-        """Limit `folder` to `most_bytes` of uploads. `waiting_sessions` returns the sessions of queued events."""
+        """Limit `folder` to `most_bytes` of uploads. `waiting_sessions` returns the sessions of queued events.
+
+        `handlers` are the numbers of the event handlers; Gradio would fail on another number.
+        """
         self._app, self._folder, self._most_bytes = app, folder, most_bytes
+        self._handlers = handlers
         self._waiting_sessions = waiting_sessions
         self._uploading: Counter[str] = Counter()
 
@@ -95,7 +105,7 @@ class SessionIsolation:
         except ClientDisconnect:
             return
         session = _own_session(caller, event.get("session_hash"))
-        if session is None:
+        if session is None or (scope["path"] == _QUEUE_JOIN and not self._is_known(event)):
             await _send_bad_request(scope, send)
             return
         if scope["path"] == _QUEUE_JOIN and self._is_queue_full(caller):
@@ -141,6 +151,11 @@ class SessionIsolation:
                 await self._app(scope, receive, send)
             finally:
                 self._uploading[caller.name] -= 1
+
+    def _is_known(self, event: dict[str, Any]) -> bool:
+        """Return whether the event names an existing handler and has a list of values."""
+        number = event.get("fn_index")
+        return type(number) is int and number in self._handlers and isinstance(event.get("data"), list)
 
     def _is_queue_full(self, caller: Principal) -> bool:
         """Return whether the caller has too many waiting events.
@@ -284,8 +299,14 @@ def page_policy(scripts: list[str]) -> str:
 
 
 def is_interface_path(path: str) -> bool:
-    """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed."""
-    return path in _PATHS or path.startswith(_PREFIXES)
+    """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed.
+
+    Gradio would fail on a name that no file can have.
+    """
+    possible = "\0" not in path and all(
+        len(name.encode("utf-8", "replace")) <= _LONGEST_NAME for name in path.split("/")
+    )
+    return path in _PATHS or (path.startswith(_PREFIXES) and possible)
 
 
 class UserInterfaceRoute(BaseRoute):
@@ -350,4 +371,5 @@ class UserInterface:
         def waiting_sessions() -> list[str]:
             return [str(event.session_hash) for one in queues.values() for event in one.queue]
 
-        return PagePolicy(SessionIsolation(gradio_app, upload_folder(loaded.data_dir), most_bytes, waiting_sessions))
+        folder, handlers = upload_folder(loaded.data_dir), gradio_app.get_blocks().fns
+        return PagePolicy(SessionIsolation(gradio_app, folder, most_bytes, waiting_sessions, handlers))
