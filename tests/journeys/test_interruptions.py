@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,7 +70,6 @@ def test_a_signal_stops_an_ingest_and_the_same_command_continues_it(
 ) -> None:
     with started(library, "ingest", "files", "-c", "all") as process:
         wait_for_line(process, "Embedding chunks")
-        time.sleep(0.2)
         process.send_signal(number)
         stopped = ended(process)
     assert stopped.code == code, stopped

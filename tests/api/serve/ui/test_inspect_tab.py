@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing.interface import Interface, PageTraffic, interface, open_tab
+from browsing.interface import Interface, PageTraffic, interface
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.profiles import load_profile
 from playwright.sync_api import Page, expect
@@ -76,25 +76,24 @@ def test_an_invalid_profile_name_is_refused(visit: tuple[Page, PageTraffic]) -> 
     expect(page.locator("#lab-status")).to_contain_text("cannot be a profile's name")
 
 
-def test_a_deleted_profile_is_reported(visit: tuple[Page, PageTraffic], inspected: Interface) -> None:
+def test_a_deleted_profile_is_reported(inspected: Interface) -> None:
     def is_known() -> bool:
         return "brief" in inspected.server.client.get("/v1/profiles").text
 
-    page, _ = visit
     profile = inspected.server.folder / "config" / "profiles" / "brief.yaml"
     profile.parent.mkdir(parents=True, exist_ok=True)
     profile.write_text("description: Few chunks.\nquery: {reranker_top_k: 3}\n", encoding="utf-8")
     assert becomes_true(is_known)
-    page.reload()
-    open_tab(page, "Inspect")
-    page.get_by_label("B: start with the profile").click()
-    page.get_by_role("option", name="brief").click()
-    expect(page.locator("#b-reranker_top_k input[type=number]")).to_have_value("3")
-    profile.unlink()
-    assert becomes_true(lambda: not is_known())
-    page.get_by_label("Name of the profile").fill("later")
-    page.get_by_role("button", name="Save as a profile").click()
-    expect(page.locator("#lab-status")).to_contain_text("brief")
+    with inspected.visited("Inspect") as (page, seen):
+        page.get_by_label("B: start with the profile").click()
+        page.get_by_role("option", name="brief").click()
+        expect(page.locator("#b-reranker_top_k input[type=number]")).to_have_value("3")
+        profile.unlink()
+        assert becomes_true(lambda: not is_known())
+        page.get_by_label("Name of the profile").fill("later")
+        page.get_by_role("button", name="Save as a profile").click()
+        expect(page.locator("#lab-status")).to_contain_text("brief")
+        assert seen.complaints == []
 
 
 def test_the_tab_fits_a_phone_in_dark_mode(inspected: Interface) -> None:

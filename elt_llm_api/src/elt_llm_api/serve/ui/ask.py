@@ -230,6 +230,7 @@ class ExampleQuestions:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._made: dict[str, tuple[str, ...]] = {}
+        self.of(services.collection_names())  # while the page is built, so that its first visitor need not wait
 
     def of(self, collections: Sequence[str]) -> list[str]:
         """Return a few questions about the first of these collections that give any."""
