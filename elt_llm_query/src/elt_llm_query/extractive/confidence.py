@@ -66,7 +66,7 @@ class OutcomeThresholds:
 
 
 SHIPPED_THRESHOLDS: Final = OutcomeThresholds.of(AnswerSettings())
-"""See decision 42 in docs/decisions for the choice."""
+"""See decision 40 in docs/decisions for the choice."""
 
 
 def confidence_of(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> float:
