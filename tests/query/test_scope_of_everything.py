@@ -2,6 +2,7 @@
 
 import pytest
 from elt_llm_query.understanding.question import asks_for_relations
+from elt_llm_query.understanding.routing import concerns_models
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,11 @@ def test_a_question_about_entities_and_their_relations_concerns_enterprise_model
 )
 def test_a_question_about_rules_does_not_concern_enterprise_models(question: str) -> None:
     assert not asks_for_relations(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [("What does demo_model state?", True), ("What is in the demo model?", True), ("Who remodels the stand?", False)],
+)
+def test_a_collection_of_models_is_named_by_whole_words(question: str, named: bool) -> None:
+    assert concerns_models(question, ["demo_model", "mod"]) == named

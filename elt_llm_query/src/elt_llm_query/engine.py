@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -45,7 +45,7 @@ from elt_llm_query.synthesis.events import (
     replay_events,
 )
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases, load_aliases
-from elt_llm_query.understanding.routing import collections_without_texts
+from elt_llm_query.understanding.routing import concerns_models, has_only_fact_sheets
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -253,7 +253,15 @@ class Engine(Closeable):
         return result
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
-        return collections_without_texts(question, self.generations) if everything else ()
+        """Return the collections that are not searched, although the question is asked of everything."""
+        if not everything or concerns_models(question, self._models):
+            return ()
+        return self._models if len(self._models) < len(self.generations) else ()
+
+    @cached_property
+    def _models(self) -> tuple[str, ...]:
+        """The collections that hold only an enterprise model or an inventory."""
+        return tuple(one.collection for one in self.generations if has_only_fact_sheets(one))
 
     def _remember(self, key: Hashable, result: QueryResult) -> None:
         kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # reported once

@@ -46,22 +46,19 @@ class CollectionRoute:
         )
 
 
-def collections_without_texts(question: str, generations: Sequence[Generation]) -> tuple[str, ...]:
-    """Return the collections to leave out of a question that is asked of everything.
-
-    These are the collections that hold only enterprise models and inventories. None is left out if the question names
-    one of them or is about relations between entities, or if no other collection is left.
-    """
-    models = [one.collection for one in generations if _has_only_fact_sheets(one)]
+def concerns_models(question: str, models: Sequence[str]) -> bool:
+    """Return whether a question names one of these collections of models, or is about relations between entities."""
     folded = fold(question)
-    named = any(name in folded for one in models for name in (fold(one), fold(re.sub(r"[-_.]+", " ", one))))
-    if named or len(models) == len(generations) or asks_for_relations(question):
-        return ()
-    return tuple(models)
+    names = {name for one in models for name in (fold(one), fold(re.sub(r"[-_.]+", " ", one)))}
+    named = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in names)
+    return named or asks_for_relations(question)
 
 
-def _has_only_fact_sheets(generation: Generation) -> bool:
-    """Return whether nearly all chunks are fact sheets or relations. Each export also has an overview."""
+def has_only_fact_sheets(generation: Generation) -> bool:
+    """Return whether a collection holds only an enterprise model or an inventory.
+
+    Nearly all of its chunks are then fact sheets or relations; each export also has an overview.
+    """
     field = generation.filter_fields.get("fact_sheet_type")
     return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= _MOSTLY
 

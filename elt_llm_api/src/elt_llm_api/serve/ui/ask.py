@@ -13,8 +13,15 @@ from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import Verdict
-from elt_llm_query.evaluate.generated_questions import generate_questions
+from elt_llm_query.evaluate.generated_questions import (
+    ROW,
+    GeneratedQuestion,
+    QuestionTemplates,
+    generate_questions,
+    templates_for,
+)
 from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, QuestionRewritten, SourcesFound
+from elt_llm_query.understanding.routing import has_only_fact_sheets
 
 from elt_llm_api.display.text import count_noun
 from elt_llm_api.serve.access.principal import Principal
@@ -33,7 +40,6 @@ _PENDING = "…"
 _EXAMPLES = 4
 _GENERATED = 120  # questions, of which few are chosen
 _PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
-_TEMPLATES = ("What about ", "What is ")  # of `elt_llm_query.evaluate.generated_questions`, in English
 _MOST_CHUNKS_READ = 5000  # a larger collection takes too long to read for examples
 _PLACEHOLDER = "## Ask your documents\n\nEvery answer quotes them and shows where each sentence is."
 _SECONDS_BETWEEN_UPDATES = 0.06  # while an answer is being written
@@ -216,11 +222,18 @@ def copyable_text(result: QueryResult) -> str:
     return "\n".join(lines).strip()
 
 
-def natural_questions(generated: Sequence[str]) -> tuple[str, ...]:
-    """Return a few questions as people ask them: headings that are questions first, then short plain ones."""
-    plain = [one for one in generated if _PLAIN_QUESTION.match(one)]
-    asked = [one for one in plain if not one.startswith(_TEMPLATES)]
-    about = [one for one in plain if one.startswith(_TEMPLATES) and one.split()[2][:1].isupper()]
+def natural_questions(generated: Sequence[GeneratedQuestion], templates: QuestionTemplates) -> tuple[str, ...]:
+    """Return a few questions as people ask them: headings that are questions first, then short names and terms."""
+    asked, about = [], []
+    prefixes = [one.partition("{")[0] for one in (templates.about, templates.meaning)]
+    for one in generated:
+        if one.kind == ROW or not _PLAIN_QUESTION.match(one.text):
+            continue
+        subjects = [one.text.removeprefix(prefix) for prefix in prefixes if one.text.startswith(prefix)]
+        if not subjects:
+            asked.append(one.text)
+        elif min(subjects, key=len)[:1].isupper():
+            about.append(one.text)
     return tuple([*asked[: _EXAMPLES // 2], *about][:_EXAMPLES])
 
 
@@ -229,28 +242,30 @@ class ExampleQuestions:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._made: dict[str, tuple[str, ...]] = {}
+        self._made: dict[str, tuple[int, tuple[str, ...]]] = {}
+        """The generation that was read, and its questions, by collection."""
         self.of(services.collection_names())  # while the page is built, so that its first visitor need not wait
 
     def of(self, collections: Sequence[str]) -> list[str]:
         """Return a few questions about the first of these collections that give any."""
+        published = {record.name: record.published for record in self._services.store.collections.all()}
         for name in collections:
-            try:
-                with self._services.engines.lend((name,), "default") as engine:
-                    questions = self._of_generation(engine.generations[0])
-            except EltError:  # an empty or damaged collection; the health tab reports it
-                continue
-            if questions:
-                return list(questions)
+            number = published.get(name)
+            if number is not None and self._made.get(name, (None,))[0] != number:
+                try:
+                    with self._services.engines.lend((name,), "default") as engine:
+                        self._made[name] = number, self._of_generation(engine.generations[0])
+                except EltError:  # a damaged collection, or one without a heading; the tab Health reports damage
+                    self._made[name] = number, ()
+            if name in self._made and self._made[name][1]:
+                return list(self._made[name][1])
         return []
 
     def _of_generation(self, generation: Generation) -> tuple[str, ...]:
-        if generation.identity not in self._made:
-            small = 0 < generation.size <= _MOST_CHUNKS_READ
-            without_texts = generation.filter_fields.get("fact_sheet_type") is not None
-            made = generate_questions(generation, _GENERATED) if small and not without_texts else []
-            self._made[generation.identity] = natural_questions([one.text for one in made])
-        return self._made[generation.identity]
+        if generation.size > _MOST_CHUNKS_READ or has_only_fact_sheets(generation):
+            return ()
+        generated = generate_questions(generation, _GENERATED)
+        return natural_questions(generated, templates_for(generation.passport.language))
 
 
 class AskTab:
