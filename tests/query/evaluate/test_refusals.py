@@ -1,5 +1,7 @@
 """The figures of refusals: AUROC, and the curve of risk and coverage with its area."""
 
+from dataclasses import replace
+
 import pytest
 from elt_llm_query.evaluate.refusals import (
     ANSWERABLE,
@@ -13,6 +15,7 @@ from elt_llm_query.evaluate.refusals import (
     refusal_report,
     risk_and_coverage,
 )
+from elt_llm_query.extractive.confidence import OutcomeThresholds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,3 +76,9 @@ def test_a_refusal_report_has_the_metrics_of_each_kind_of_question() -> None:
     assert {kind: one.not_certain for kind, one in found.by_kind.items()} == {UNANSWERABLE: 1.0, FOREIGN: 1.0}
     assert found.by_kind[FOREIGN].area == pytest.approx(1 / 9)
     assert [row["outcome"] for row in found.to_json()["results"]] == ["answered", "not found", "uncertain", "not found"]
+
+
+def test_the_outcome_of_a_question_follows_the_thresholds_of_its_profile() -> None:
+    strict = OutcomeThresholds(0.5, 0.9)
+    assert replace(outcome(ANSWERABLE, 0.45), thresholds=strict).outcome == "not found"
+    assert outcome(ANSWERABLE, 0.45).outcome == "uncertain"

@@ -15,7 +15,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.evaluate.datasets import Dataset, LabelledQuestion
 from elt_llm_query.evaluate.refusals import MOST_READ, QuotingSession, contains_answer
 from elt_llm_query.evaluate.reports import rounded
-from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS
+from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS, OutcomeThresholds
 
 _SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_page", "uncertain", "wrongly_refused")
 
@@ -164,10 +164,11 @@ class GoldAnswerOutcome:
     in_chunks: bool
     held: Mapping[int, bool]
     confidence: Mapping[int, float]
+    thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
 
     def is_refused(self, sentences: int) -> bool:
         """Whether a quote of this number of sentences would be refused."""
-        return SHIPPED_THRESHOLDS.outcome(self.confidence[sentences]) == "not found"
+        return self.thresholds.outcome(self.confidence[sentences]) == "not found"
 
 
 @dataclass(frozen=True)
@@ -242,5 +243,5 @@ def measure_gold_answers(
         quotes = {most: quoting.quote(text, chunks, most) for most in SENTENCES}
         held = {most: contains_answer(quote.text, gold) for most, quote in quotes.items()}
         confidence = {most: quote.confidence for most, quote in quotes.items()}
-        outcomes.append(GoldAnswerOutcome(identity, text, in_chunks, held, confidence))
+        outcomes.append(GoldAnswerOutcome(identity, text, in_chunks, held, confidence, quoting.thresholds))
     return GoldAnswerReport(dataset.name, tuple(outcomes))

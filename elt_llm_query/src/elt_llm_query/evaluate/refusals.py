@@ -107,6 +107,7 @@ class RefusalOutcome:
     confidence: float
     right: bool
     evidence: Mapping[str, float]
+    thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
 
     @property
     def answered(self) -> bool:
@@ -115,8 +116,8 @@ class RefusalOutcome:
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The outcome with the shipped thresholds."""
-        return SHIPPED_THRESHOLDS.outcome(self.confidence)
+        """The outcome, by the thresholds of the profile."""
+        return self.thresholds.outcome(self.confidence)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -141,6 +142,7 @@ class QuotingSession(Closeable):
         settings: Settings,
         weights: ConfidenceWeights = SHIPPED_WEIGHTS,
     ) -> None:
+        self.thresholds = OutcomeThresholds.of(settings.answer)
         self._wide = settings.query.retriever_top_k
         caching = CachingEmbedding(embedding)
         self._pipeline = SearchPipeline([generation], [caching], settings)
@@ -187,7 +189,7 @@ class QuotingSession(Closeable):
             evidence = answer.reasoning.get("evidence")
             right = question.kind == ANSWERABLE and question.is_right(answer)
             by_name = evidence if isinstance(evidence, Mapping) else {}
-            outcomes.append(RefusalOutcome(question, answer.confidence, right, by_name))
+            outcomes.append(RefusalOutcome(question, answer.confidence, right, by_name, self.thresholds))
         return outcomes
 
     def close(self) -> None:
