@@ -1,6 +1,6 @@
 """The result of a question: the models that every interface renders."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
@@ -124,3 +124,9 @@ class QueryResult(ResultModel):
         if isinstance(data, dict) and "outcome" not in data and not data.get("answered", True):
             return {**data, "outcome": "not found"}
         return data
+
+    @model_validator(mode="after")
+    def _check_outcome(self) -> Self:
+        if self.answered != (self.outcome != "not found"):
+            raise ValueError(f"answered is {self.answered}, but the outcome is '{self.outcome}'")
+        return self

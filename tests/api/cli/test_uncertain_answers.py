@@ -1,5 +1,6 @@
 """How the command line shows an uncertain answer."""
 
+import pytest
 from elt_llm_api.cli.render.answers import answer_lines
 from elt_llm_core.results import AnswerOutcome, QueryResult
 
@@ -20,3 +21,9 @@ def test_a_certain_answer_has_no_warning() -> None:
 def test_a_stored_refusal_without_an_outcome_is_not_found() -> None:
     stored = {"question": "Why?", "answer": "Not found in these documents.", "answered": False}
     assert QueryResult.model_validate(stored).outcome == "not found"
+
+
+@pytest.mark.parametrize(("answered", "outcome"), [(True, "not found"), (False, "answered"), (False, "uncertain")])
+def test_a_result_whose_outcome_contradicts_it_is_invalid(answered: bool, outcome: AnswerOutcome) -> None:
+    with pytest.raises(ValueError, match="but the outcome is"):
+        QueryResult(question="Why?", answer="So.", answered=answered, outcome=outcome)
