@@ -186,7 +186,7 @@ def reply_to_task(text: str) -> str | None:
             first = _FIRST_QUESTION.search(text)
             title = " ".join(re.sub(r"[^\w\s.,?'-]", " ", first[1]).split()) if first else "Documents"
             title = title if len(title) <= _LONGEST_TITLE else title[:_LONGEST_TITLE].rsplit(" ", 1)[0] + " ..."
-            return str(reply.format(title=json.dumps(title) if "{{" in reply else title))
+            return str(reply.format(title=title, quoted_title=json.dumps(title)))
     return None
 
 
