@@ -86,20 +86,6 @@ def test_an_example_question_made_from_the_documents_is_asked_with_one_click(vis
     expect(page.locator("#status")).to_have_text(re.compile("Answered|closest chunks"))
 
 
-def test_the_ask_button_turns_into_stop_while_an_answer_is_written(
-    visit: tuple[Page, PageTraffic], model: AnsweringServer
-) -> None:
-    page, _ = visit
-    model.model.faults.plan(CHAT, Fault.ENDLESS)
-    ask(page, f"{QUESTION} Tell it with every detail.")
-    stop = page.get_by_role("button", name="Stop", exact=True)
-    expect(stop).to_be_visible()
-    expect(page.get_by_role("button", name="Ask", exact=True)).to_have_count(0)
-    stop.click()
-    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
-    expect(stop).to_have_count(0)
-
-
 def test_a_source_opens_with_the_cited_words_marked(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
@@ -113,16 +99,18 @@ def test_a_source_opens_with_the_cited_words_marked(visit: tuple[Page, PageTraff
     expect(opened).to_be_hidden()
 
 
-def test_text_is_shown_while_the_model_writes_and_stop_ends_it(
+def test_text_is_shown_while_the_model_writes_and_the_ask_button_turns_into_stop(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
     page, _ = visit
     model.model.faults.plan(CHAT, Fault.ENDLESS)
     ask(page, f"{QUESTION} Tell it at length.")
     expect(page.locator("#conversation")).to_contain_text("on and on and")
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_have_count(0)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("#status")).to_have_text("Stopped.")
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
 
 
