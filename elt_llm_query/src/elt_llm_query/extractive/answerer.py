@@ -30,6 +30,7 @@ from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
     ITEM,
     TermWeights,
+    columns_of_years,
     local_term_weights,
     row_as_text,
     row_label,
@@ -53,6 +54,10 @@ _CLOSEST = 3
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3
 _LIST_BEHIND = 0.18
+_MOST_MISSING = 2
+_ASKED_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_FIGURE = re.compile(r"\d")
+Stems = Callable[[str], Sequence[str]]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
 Turns = Sequence[tuple[str, str]]
 """Earlier questions as they were understood, each with its answer, oldest first."""
@@ -146,6 +151,45 @@ def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) 
     return [one for one in scored if _table_of(one) not in tables or is_named(one)]
 
 
+@dataclass(frozen=True)
+class AskedCell:
+    """The row of a table that the question names by its label and, if by a year, its column.
+
+    `certain` is true if the table and its headings have all other words of the question too.
+    """
+
+    sentence: ScoredSentence
+    years: tuple[str, ...]
+    certain: bool
+
+
+def find_asked_cell(
+    question: ParsedQuestion, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk], stems: Stems
+) -> AskedCell | None:
+    """Return the row of figures whose whole label and year are in the question, or None.
+
+    Of several, that whose table has the most words of the question wins, then the longest label. None if the question
+    has a name that neither the table, its headings nor its document has.
+    """
+    years = tuple(_ASKED_YEAR.findall(question.text))
+    asked = set(question.terms) | set(stems(question.text))
+    found: list[tuple[int, int, float, AskedCell]] = []
+    for one in scored:
+        label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" else set()
+        if not label or not label <= asked or not _FIGURE.search(one.candidate.text.partition("|")[2]):
+            continue
+        if years and not all(columns_of_years(one.candidate.lead, [year]) for year in years):
+            continue
+        chunk = chunks[one.candidate.chunk]
+        around = set(stems(f"{chunk.context} {chunk.section or ''} {chunk.text} {chunk.metadata.get('title', '')}"))
+        if any(not set(stems(name)) <= around for name in question.names):
+            continue
+        missing = sum(term not in around and term not in years for term in question.terms)
+        if missing <= _MOST_MISSING:
+            found.append((-missing, len(label), one.score, AskedCell(one, years, missing == 0)))
+    return max(found, key=lambda entry: entry[:3])[3] if found else None
+
+
 def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
     """Return a key that is equal for the rows of one table: the kind and the header row."""
     return sentence.candidate.kind, sentence.candidate.lead
@@ -220,11 +264,11 @@ def quoted_spans(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChu
     return [quote for position, quote in enumerate(quotes) if not _inside_another(position, quotes)]
 
 
-def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk) -> Quote:
+def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[str] = ()) -> Quote:
     candidate = sentence.candidate
     start, end = candidate.start, candidate.end
     if candidate.kind == "row":
-        return Quote(chunk, start, end, row_as_text(candidate.lead, candidate.text))
+        return Quote(chunk, start, end, row_as_text(candidate.lead, candidate.text, years))
     if not candidate.text.endswith(":"):
         return Quote(chunk, start, end)
     following = [span for span in sentence_spans(chunk.text) if span[0] >= end]
@@ -279,8 +323,7 @@ class ExtractiveAnswerer:
 
     def answer(self, question: str, chunks: Sequence[RetrievedChunk], *, max_sentences: int = 3) -> Answer:
         """Quote at most `max_sentences` from the best chunks, or refuse."""
-        parsed = parse_question(question, self.tokeniser)
-        read = list(chunks[:_READ_CHUNKS])
+        parsed, read = parse_question(question, self.tokeniser), list(chunks[:_READ_CHUNKS])
         candidates = sentence_candidates(read)
         if not candidates:
             notes = ("No chunk holds a sentence that could be quoted.",)
@@ -297,11 +340,16 @@ class ExtractiveAnswerer:
             evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
         confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
         reasoning = _reasoning(parsed, read, scored, evidence)
+        cell = None if asked_list else find_asked_cell(parsed, scored, read, self.tokeniser.stems)
+        if cell:
+            confidence = max(confidence, self._thresholds.least[cell.certain])
         outcome = self._thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
             quotes = [asked_list.quote()]
+        elif cell:
+            quotes = [_quote_of(cell.sentence, read[cell.sentence.candidate.chunk], cell.years)]
         else:
             chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
             quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, read), read)]

@@ -136,6 +136,7 @@ _FEWEST_WORDS = 4
 _FEWEST_CELL_WORDS = 2
 _SHORTEST_PROSE = 8
 _FEWEST_ROWS = 3
+_FIGURE = re.compile(r"[^\w|]{0,5}\d[\d.,' ]{0,20}[^\w|]{0,5}|[-\u2212\u2013\u2014]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
 
 
@@ -189,15 +190,27 @@ def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandid
     return [candidates[position] for position in sorted(chosen)]
 
 
-def row_as_text(header: str, row: str) -> str:
-    """Write a row as "Label: value", or with more columns "Label - column: value; column: value"."""
+def row_as_text(header: str, row: str, years: Collection[str] = ()) -> str:
+    """Write a row as "Label: value", or with more columns "Label - column: value; column: value".
+
+    Of columns for years, those for other years than `years` are left out, unless that leaves none.
+    """
     names, values = _cells(header), _cells(row)
+    if asked := columns_of_years(header, years) if len(names) == len(values) else []:
+        others = {number for number, name in enumerate(names) if _YEAR.search(name)} - set(asked)
+        names = [name for number, name in enumerate(names) if number not in others]
+        values = [value for number, value in enumerate(values) if number not in others]
     label, rest = values[0], values[1:]
     if not label or not any(rest):
         return "; ".join(filter(None, values))
     if len(rest) == 1 or len(names) != len(values):
         return f"{label}: {'; '.join(filter(None, rest))}"
     return f"{label} \u2013 {_named_values(names[1:], rest)}"
+
+
+def columns_of_years(header: str, years: Collection[str]) -> list[int]:
+    """Return the columns, counted from 0, whose heads have one of the years."""
+    return [number for number, name in enumerate(_cells(header)) if set(_YEAR.findall(name)) & set(years)]
 
 
 def row_label(row: str) -> str:
@@ -219,7 +232,10 @@ def _named_values(names: Sequence[str], values: Sequence[str]) -> str:
 
 def _cells(row: str) -> list[str]:
     last = row.strip().splitlines()[-1] if row.strip() else ""
-    return [strip_markup(cell) for cell in re.split(r"\||\t", last.strip().strip("|"))]
+    bare = last.strip()
+    # Markdown has a bar at both ends; a row of a PDF has one at the start only before an empty first cell.
+    bare = bare.strip("|") if bare.endswith("|") or not bare.startswith("| ") else bare
+    return [strip_markup(cell) for cell in re.split(r"\||\t", bare)]
 
 
 def _chunk_candidates(number: int, chunk: RetrievedChunk) -> Iterator[SentenceCandidate]:
@@ -277,22 +293,32 @@ class _PrecedingContext:
 
     def _read_header(self, pieces: Sequence[TextPiece], position: int) -> bool:
         before = pieces[position - 1].kind if position else ""
-        run = [piece.text for piece in takewhile(lambda piece: piece.kind == "row", pieces[position:])]
+        # A heading between rows may name a group of rows.
+        table = takewhile(lambda piece: piece.kind in ("row", "heading"), pieces[position:])
+        run = [piece.text for piece in table if piece.kind == "row"]
         ruled = len(run) == 1 and position + 1 < len(pieces) and pieces[position + 1].kind == "rule"
         if before in ("row", "rule") or (not position and self.header):
             return ruled
         if ruled or _names_columns(run):
             self.header = run[0]
             return True
+        if is_table_row(self.header) and len(_cells(self.header)) == len(_cells(run[0])):
+            return ruled  # the heading names a group of rows within the table
         self.header = self.heading if before == "heading" else ""
         return False
 
 
 def _names_columns(run: Sequence[str]) -> bool:
-    """Return whether the first row of a table is its header: as many cells as the next, no figures except years."""
+    """Return whether the first row of a table is its header: as many cells as the next, no figures except years.
+
+    Over rows of figures, the first cell may be empty or name the unit, and the others may be dates.
+    """
     if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
         return False
-    return all(cell and not re.search(r"\d", _YEAR.sub("", cell)) for cell in _cells(run[0]))
+    first, *others = _cells(run[0])
+    if all(_FIGURE.fullmatch(cell) for row in run[1:] for cell in _cells(row)[1:] if cell):
+        return all(cell and not _FIGURE.fullmatch(_YEAR.sub("", cell)) for cell in others)
+    return all(cell and not re.search(r"\d", _YEAR.sub("", cell)) for cell in (first, *others))
 
 
 def _has_content(piece: TextPiece) -> bool:

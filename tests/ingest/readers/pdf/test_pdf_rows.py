@@ -1,4 +1,4 @@
-from elt_llm_ingest.readers.pdf.layout import PdfLine, mark_table_rows
+from elt_llm_ingest.readers.pdf.layout import PdfLine, mark_table_rows, rows_by_height
 
 
 def _line(top: float, *cells: tuple[float, str]) -> PdfLine:
@@ -40,3 +40,47 @@ def test_a_cell_beside_a_long_cell_joins_the_row() -> None:
     first, onward = _line(100, (72, "Secret"), (200, "Files of")), _line(88, (200, "cases"))
     last = _line(100, (400, "Locked away"))
     assert _texts(head, first, onward, last)[1] == "Secret | Files of cases | Locked away"
+
+
+def _right_aligned(top: float, label: str, *cells: tuple[float, str]) -> PdfLine:
+    parts = [PdfLine(text, right - 5 * len(text), right, top - 10, top, 10) for right, text in cells]
+    labels = [PdfLine(label, 72, 72 + 5 * len(label), top - 10, top, 10)] if label else []
+    every = (*labels, *parts)
+    whole = PdfLine(" ".join(part.text for part in every), every[0].left, every[-1].right, top - 10, top, 10)
+    return PdfLine(**{**vars(whole), "cells": every if len(every) > 1 else ()})
+
+
+def test_figures_with_a_common_right_edge_are_a_table_below_two_lines_of_heads() -> None:
+    heads = (
+        _right_aligned(112, "", (340, "Year ended"), (420, "Year ended")),
+        _right_aligned(100, "EUR", (340, "2025"), (420, "2024")),
+    )
+    rows = (
+        _right_aligned(88, "Revenue", (340, "1,204"), (420, "998")),
+        _right_aligned(76, "Costs", (340, "(87)"), (420, "(1,100)")),
+    )
+    lines = mark_table_rows([*heads, *rows])
+    assert [line.text for line in lines] == [
+        "EUR | Year ended 2025 | Year ended 2024",
+        "Revenue | 1,204 | 998",
+        "Costs | (87) | (1,100)",
+    ]
+    assert [line.table and line.table.header for line in lines[1:]] == ["EUR | Year ended 2025 | Year ended 2024"] * 2
+
+
+def test_a_row_without_a_figure_in_a_column_keeps_its_other_figures_below_their_heads() -> None:
+    head = _right_aligned(100, "", (300, "Note"), (360, "2025"), (420, "2024"))
+    rows = [
+        _right_aligned(88, "Revenue", (300, "3"), (360, "1,204"), (420, "998")),
+        _right_aligned(76, "Profit", (360, "17"), (420, "12")),
+    ]
+    assert _texts(head, *rows)[2] == "Profit |  | 17 | 12"
+
+
+def test_figures_that_are_drawn_column_by_column_join_the_labels_beside_them() -> None:
+    labels = [_line(88, (72, "Revenue")), _line(76, (72, "Profit"))]
+    column = [
+        _right_aligned(100, "", (360, "2025")),
+        *(_right_aligned(top, "", (360, figure)) for top, figure in ((88, "1,204"), (76, "17"))),
+    ]
+    assert [line.text for line in rows_by_height([*labels, *column])][-2:] == ["Revenue 1,204", "Profit 17"]

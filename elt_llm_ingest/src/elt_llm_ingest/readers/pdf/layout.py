@@ -4,7 +4,7 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import pypdfium2
 
@@ -51,6 +51,9 @@ _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _SPACES = re.compile(r"\s+")
 _GAPS = re.compile(r"(?<=\S)\s+(?=\S)")
 _CELL_ROOM = 0.9
+# Columns of figures are closer together than columns of words. A blank within a number has 0.3 of the type size.
+_FIGURE_ROOM = 0.4
+_BETWEEN_FIGURES = re.compile(r"[\d)%]\s+[\d($\u20ac\u00a3\u00a5]")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,15 @@ class PdfLine:
     italic: bool = False
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
+    table: "FigureTable | None" = None
+    """The table of figures that the line is a row of."""
+
+
+@dataclass(frozen=True, eq=False)
+class FigureTable:
+    """A table with columns of figures. `header` names its unit and columns as a row; "" if it has no column heads."""
+
+    header: str
 
 
 class UnreadablePage(Exception):
@@ -87,7 +99,7 @@ def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
         page_text.close()
     if page.get_rotation() and all(line.right - line.left > line.top - line.bottom for line in lines):
         lines.sort(key=lambda line: (-line.top, line.left))
-    return merge_rows(lines)
+    return rows_by_height(merge_rows(lines))
 
 
 def _split_lines(page_text: PageText) -> Iterator[PdfLine]:
@@ -107,7 +119,8 @@ def _line_parts(page_text: PageText, bare: str, first: int, size: float) -> Iter
     start = 0
     for space in _GAPS.finditer(bare):
         before = page_text.box(first + space.start() - 1)
-        if page_text.box(first + space.end()).left - before.right > _CELL_ROOM * size:
+        room = _FIGURE_ROOM if _BETWEEN_FIGURES.match(bare, space.start() - 1) else _CELL_ROOM
+        if page_text.box(first + space.end()).left - before.right > room * size:
             yield bare[start : space.start()], first + start
             start = space.end()
     if start:
@@ -186,10 +199,13 @@ _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1
 
 def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
     """Separate the cells of each line that is a table row. A line that continues a cell joins the row of the cell."""
+    lines = join_figure_rows(lines)
     marked: list[PdfLine] = []
     for number, line in enumerate(lines):
-        row = marked[-1] if marked and marked[-1].cells else None
-        if _is_row(lines, number):
+        row = marked[-1] if marked and marked[-1].cells and not marked[-1].table else None
+        if line.table:
+            marked.append(line)
+        elif _is_row(lines, number):
             marked.append(replace(line, text=CELL_SEPARATOR.join(cell.text for cell in line.cells)))
         elif row and _is_beside_cells(row, line):
             marked[-1] = replace(row, text=f"{row.text}{CELL_SEPARATOR}{line.text}", cells=(*row.cells, line))
@@ -227,6 +243,213 @@ def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
     return close and any(abs(line.left - cell.left) < _SAME_PLACE for cell in row.cells[1:])
 
 
+_FIGURE = re.compile(
+    r"[-\u2212\u2013(]{0,2}\s?[$\u20ac\u00a3\u00a5]?\s?[-\u2212\u2013(]?\d{1,3}(?:[\d,.'\u2019 ]{0,20}\d)?\s?%?\s?\)?%?"
+    r"|[-\u2212\u2013\u2014]"
+)
+_SIGN = re.compile(r"[$\u20ac\u00a3\u00a5(]{1,2}")
+_YEAR = re.compile(r"(?:FY\s?)?(?:19|20)\d\d(?:[/\u2013-]\d\d(?:\d\d)?)?")
+_UNIT = re.compile(
+    r"(?i)\W*(?:(?:all\s)?(?:amounts|figures)\s)?(?:(?:expressed|stated|are)\s)?(?:in\s)?.{0,12}?"
+    r"(?:thousand|million|billion|mio|tsd|teur|000s?\b|m\b|eur\b|euro|usd\b|dollar|gbp\b|pound|chf\b|litres|tonnes|percent)"
+    r".{0,40}"
+)
+_FEWEST_FIGURE_ROWS = 2
+_MOST_HEAD_LINES = 4
+_LONGEST_LABEL = 90
+
+
+def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    """Rebuild the tables of figures, such as financial statements, with one line per row and one for the column heads.
+
+    A row is what has one base line, in whatever order the file draws its cells. Each figure is in the column that it
+    is below; a cell without a figure is empty. A currency sign or bracket apart from its figure joins it.
+    """
+    joined = [replace(line, cells=_joined_signs(line.cells)) if line.cells else line for line in lines]
+    result: list[PdfLine] = []
+    position = 0
+    while position < len(joined):
+        end = _table_end(joined, position)
+        if end - position < _FEWEST_FIGURE_ROWS or not _shares_columns(joined[position:end]):
+            result.append(joined[position])
+            position += 1
+            continue
+        columns = _columns(joined[position:end])
+        groups = _groups_above(result, joined[position])
+        heads = _head_lines(result[: len(result) - groups], columns)
+        start = position - (groups if heads else 0)
+        above = result[: len(result) - (position - start) - len(heads)]
+        result = above + _table_lines(heads, joined[start:end], columns, _unit(above))
+        position = end
+    return result
+
+
+def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    """Put lines that have only figures beside the line on their base line, as a file may draw a table by columns."""
+    rows: list[PdfLine] = []
+    grown: list[PdfLine] = []
+    for line in lines:
+        parts = line.cells or (line,)
+        own = next((number for number, row in enumerate(rows) if _is_figures(parts) and _is_level(row, line)), None)
+        if own is None:
+            rows.append(line)
+            continue
+        cells = tuple(sorted((*(rows[own].cells or (rows[own],)), *parts), key=lambda cell: cell.left))
+        text = " ".join(cell.text for cell in cells)
+        rows[own] = replace(rows[own], text=text, left=cells[0].left, right=cells[-1].right, cells=cells)
+        grown.append(rows[own])
+    return _from_top(rows, grown) if grown else rows
+
+
+def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine]:
+    """Sort the lines of a table that was drawn by columns from its top to its bottom, with its column heads."""
+    lowest = min(row.bottom for row in grown)
+    parts = [number for number, row in enumerate(rows) if len(row.cells) > 1 or _YEAR.fullmatch(row.text)]
+    whole = [number for number in parts if rows[number].bottom >= lowest]
+    first, last = whole[0], whole[-1] + 1
+    return [*rows[:first], *sorted(rows[first:last], key=lambda row: -row.top), *rows[last:]]
+
+
+def _is_figures(cells: Sequence[PdfLine]) -> bool:
+    return all(_FIGURE.fullmatch(cell.text) or _SIGN.fullmatch(cell.text) or cell.text == ")" for cell in cells)
+
+
+def _is_level(row: PdfLine, line: PdfLine) -> bool:
+    """Whether a line is beside a row, on the same base line and at most half a page apart."""
+    apart = line.left >= row.right - 1 or line.right <= row.left + 1
+    return apart and abs(row.bottom - line.bottom) < 0.35 * line.size and abs(row.size - line.size) < 1
+
+
+def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
+    """Join a separate currency sign or opening bracket with the figure after it, a closing bracket with that before."""
+    joined: list[PdfLine] = []
+    for cell in cells:
+        before = joined[-1] if joined else None
+        sign = before and _SIGN.fullmatch(before.text) and _FIGURE.fullmatch(cell.text)
+        if before and (sign or (cell.text in (")", "%", "%)") and _FIGURE.fullmatch(before.text))):
+            joined[-1] = replace(cell, text=before.text + cell.text, left=before.left)
+        else:
+            joined.append(cell)
+    return tuple(joined)
+
+
+def _is_figure_row(line: PdfLine) -> bool:
+    """Whether a line is a label and figures, not all of them years."""
+    label = line.cells[0].text if len(line.cells) > 1 else ""
+    named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL
+    return named and _is_figures(line.cells[1:]) and not all(_YEAR.fullmatch(cell.text) for cell in line.cells[1:])
+
+
+def _table_end(lines: Sequence[PdfLine], start: int) -> int:
+    """Return the end of the rows from `start`, which may have single lines (groups or wrapped labels) between them."""
+    if not _is_figure_row(lines[start]):
+        return start
+    end = position = start
+    between = 0
+    while position < len(lines) and between <= 2:
+        if _is_figure_row(lines[position]):
+            end, between = position + 1, 0
+        elif lines[position].cells or not _is_group(lines[start], lines[position]):
+            break
+        else:
+            between += 1
+        position += 1
+    return end
+
+
+def _is_group(first: PdfLine, line: PdfLine) -> bool:
+    """Whether a line without figures may name the rows below it: it is short and left of the figures."""
+    return (
+        line.right < first.cells[1].left and abs(line.left - first.left) < 4 * line.size and line.text[-1] not in ".;"
+    )
+
+
+def _groups_above(above: Sequence[PdfLine], row: PdfLine) -> int:
+    """Return the number of lines right above the first row that name a group of rows, at most 2."""
+    return len(list(takewhile(lambda line: not line.cells and _is_group(row, line), reversed(above[-2:]))))
+
+
+def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
+    """Return the left and right edges of the columns of figures: cells that overlap are in one column."""
+    columns: list[tuple[float, float]] = []
+    for cell in sorted((cell for row in rows for cell in row.cells[1:]), key=lambda cell: cell.right):
+        left = cell.left
+        while columns and left < columns[-1][1]:
+            left = min(left, columns.pop()[0])
+        columns.append((left, cell.right))
+    return columns
+
+
+def _shares_columns(rows: Sequence[PdfLine]) -> bool:
+    """Whether the figures are below each other: in the last column of two rows."""
+    rights = [row.cells[-1].right for row in rows if row.cells]
+    return any(abs(one - other) < 2 * _SAME_PLACE for one, other in pairwise(rights))
+
+
+def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]) -> list[PdfLine]:
+    """Return the lines right above the figures that name columns: all but their first cell are above columns."""
+    heads: list[PdfLine] = []
+    for line in reversed(above[-_MOST_HEAD_LINES:]):
+        cells = line.cells or (line,)
+        over = [cell for cell in cells if cell.right > columns[0][0] - 2 * line.size]
+        named = over and len(over) >= len(cells) - 1 and cells[0].right < columns[0][0] + line.size
+        is_text = not line.cells and (line.text[-1] in ".;:" or line.left < columns[0][0] - 6 * line.size)
+        if line.table or is_text or not (named or len(over) == len(cells)):
+            break
+        heads.insert(0, line)
+    return heads
+
+
+def _unit(above: Sequence[PdfLine]) -> str:
+    """Return the line close above the heads that names the unit of the figures, such as "(in thousands)"; or ""."""
+    texts = [line.text for line in reversed(above[-3:]) if not line.cells and names_unit(line.text)]
+    return texts[0].strip("() ") if texts else ""
+
+
+def names_unit(text: str) -> bool:
+    """Whether a line only names the unit of the figures of a table, such as "(in thousands of euros)"."""
+    return len(text) < _LONGEST_LABEL and bool(_UNIT.fullmatch(text))
+
+
+def _table_lines(
+    heads: Sequence[PdfLine], rows: Sequence[PdfLine], columns: Sequence[tuple[float, float]], unit: str
+) -> list[PdfLine]:
+    """Return the lines of a table: its column heads joined to one row, and each row with a cell for each column."""
+    names = [" ".join(filter(None, parts)) for parts in zip(*(_names(head, columns) for head in heads), strict=True)]
+    first = " ".join(head.cells[0].text for head in heads if head.cells and head.cells[0].right < columns[0][0])
+    header = CELL_SEPARATOR.join([first or unit, *names]).strip() if any(names) else ""
+    if not {word for head in heads for word in head.text.split()} <= set(header.split()):
+        header = ""  # rather no column heads than lost words
+    table = FigureTable(header)
+    result = [replace(heads[-1], text=header, table=FigureTable(""))] if header else list(heads)
+    for row in rows:
+        if row.cells:
+            cells = [_over(row, column, first=1) for column in columns]
+            text = CELL_SEPARATOR.join([row.cells[0].text, *cells])
+            result.append(replace(row, text=text, table=table))
+        else:
+            result.append(replace(row, table=table))
+    return result
+
+
+def _names(head: PdfLine, columns: Sequence[tuple[float, float]]) -> list[str]:
+    """Return what a line of column heads has above each column. A head over several columns is repeated."""
+    named = head.cells[-len(columns) :]
+    if len(named) == len(columns) and len(head.cells) - len(named) <= 1 and named[0].right > columns[0][0] - head.size:
+        return [cell.text for cell in named]
+    words = head.text.split()
+    middle = len(words) // 2
+    if not head.cells and words[:middle] == words[middle:]:  # the same head twice, close together
+        return [" ".join(words[:middle])] * len(columns)
+    return [_over(head, column) for column in columns]
+
+
+def _over(line: PdfLine, column: tuple[float, float], first: int = 0) -> str:
+    """Return the text of the cells of a line that overlap a column."""
+    cells = line.cells[first:] if line.cells else (line,)
+    return " ".join(cell.text for cell in cells if cell.left < column[1] and cell.right > column[0])
+
+
 _NEIGHBOURS = 8
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(rf"([^\W\d_]{{0,80}})({HYPHEN_AT_LINE_END})([^\W\d_]{{0,80}})")
@@ -241,6 +464,7 @@ class PdfParagraph:
     kind: BlockKind
     level: int = 0
     tight: bool = False
+    table: FigureTable | None = None
 
 
 def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> list[PdfParagraph]:
@@ -258,12 +482,13 @@ def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> li
         else:
             has_gap = before is None or last is None or bool(last.level) or _has_gap(before, line, usual)
             tight = not has_gap and not level
-            paragraphs.append(PdfParagraph(line.text, "heading" if level else _paragraph_kind(line), level, tight))
+            kind: BlockKind = "heading" if level else _paragraph_kind(line)
+            paragraphs.append(PdfParagraph(line.text, kind, level, tight, None if level else line.table))
     return paragraphs
 
 
 def _paragraph_kind(line: PdfLine) -> BlockKind:
-    return "table" if line.cells else kind_of_line(line.text)
+    return "table" if line.cells or line.table else kind_of_line(line.text)
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:

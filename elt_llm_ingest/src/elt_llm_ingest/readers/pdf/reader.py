@@ -31,6 +31,7 @@ from elt_llm_ingest.readers.pdf.layout import (
     document_words,
     join_hyphenated_words,
     mark_table_rows,
+    names_unit,
     page_lines,
     page_paragraphs,
     readable_text,
@@ -97,8 +98,11 @@ def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
 
 
 def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
-    """Yield the outermost lines of a page, each with its edge and its text with digits replaced."""
-    by_height = sorted(lines, key=lambda line: -line.top)
+    """Yield the outermost lines of a page, each with its edge and its text with digits replaced.
+
+    The unit below the titles of all statements of a report, such as "(in thousands)", is none.
+    """
+    by_height = sorted((line for line in lines if not names_unit(line.text)), key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
         yield "top", line, _line_key(line)
     for line in by_height[-_EDGE_LINES:]:
@@ -165,7 +169,7 @@ class PdfReader(DocumentReader):
     """Read the text layer of a PDF; OCR reads other pages if set. Not thread-safe, since pdfium is not."""
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def __init__(self, ocr: "PageOcr | None" = None) -> None:
         self._ocr = ocr
@@ -299,8 +303,9 @@ def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -
     header = ""
     for number, paragraph in enumerate(content):
         if paragraph.kind == "table":
+            header = paragraph.table.header if paragraph.table else header
             builder.add(paragraph.text, "table", header=header, tight=paragraph.tight)
-            header = header or _table_header(content[number:])
+            header = header or ("" if paragraph.table else _table_header(content[number:]))
             continue
         header = ""
         if paragraph.level:
