@@ -153,10 +153,7 @@ def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) 
 
 @dataclass(frozen=True)
 class AskedCell:
-    """The row of a table that the question names by its label and, if by a year, its column.
-
-    `certain` is true if the table and its headings have all other words of the question too.
-    """
+    """The row that the question names by its label; `certain` if table and headings have its other words too."""
 
     sentence: ScoredSentence
     years: tuple[str, ...]

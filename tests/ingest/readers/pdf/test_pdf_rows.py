@@ -78,9 +78,14 @@ def test_a_row_without_a_figure_in_a_column_keeps_its_other_figures_below_their_
 
 
 def test_figures_that_are_drawn_column_by_column_join_the_labels_beside_them() -> None:
-    labels = [_line(88, (72, "Revenue")), _line(76, (72, "Profit"))]
+    labels = [_line(88, (72, "Revenue")), _line(76, (72, "Costs")), _line(64, (72, "Profit"))]
     column = [
         _right_aligned(100, "", (360, "2025")),
-        *(_right_aligned(top, "", (360, figure)) for top, figure in ((88, "1,204"), (76, "17"))),
+        *(_right_aligned(top, "", (360, figure)) for top, figure in ((88, "1,204"), (76, "1,187"), (64, "17"))),
     ]
-    assert [line.text for line in rows_by_height([*labels, *column])][-2:] == ["Revenue 1,204", "Profit 17"]
+    assert [line.text for line in rows_by_height([*labels, *column])] == [
+        "2025",
+        "Revenue 1,204",
+        "Costs 1,187",
+        "Profit 17",
+    ]

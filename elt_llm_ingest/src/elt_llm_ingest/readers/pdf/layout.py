@@ -51,9 +51,9 @@ _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _SPACES = re.compile(r"\s+")
 _GAPS = re.compile(r"(?<=\S)\s+(?=\S)")
 _CELL_ROOM = 0.9
-# Columns of figures are closer together than columns of words. A blank within a number has 0.3 of the type size.
+# A currency sign after a figure belongs to the next column, however close it is.
 _FIGURE_ROOM = 0.4
-_BETWEEN_FIGURES = re.compile(r"[\d)%]\s+[\d($\u20ac\u00a3\u00a5]")
+_BETWEEN_FIGURES = re.compile(r"[\d)%]\s+[$\u20ac\u00a3\u00a5]")
 
 
 @dataclass(frozen=True)
@@ -250,9 +250,10 @@ _FIGURE = re.compile(
 _SIGN = re.compile(r"[$\u20ac\u00a3\u00a5(]{1,2}")
 _YEAR = re.compile(r"(?:FY\s?)?(?:19|20)\d\d(?:[/\u2013-]\d\d(?:\d\d)?)?")
 _UNIT = re.compile(
-    r"(?i)\W*(?:(?:all\s)?(?:amounts|figures)\s)?(?:(?:expressed|stated|are)\s)?(?:in\s)?.{0,12}?"
-    r"(?:thousand|million|billion|mio|tsd|teur|000s?\b|m\b|eur\b|euro|usd\b|dollar|gbp\b|pound|chf\b|litres|tonnes|percent)"
-    r".{0,40}"
+    r"(?i)\W{0,3}(?:(?:all )?(?:amounts|figures) )?(?:are |expressed |stated |shown ){0,2}(?:in )?"
+    r"(?:[$\u20ac\u00a3\u00a5]\W?|us ?\$ ?|(?:eur|usd|gbp|chf) )?(?:thousands?|millions?|billions?|mio|teur"
+    r"|'?000s?|m|euros?|eur|dollars|pounds|percent|(?:mega|kilo)?(?:litres|tonnes))\b"
+    r"(?: of [\w .]{1,30}| ?[\u20ac$])?(?:, [\w -]{1,40})?\W{0,3}"
 )
 _FEWEST_FIGURE_ROWS = 2
 _MOST_HEAD_LINES = 4
@@ -298,7 +299,8 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
         text = " ".join(cell.text for cell in cells)
         rows[own] = replace(rows[own], text=text, left=cells[0].left, right=cells[-1].right, cells=cells)
         grown.append(rows[own])
-    return _from_top(rows, grown) if grown else rows
+    # Two columns of text may have a few figures beside each other.
+    return _from_top(rows, grown) if len({row.bottom for row in grown}) > _FEWEST_FIGURE_ROWS else list(lines)
 
 
 def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine]:
@@ -336,7 +338,7 @@ def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
 def _is_figure_row(line: PdfLine) -> bool:
     """Whether a line is a label and figures, not all of them years."""
     label = line.cells[0].text if len(line.cells) > 1 else ""
-    named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL
+    named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL and not label.endswith("...")
     return named and _is_figures(line.cells[1:]) and not all(_YEAR.fullmatch(cell.text) for cell in line.cells[1:])
 
 
@@ -394,7 +396,7 @@ def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]
         over = [cell for cell in cells if cell.right > columns[0][0] - 2 * line.size]
         named = over and len(over) >= len(cells) - 1 and cells[0].right < columns[0][0] + line.size
         is_text = not line.cells and (line.text[-1] in ".;:" or line.left < columns[0][0] - 6 * line.size)
-        if line.table or is_text or not (named or len(over) == len(cells)):
+        if line.table or is_text or "..." in line.text or not (named or len(over) == len(cells)):
             break
         heads.insert(0, line)
     return heads
