@@ -55,6 +55,7 @@ _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentenc
 _LEAST_LIST = 0.3
 _LIST_BEHIND = 0.18
 _MOST_MISSING = 2
+_VALUES = {"any", "number", "money", "percentage"}
 _ASKED_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _FIGURE = re.compile(r"\d")
 Stems = Callable[[str], Sequence[str]]
@@ -163,16 +164,17 @@ class AskedCell:
 def find_asked_cell(
     question: ParsedQuestion, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk], stems: Stems
 ) -> AskedCell | None:
-    """Return the row of figures whose whole label and year are in the question, or None.
+    """Return the row of figures whose whole label and year are in the question, or None if it asks for no value.
 
     Of several, that whose table has the most words of the question wins, then the longest label. None if the question
     has a name that neither the table, its headings nor its document has.
     """
+    is_value = question.expects in _VALUES and question.kind != "yes_no"
     years = tuple(_ASKED_YEAR.findall(question.text))
     asked = set(question.terms) | set(stems(question.text))
     found: list[tuple[int, int, float, AskedCell]] = []
     for one in scored:
-        label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" else set()
+        label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" and is_value else set()
         if not label or not label <= asked or not _FIGURE.search(one.candidate.text.partition("|")[2]):
             continue
         if years and not all(columns_of_years(one.candidate.lead, [year]) for year in years):

@@ -307,9 +307,8 @@ def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine]:
     """Sort the lines of a table that was drawn by columns from its top to its bottom, with its column heads."""
     lowest = min(row.bottom for row in grown)
     parts = [number for number, row in enumerate(rows) if len(row.cells) > 1 or _YEAR.fullmatch(row.text)]
-    whole = [number for number in parts if rows[number].bottom >= lowest]
-    first, last = whole[0], whole[-1] + 1
-    return [*rows[:first], *sorted(rows[first:last], key=lambda row: -row.top), *rows[last:]]
+    first, *_, last = [number for number in parts if rows[number].bottom >= lowest]
+    return [*rows[:first], *sorted(rows[first : last + 1], key=lambda row: -row.top), *rows[last + 1 :]]
 
 
 def _is_figures(cells: Sequence[PdfLine]) -> bool:
