@@ -258,6 +258,7 @@ _UNIT = re.compile(
 _FEWEST_FIGURE_ROWS = 2
 _MOST_HEAD_LINES = 4
 _LONGEST_LABEL = 90
+_MOST_LINES_OF_TABLE = 300
 
 
 def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
@@ -291,7 +292,8 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
     grown: list[PdfLine] = []
     for line in lines:
         parts = line.cells or (line,)
-        own = next((number for number, row in enumerate(rows) if _is_figures(parts) and _is_level(row, line)), None)
+        near = range(max(0, len(rows) - _MOST_LINES_OF_TABLE), len(rows)) if _is_figures(parts) else ()
+        own = next((number for number in near if _is_level(rows[number], line)), None)
         if own is None:
             rows.append(line)
             continue
@@ -360,9 +362,8 @@ def _table_end(lines: Sequence[PdfLine], start: int) -> int:
 
 def _is_group(first: PdfLine, line: PdfLine) -> bool:
     """Whether a line without figures may name the rows below it: it is short and left of the figures."""
-    return (
-        line.right < first.cells[1].left and abs(line.left - first.left) < 4 * line.size and line.text[-1] not in ".;"
-    )
+    near = abs(line.left - first.left) < 4 * line.size and line.right < first.cells[1].left
+    return near and line.text[-1] not in ".;"
 
 
 def _groups_above(above: Sequence[PdfLine], row: PdfLine) -> int:
@@ -438,16 +439,15 @@ def _names(head: PdfLine, columns: Sequence[tuple[float, float]]) -> list[str]:
     named = head.cells[-len(columns) :]
     if len(named) == len(columns) and len(head.cells) - len(named) <= 1 and named[0].right > columns[0][0] - head.size:
         return [cell.text for cell in named]
-    words = head.text.split()
-    middle = len(words) // 2
-    if not head.cells and words[:middle] == words[middle:]:  # the same head twice, close together
-        return [" ".join(words[:middle])] * len(columns)
+    half = len(head.text) // 2
+    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the same head twice, close together
+        return [head.text[:half]] * len(columns)
     return [_over(head, column) for column in columns]
 
 
 def _over(line: PdfLine, column: tuple[float, float], first: int = 0) -> str:
     """Return the text of the cells of a line that overlap a column."""
-    cells = line.cells[first:] if line.cells else (line,)
+    cells = (line.cells or (line,))[first:]
     return " ".join(cell.text for cell in cells if cell.left < column[1] and cell.right > column[0])
 
 
