@@ -16,7 +16,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
     """A client of a server with a collection for each report."""
     needs("fpdf")
     folder = tmp_path_factory.mktemp("reports")
-    project = Project(folder)
+    project = Project(folder, {"embedding": {"provider": "embedded"}})
     write_reports(folder)
     for name in REPORTS:
         project.run("ingest", f"{name}.pdf", "-c", name, "--json")
@@ -38,6 +38,7 @@ def test_figures_of_statements_are_answered_with_their_page(reports: Asker) -> N
 def test_only_the_column_of_the_year_is_quoted_with_the_whole_row_as_evidence(reports: Asker) -> None:
     answer = reports.ask("What was the gross profit for 2025?", collections=["northern"])
     assert "1,851" in answer["answer"]
+    assert "(in millions of euros)" in answer["answer"]
     assert "1,645" not in answer["answer"]
     assert "Gross profit |  | 1,851 | 1,645" in answer["citations"][0]["excerpt"]
 

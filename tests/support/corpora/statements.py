@@ -72,12 +72,13 @@ def draw_ruled(pdf: FPDF, statement: Statement) -> None:
     _titled(pdf, statement)
     pdf.set_x(20)
     width = 30.0
-    for cells, sign in [*((head, "") for head in statement.heads), *((row, "$") for row in statement.rows)]:
+    sign_of_rows = "" if statement.heads[0][0] else "$"  # a list by place counts people
+    for cells, sign in [*((head, "") for head in statement.heads), *((row, sign_of_rows) for row in statement.rows)]:
         pdf.set_x(20)
         pdf.cell(80, _LINE, cells[0], border=1)
         for cell in cells[1:]:
             left = pdf.get_x()
-            pdf.cell(width, _LINE, cell, border=1, align="R" if sign else "C")
+            pdf.cell(width, _LINE, cell, border=1, align="C" if cells in statement.heads else "R")
             if sign and cell:
                 pdf.text(left + 1, pdf.get_y() + 4.2, sign)
         pdf.ln(_LINE)

@@ -37,6 +37,7 @@ from elt_llm_query.grounding.sentences import (
     sentence_candidates,
     strip_syntax,
     truncate_for_embedding,
+    years_in,
 )
 from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
 
@@ -54,10 +55,7 @@ _CLOSEST = 3
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3
 _LIST_BEHIND = 0.18
-_MOST_MISSING = 2
 _VALUES = {"any", "number", "money", "percentage"}
-_ASKED_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_FIGURE = re.compile(r"\d")
 Stems = Callable[[str], Sequence[str]]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
 Turns = Sequence[tuple[str, str]]
@@ -152,40 +150,25 @@ def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) 
     return [one for one in scored if _table_of(one) not in tables or is_named(one)]
 
 
-@dataclass(frozen=True)
-class AskedCell:
-    """The row that the question names by its label; `certain` if table and headings have its other words too."""
-
-    sentence: ScoredSentence
-    years: tuple[str, ...]
-    certain: bool
-
-
-def find_asked_cell(
+def find_asked_row(
     question: ParsedQuestion, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk], stems: Stems
-) -> AskedCell | None:
-    """Return the row of figures whose whole label and year are in the question, or None if it asks for no value.
+) -> ScoredSentence | None:
+    """Return the row of figures whose whole label and years are in the question, or None if it asks for no value.
 
-    Of several, that whose table has the most words of the question wins, then the longest label. None if the question
-    has a name that neither the table, its headings nor its document has.
+    Of several, that whose table and headings have the most words of the question wins, then the longest label.
     """
-    is_value = question.expects in _VALUES and question.kind != "yes_no"
-    years = tuple(_ASKED_YEAR.findall(question.text))
-    asked = set(question.terms) | set(stems(question.text))
-    found: list[tuple[int, int, float, AskedCell]] = []
+    if question.expects not in _VALUES or question.kind == "yes_no":
+        return None
+    years, asked = years_in(question.text), set(stems(question.text))
+    found: list[tuple[int, int, float, ScoredSentence]] = []
     for one in scored:
-        label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" and is_value else set()
-        if not label or not label <= asked or not _FIGURE.search(one.candidate.text.partition("|")[2]):
-            continue
-        if years and not all(columns_of_years(one.candidate.lead, [year]) for year in years):
-            continue
-        chunk = chunks[one.candidate.chunk]
-        around = set(stems(f"{chunk.context} {chunk.section or ''} {chunk.text} {chunk.metadata.get('title', '')}"))
-        if any(not set(stems(name)) <= around for name in question.names):
-            continue
-        missing = sum(term not in around and term not in years for term in question.terms)
-        if missing <= _MOST_MISSING:
-            found.append((-missing, len(label), one.score, AskedCell(one, years, missing == 0)))
+        label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" else set()
+        has_figures = any(map(str.isdigit, one.candidate.text.partition("|")[2]))
+        has_years = all(columns_of_years(one.candidate.lead, [year]) for year in years)
+        if label and label <= asked and has_figures and has_years:
+            chunk = chunks[one.candidate.chunk]
+            shared = asked & set(stems(f"{chunk.context} {chunk.section or ''} {chunk.text}"))
+            found.append((len(shared), len(label), one.score, one))
     return max(found, key=lambda entry: entry[:3])[3] if found else None
 
 
@@ -322,7 +305,8 @@ class ExtractiveAnswerer:
 
     def answer(self, question: str, chunks: Sequence[RetrievedChunk], *, max_sentences: int = 3) -> Answer:
         """Quote at most `max_sentences` from the best chunks, or refuse."""
-        parsed, read = parse_question(question, self.tokeniser), list(chunks[:_READ_CHUNKS])
+        parsed = parse_question(question, self.tokeniser)
+        read = list(chunks[:_READ_CHUNKS])
         candidates = sentence_candidates(read)
         if not candidates:
             notes = ("No chunk holds a sentence that could be quoted.",)
@@ -338,17 +322,15 @@ class ExtractiveAnswerer:
         if asked_list:
             evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
         confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
+        asked_row = None if asked_list else find_asked_row(parsed, scored, read, self.tokeniser.stems)
         reasoning = _reasoning(parsed, read, scored, evidence)
-        cell = None if asked_list else find_asked_cell(parsed, scored, read, self.tokeniser.stems)
-        if cell:
-            confidence = max(confidence, self._thresholds.least[cell.certain])
         outcome = self._thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
             quotes = [asked_list.quote()]
-        elif cell:
-            quotes = [_quote_of(cell.sentence, read[cell.sentence.candidate.chunk], cell.years)]
+        elif asked_row:
+            quotes = [_quote_of(asked_row, read[asked_row.candidate.chunk], years_in(parsed.text))]
         else:
             chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
             quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, read), read)]

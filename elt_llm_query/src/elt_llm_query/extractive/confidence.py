@@ -64,11 +64,6 @@ class OutcomeThresholds:
             return "not found"
         return "uncertain" if confidence < self.uncertain_below else "answered"
 
-    @property
-    def least(self) -> dict[bool, float]:
-        """The least confidence of an answer that is certain (True) and of one that is not (False)."""
-        return {True: self.uncertain_below, False: self.refuse_below}
-
 
 SHIPPED_THRESHOLDS: Final = OutcomeThresholds.of(AnswerSettings())
 """See decision 40 in docs/decisions for the choice."""

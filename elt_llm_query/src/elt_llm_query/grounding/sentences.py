@@ -193,19 +193,26 @@ def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandid
 def row_as_text(header: str, row: str, years: Collection[str] = ()) -> str:
     """Write a row as "Label: value", or with more columns "Label - column: value; column: value".
 
-    Of columns for years, those for other years than `years` are left out, unless that leaves none.
+    A unit in brackets above the labels follows the label. Of columns for years, only those for `years` are written,
+    unless that leaves none.
     """
     names, values = _cells(header), _cells(row)
-    if asked := columns_of_years(header, years) if len(names) == len(values) else []:
-        others = {number for number, name in enumerate(names) if _YEAR.search(name)} - set(asked)
-        names = [name for number, name in enumerate(names) if number not in others]
-        values = [value for number, value in enumerate(values) if number not in others]
     label, rest = values[0], values[1:]
     if not label or not any(rest):
         return "; ".join(filter(None, values))
-    if len(rest) == 1 or len(names) != len(values):
+    if len(names) != len(values):
         return f"{label}: {'; '.join(filter(None, rest))}"
-    return f"{label} \u2013 {_named_values(names[1:], rest)}"
+    unit = f" {names[0]}" if names[0].startswith("(") else ""
+    if len(rest) == 1:
+        return f"{label}{unit}: {rest[0]}"
+    asked = columns_of_years(header, years)
+    columns = [number for number, name in enumerate(names) if number in asked or not (asked and years_in(name))][1:]
+    return f"{label}{unit} \u2013 {_named_values([names[at] for at in columns], [values[at] for at in columns])}"
+
+
+def years_in(text: str) -> tuple[str, ...]:
+    """Return the years that a text names, such as 2025 and 2025/26."""
+    return tuple(_YEAR.findall(text))
 
 
 def columns_of_years(header: str, years: Collection[str]) -> list[int]:

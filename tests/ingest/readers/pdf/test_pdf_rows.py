@@ -65,7 +65,7 @@ def test_figures_with_a_common_right_edge_are_a_table_below_two_lines_of_heads()
         "Revenue | 1,204 | 998",
         "Costs | (87) | (1,100)",
     ]
-    assert [line.table and line.table.header for line in lines[1:]] == ["EUR | Year ended 2025 | Year ended 2024"] * 2
+    assert [line.header for line in lines[1:]] == ["EUR | Year ended 2025 | Year ended 2024"] * 2
 
 
 def test_a_row_without_a_figure_in_a_column_keeps_its_other_figures_below_their_heads() -> None:

@@ -70,15 +70,8 @@ class PdfLine:
     italic: bool = False
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
-    table: "FigureTable | None" = None
-    """The table of figures that the line is a row of."""
-
-
-@dataclass(frozen=True, eq=False)
-class FigureTable:
-    """A table with columns of figures. `header` names its unit and columns as a row; "" if it has no column heads."""
-
-    header: str
+    header: str | None = None
+    """The unit and column heads, as a row, above a row of a table of figures; "" without them, None in other lines."""
 
 
 class UnreadablePage(Exception):
@@ -202,8 +195,8 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
     lines = join_figure_rows(lines)
     marked: list[PdfLine] = []
     for number, line in enumerate(lines):
-        row = marked[-1] if marked and marked[-1].cells and not marked[-1].table else None
-        if line.table:
+        row = marked[-1] if marked and marked[-1].cells and marked[-1].header is None else None
+        if line.header is not None:
             marked.append(line)
         elif _is_row(lines, number):
             marked.append(replace(line, text=CELL_SEPARATOR.join(cell.text for cell in line.cells)))
@@ -273,8 +266,9 @@ def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
     while position < len(joined):
         end = _table_end(joined, position)
         if end - position < _FEWEST_FIGURE_ROWS or not _shares_columns(joined[position:end]):
-            result.append(joined[position])
-            position += 1
+            end = max(end, position + 1)
+            result += joined[position:end]
+            position = end
             continue
         columns = _columns(joined[position:end])
         groups = _groups_above(result, joined[position])
@@ -302,15 +296,22 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
         rows[own] = replace(rows[own], text=text, left=cells[0].left, right=cells[-1].right, cells=cells)
         grown.append(rows[own])
     # Two columns of text may have a few figures beside each other.
-    return _from_top(rows, grown) if len({row.bottom for row in grown}) > _FEWEST_FIGURE_ROWS else list(lines)
+    by_column = len({row.bottom for row in grown}) > _FEWEST_FIGURE_ROWS
+    return (_from_top(rows, grown) if by_column else None) or list(lines)
 
 
-def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine]:
-    """Sort the lines of a table that was drawn by columns from its top to its bottom, with its column heads."""
+def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine] | None:
+    """Sort the lines of a table that was drawn by columns from its top to its bottom, with its column heads.
+
+    Return None if lines would remain side by side, as in two columns of text, whose order would be lost.
+    """
     lowest = min(row.bottom for row in grown)
     parts = [number for number, row in enumerate(rows) if len(row.cells) > 1 or _YEAR.fullmatch(row.text)]
     first, *_, last = [number for number in parts if rows[number].bottom >= lowest]
-    return [*rows[:first], *sorted(rows[first : last + 1], key=lambda row: -row.top), *rows[last + 1 :]]
+    table = sorted(rows[first : last + 1], key=lambda row: -row.top)
+    if any(above.bottom < (below.bottom + below.top) / 2 for above, below in pairwise(table)):
+        return None
+    return [*rows[:first], *table, *rows[last + 1 :]]
 
 
 def _is_figures(cells: Sequence[PdfLine]) -> bool:
@@ -318,9 +319,12 @@ def _is_figures(cells: Sequence[PdfLine]) -> bool:
 
 
 def _is_level(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is beside a row, on the same base line and at most half a page apart."""
-    apart = line.left >= row.right - 1 or line.right <= row.left + 1
-    return apart and abs(row.bottom - line.bottom) < 0.35 * line.size and abs(row.size - line.size) < 1
+    """Whether a line is at the right of a row, on the same base line."""
+    return (
+        line.left >= row.right - 1
+        and abs(row.bottom - line.bottom) < 0.35 * line.size
+        and abs(row.size - line.size) < 1
+    )
 
 
 def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
@@ -395,17 +399,18 @@ def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]
         cells = line.cells or (line,)
         over = [cell for cell in cells if cell.right > columns[0][0] - 2 * line.size]
         named = over and len(over) >= len(cells) - 1 and cells[0].right < columns[0][0] + line.size
+        named = named or len(cells) - 1 == len(columns)  # heads in the middle may be far from figures at the right
         is_text = not line.cells and (line.text[-1] in ".;:" or line.left < columns[0][0] - 6 * line.size)
-        if line.table or is_text or "..." in line.text or not (named or len(over) == len(cells)):
+        if line.header is not None or is_text or "..." in line.text or not (named or len(over) == len(cells)):
             break
         heads.insert(0, line)
     return heads
 
 
 def _unit(above: Sequence[PdfLine]) -> str:
-    """Return the line close above the heads that names the unit of the figures, such as "(in thousands)"; or ""."""
+    """Return the unit of the figures in brackets, such as "(in thousands)", if a line close above names it, or ""."""
     texts = [line.text for line in reversed(above[-3:]) if not line.cells and names_unit(line.text)]
-    return texts[0].strip("() ") if texts else ""
+    return f"({texts[0].strip('() ')})" if texts else ""
 
 
 def names_unit(text: str) -> bool:
@@ -422,22 +427,22 @@ def _table_lines(
     header = CELL_SEPARATOR.join([first or unit, *names]).strip() if any(names) else ""
     if not {word for head in heads for word in head.text.split()} <= set(header.split()):
         header = ""  # rather no column heads than lost words
-    table = FigureTable(header)
-    result = [replace(heads[-1], text=header, table=FigureTable(""))] if header else list(heads)
+    result = [replace(heads[-1], text=header, header="")] if header else list(heads)
     for row in rows:
         if row.cells:
             cells = [_over(row, column, first=1) for column in columns]
             text = CELL_SEPARATOR.join([row.cells[0].text, *cells])
-            result.append(replace(row, text=text, table=table))
+            result.append(replace(row, text=text, header=header))
         else:
-            result.append(replace(row, table=table))
+            result.append(replace(row, header=header))
     return result
 
 
 def _names(head: PdfLine, columns: Sequence[tuple[float, float]]) -> list[str]:
     """Return what a line of column heads has above each column. A head over several columns is repeated."""
     named = head.cells[-len(columns) :]
-    if len(named) == len(columns) and len(head.cells) - len(named) <= 1 and named[0].right > columns[0][0] - head.size:
+    all_over = len(head.cells) == len(columns) and named[0].right > columns[0][0] - 2 * head.size
+    if all_over or len(head.cells) - 1 == len(columns):
         return [cell.text for cell in named]
     half = len(head.text) // 2
     if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the same head twice, close together
@@ -465,7 +470,7 @@ class PdfParagraph:
     kind: BlockKind
     level: int = 0
     tight: bool = False
-    table: FigureTable | None = None
+    header: str | None = None
 
 
 def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> list[PdfParagraph]:
@@ -484,12 +489,12 @@ def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> li
             has_gap = before is None or last is None or bool(last.level) or _has_gap(before, line, usual)
             tight = not has_gap and not level
             kind: BlockKind = "heading" if level else _paragraph_kind(line)
-            paragraphs.append(PdfParagraph(line.text, kind, level, tight, None if level else line.table))
+            paragraphs.append(PdfParagraph(line.text, kind, level, tight, None if level else line.header))
     return paragraphs
 
 
 def _paragraph_kind(line: PdfLine) -> BlockKind:
-    return "table" if line.cells or line.table else kind_of_line(line.text)
+    return "table" if line.cells or line.header is not None else kind_of_line(line.text)
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:

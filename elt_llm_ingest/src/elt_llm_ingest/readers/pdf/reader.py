@@ -303,9 +303,12 @@ def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -
     header = ""
     for number, paragraph in enumerate(content):
         if paragraph.kind == "table":
-            header = paragraph.table.header if paragraph.table else header
+            if paragraph.header is not None:
+                builder.add(paragraph.text, "table", header=paragraph.header, tight=paragraph.tight)
+                header = ""
+                continue
             builder.add(paragraph.text, "table", header=header, tight=paragraph.tight)
-            header = header or ("" if paragraph.table else _table_header(content[number:]))
+            header = header or _table_header(content[number:])
             continue
         header = ""
         if paragraph.level:

@@ -1,0 +1,40 @@
+"""Financial statements in PDFs are read as tables, however they are drawn."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers.pdf.reader import PdfReader
+from optional import needs
+
+
+@pytest.fixture(params=["northern", "harbour", "water"])
+def report(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ParsedDocument]:
+    """The name of a report and its document."""
+    needs("fpdf")
+    from corpora.statements import write_reports
+
+    write_reports(tmp_path)
+    return request.param, PdfReader().read(tmp_path / f"{request.param}.pdf")
+
+
+def test_every_row_of_a_statement_has_its_figures_and_its_years(report: tuple[str, ParsedDocument]) -> None:
+    from corpora.statements import REPORTS
+
+    name, document = report
+    rows = {document.text[block.start : block.end]: block for block in document.blocks if block.kind == "table"}
+    for statement in REPORTS[name][2]:
+        years = [head.rsplit(" ", 1)[-1] for head in statement.heads[-1] if head[-4:].isdigit()]
+        for label, *figures in (row for row in statement.rows if len(row) > 1):
+            [row] = [text for text in rows if text.replace("$", "").split(" | ") == [label, *figures]]
+            assert all(year in rows[row].header for year in years), (statement.title, label)
+
+
+def test_the_unit_below_the_title_is_kept_and_is_in_the_heads(report: tuple[str, ParsedDocument]) -> None:
+    from corpora.statements import REPORTS
+
+    name, document = report
+    headers = {block.header for block in document.blocks}
+    for statement in (one for one in REPORTS[name][2] if one.unit):
+        assert document.text.count(statement.unit) >= 1
+        assert statement.heads[-1][0] or any(statement.unit.strip("()") in header for header in headers)
