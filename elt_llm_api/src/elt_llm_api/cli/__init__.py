@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -14,51 +15,7 @@ from elt_llm_core.errors import EltError, UsageError
 from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, global_options
 from elt_llm_api.display.text import print_error
 
-_COMMANDS = {
-    "Start": {
-        "init": "Write a commented configuration into a folder.",
-        "demo": "Ingest the bundled samples and answer a question.",
-        "migrate-config": "Convert the configuration of elt_llm_rag.",
-        "models": "List, pull, add and remove local models.",
-        "doctor": "Check the installation, and show the fix for each problem.",
-    },
-    "Ingest": {
-        "ingest": "Ingest documents into a collection, or run a job.",
-        "import": "Import a collection from an exported file.",
-        "export": "Export a collection to one file.",
-    },
-    "Ask": {
-        "ask": "Answer a question, with citations.",
-        "chat": "Have a conversation with follow-up questions.",
-        "search": "Retrieve chunks.",
-        "show": "Show a document's text as citations see it.",
-        "eval": "Measure retrieval and answers.",
-    },
-    "Run jobs": {
-        "glossary": "Collect the terms that the documents define.",
-        "catalog": "Describe every entity of a model from the documents.",
-        "coverage": "Show how well the documents cover each entity.",
-        "handbook": "Derive a model from the documents alone.",
-        "review": "Import reviews of rows and show their status.",
-        "replay": "Check whether an output can be reproduced.",
-    },
-    "Serve": {
-        "serve": "Serve the web UI, the API and agents over HTTP.",
-        "keys": "Manage API keys and their permissions.",
-        "mcp": "Serve tools to an agent over stdin and stdout.",
-    },
-    "Maintain": {
-        "collections": "List the collections.",
-        "status": "Show contents and last run of collections.",
-        "verify": "Check collections and repair damage.",
-        "rollback": "Publish a collection's previous generation.",
-    },
-    "Remove": {
-        "forget": "Delete a document and exclude it from later ingests.",
-        "drop": "Delete collections.",
-        "purge": "Erase unpublished data from the disk.",
-    },
-}
+_TABLE = tomllib.loads(Path(__file__).with_name("command_table.toml").read_text(encoding="utf-8"))
 _MODULES = {
     **dict.fromkeys(("glossary", "catalog", "coverage", "handbook"), "job_commands"),
     "migrate-config": "commands.migrate_config",
@@ -72,7 +29,7 @@ COMMANDS = tuple(
         heading,
         f"{name}_command" if name in _MODULES and name != "migrate-config" else "command",
     )
-    for heading, commands in _COMMANDS.items()
+    for heading, commands in _TABLE.items()
     for name, description in commands.items()
 )
 

@@ -3,7 +3,8 @@
 import difflib
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from elt_llm_core.errors import UsageError
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.loader import LoadedSettings
+    from elt_llm_core.store.store import Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,14 +37,33 @@ class CommandContext:
         named = {DATA_DIR_VARIABLE: str(self.data_dir)} if self.data_dir else {}
         return load_settings(self.config, {**self.environment, **named}, self.working_directory)
 
+    @contextmanager
+    def open_store(self, writer: str = "") -> "Iterator[Store]":
+        """Open the store to read, or with the command line `writer` under the writer's lock, which shows it."""
+        from elt_llm_core.store.lock import writer_lock
+        from elt_llm_core.store.store import open_store
+
+        data_dir = self.load().data_dir
+        locked = writer_lock(data_dir, writer) if writer else nullcontext()
+        with locked, open_store(data_dir, for_writing=bool(writer)) as store:
+            yield store
+
 
 pass_command_context = click.make_pass_decorator(CommandContext)
 """Pass a command its CommandContext as the first argument."""
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+"""`--json`: stdout is exactly one JSON document, also for errors."""
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+profile_option = click.option(
+    "--profile", metavar="P", help="Search profile: default, classic, fast, thorough, or your own."
+)
 
 
-def json_option(function: Function) -> Function:
-    """Add `--json`: stdout is exactly one JSON document, also for errors."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
+def json_command(function: Callable[..., int | None]) -> click.Command:
+    """Make a command of a function that takes the CommandContext first; its last option is `--json`."""
+    command = click.command()(pass_command_context(function))
+    command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
+    return command
 
 
 class WholeNumber(click.IntRange):
@@ -63,10 +84,7 @@ def asking_options(function: Function) -> Function:
     collections = click.option(
         "-c", "--collection", "collections", multiple=True, metavar="NAME", help="Collection to ask; may be repeated."
     )
-    profile = click.option(
-        "--profile", metavar="P", help="Search profile: default, classic, fast, thorough, or your own."
-    )
-    return words(collections(profile(function)))
+    return words(collections(profile_option(function)))
 
 
 class StrategyType(click.ParamType[str]):
@@ -84,24 +102,15 @@ class StrategyType(click.ParamType[str]):
         return name
 
 
-def strategy_option(function: Function) -> Function:
-    """Add `--strategy`, which overrides the strategy of the profile."""
-    return click.option(
-        "--strategy",
-        type=StrategyType(),
-        metavar="S",
-        help="Search strategy: hybrid, multi_hop, auto ...; see the docs.",
-    )(function)
-
-
-def where_option(function: Function) -> Function:
-    """Add `--where`, which may be repeated; a chunk must match every condition."""
-    return click.option(
-        "--where",
-        multiple=True,
-        metavar="FIELD=VALUE",
-        help="Only chunks that match; also != >= <= in. May be repeated: all must match.",
-    )(function)
+strategy_option = click.option(
+    "--strategy", type=StrategyType(), metavar="S", help="Search strategy: hybrid, multi_hop, auto ...; see the docs."
+)
+where_option = click.option(
+    "--where",
+    multiple=True,
+    metavar="FIELD=VALUE",
+    help="Only chunks that match; also != >= <= in. May be repeated: all must match.",
+)
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,6 +55,15 @@ def print_json(value: Any, indent: int | None = 2) -> None:
     except UnicodeEncodeError:
         text = json.dumps(value, indent=indent, allow_nan=False)
     click.echo(text)
+
+
+def print_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print one JSON document, or for people the lines, which may be computed while they are printed."""
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        click.echo(line)
 
 
 def print_error(error: "EltError", *, as_json: bool, color: bool | None = None) -> None:

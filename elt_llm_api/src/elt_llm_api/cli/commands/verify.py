@@ -4,21 +4,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.cli.options import CommandContext, json_command
+from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.progress import progress_display
-from elt_llm_api.display.text import names_or_count, print_json, strip_control_characters
+from elt_llm_api.display.text import names_or_count, print_result
 
 if TYPE_CHECKING:
-    from elt_llm_core.collection.verification import GenerationDamage
     from elt_llm_core.settings.loader import LoadedSettings
 
 
-@click.command()
+@json_command
 @click.option("-c", "--collection", "names", multiple=True, metavar="NAME", help="Collections to verify; else all.")
 @click.option("--check-only", is_flag=True, help="Report damage without repairing it.")
 @click.option("--deep", is_flag=True, help="Also check every row, every kept generation and every backup.")
-@json_option
-@pass_command_context
 def command(context: CommandContext, names: tuple[str, ...], check_only: bool, deep: bool, as_json: bool) -> int:
     """Check every byte of the published generations; rebuild damaged ones from the store.
 
@@ -36,16 +34,12 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
         findings = [verify_collection(store, name, deep=deep) for name in chosen]
     damage = [fault for finding in findings for fault in finding.damage]
     unchecked = [sentence for finding in findings for sentence in finding.unchecked]
-    healed = [] if check_only or broken or not damage else _rebuild(loaded, chosen, deep=deep, quiet=as_json)
+    healed = [] if check_only or broken or not damage else _rebuild(context, chosen, deep=deep, quiet=as_json)
     left = bool(broken) or (bool(damage) and not healed)
-    if as_json:
-        faults = [{"collection": it.collection, "generation": it.generation, "what": it.what} for it in damage]
-        report = {"collections": chosen, "store": broken, "damage": faults, "unchecked": unchecked, "healed": healed}
-        print_json({"ok": not left, **report})
-    else:
-        _print_result(chosen, broken, damage, healed)
-        for sentence in unchecked:
-            click.echo(f"{click.style('unchecked', fg='yellow')} {strip_control_characters(sentence)}")
+    faults = [{"collection": it.collection, "generation": it.generation, "what": it.what} for it in damage]
+    shared = {"damage": faults, "unchecked": unchecked, "healed": healed}
+    lines = message_lines("verify", broken=broken, names=chosen and names_or_count(chosen, "collection"), **shared)
+    print_result({"ok": not left, "collections": chosen, "store": broken, **shared}, lines, as_json=as_json)
     return int(left)
 
 
@@ -64,36 +58,13 @@ def _migrate(loaded: "LoadedSettings") -> None:
             open_store(loaded.data_dir, for_writing=True).close()
 
 
-def _rebuild(loaded: "LoadedSettings", names: list[str], *, deep: bool, quiet: bool) -> list[tuple[int, int]]:
+def _rebuild(context: CommandContext, names: list[str], *, deep: bool, quiet: bool) -> list[tuple[int, int]]:
     """Check again under the lock, as an ingest may have run in between, and rebuild damaged generations."""
     from elt_llm_core.collection.lifecycle import collect_garbage
     from elt_llm_core.collection.verification import repair, verify_collection
-    from elt_llm_core.store.lock import writer_lock
-    from elt_llm_core.store.store import open_store
 
-    with (
-        writer_lock(loaded.data_dir, "elt-llm verify"),
-        open_store(loaded.data_dir, for_writing=True) as store,
-        progress_display(quiet=quiet) as progress,
-    ):
+    with context.open_store("elt-llm verify") as store, progress_display(quiet=quiet) as progress:
         damage = [fault for name in names for fault in verify_collection(store, name, deep=deep).damage]
         healed = repair(store, damage, progress)
-        collect_garbage(store, loaded.settings.storage.keep_generations)
+        collect_garbage(store, context.load().settings.storage.keep_generations)
     return healed
-
-
-def _print_result(
-    chosen: list[str], broken: list[str], damage: list["GenerationDamage"], healed: list[tuple[int, int]]
-) -> None:
-    for fault in broken:
-        click.echo(f"{click.style('damaged', fg='red')} store.sqlite3: {strip_control_characters(fault)}")
-    for it in damage:
-        fault = f"{it.collection} generation {it.generation}: {strip_control_characters(it.what)}"
-        click.echo(f"{click.style('damaged', fg='red')} {fault}")
-    for old, new in healed:
-        click.echo(f"{click.style('healed', fg='green')}  generation {old} was rebuilt as {new} without embedding")
-    if not broken and not damage:
-        names = names_or_count(chosen, "collection") if chosen else "no collections"
-        click.echo(f"{click.style('ok', fg='green')} {names}: every byte is as published")
-    elif broken:
-        click.echo("The store itself is damaged: restore the data directory from a backup, or ingest into a new one.")
