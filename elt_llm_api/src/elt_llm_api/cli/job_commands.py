@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +12,7 @@ from elt_llm_core.errors import UsageError
 
 from elt_llm_api.cli.options import CommandContext, WholeNumber, json_option, pass_command_context
 from elt_llm_api.display.progress import progress_display
-from elt_llm_api.display.text import print_json, strip_control_characters
+from elt_llm_api.display.text import print_json, print_result, strip_control_characters
 
 if TYPE_CHECKING:
     from elt_llm_consumer.evidence import JobResult
@@ -95,14 +96,14 @@ def _run_job(
     from elt_llm_consumer.runner.plan import RowSelection
     from elt_llm_consumer.runner.run import JobRequest, create_job, run_job
 
-    from elt_llm_api.cli.render.jobs import cost_lines
+    from elt_llm_api.cli.render.messages import message_lines
 
     as_json, dry_run = values["as_json"], values["dry_run"]
     costs: list[RunCost] = []
 
     def on_cost(cost: "RunCost") -> None:
         costs.append(cost)
-        for line in () if as_json else cost_lines(cost, dry_run=dry_run):
+        for line in () if as_json else message_lines("cost", cost=cost, dry_run=dry_run):
             click.echo(line, err=not dry_run)
 
     compared: list[GoldReport] = []
@@ -133,14 +134,11 @@ def _compare_with_gold(result: "JobResult", opened: "JobContext", folder: Path |
 
 
 def _print_result(report: "RunReport", compared: "list[GoldReport]", context: CommandContext, *, as_json: bool) -> None:
-    from elt_llm_api.cli.render.jobs import print_run_report
+    from elt_llm_api.cli.render.jobs import run_lines
 
-    if as_json:
-        print_json({**report.to_json(), **({"gold": compared[0].to_json()} if compared else {})})
-        return
-    print_run_report(report, context.working_directory)
-    for line in compared[0].lines() if compared else ():
-        click.echo(strip_control_characters(line))
+    document = {**report.to_json(), **({"gold": compared[0].to_json()} if compared else {})}
+    gold_lines = (strip_control_characters(line) for gold in compared for line in gold.lines())
+    print_result(document, chain(run_lines(report, context.working_directory), gold_lines), as_json=as_json)
 
 
 def _with_topics(file: "JobFile", values: dict[str, Any]) -> "JobFile":

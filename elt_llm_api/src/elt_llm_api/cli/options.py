@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 from elt_llm_core.errors import UsageError
@@ -105,6 +105,7 @@ class StrategyType(click.ParamType[str]):
 strategy_option = click.option(
     "--strategy", type=StrategyType(), metavar="S", help="Search strategy: hybrid, multi_hop, auto ...; see the docs."
 )
+explain_option = click.option("--explain", is_flag=True, help="Show how each chunk was found and ranked.")
 where_option = click.option(
     "--where",
     multiple=True,
@@ -174,6 +175,12 @@ class LazyGroup(click.Group):
     def __init__(self, name: str, table: Sequence[CommandEntry], **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]  # click types each keyword on its own
         self.table = {entry.name: entry for entry in table}
+
+    @classmethod
+    def of_module(cls, name: str, module: str, descriptions: Mapping[str, str], *, help: str) -> Self:  # noqa: A002
+        """Build a group whose subcommands are the functions `NAME_command` of a module."""
+        entries = [CommandEntry(one, module, text, attribute=f"{one}_command") for one, text in descriptions.items()]
+        return cls(name, entries, help=help)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the name of every command, in the order of the command table."""

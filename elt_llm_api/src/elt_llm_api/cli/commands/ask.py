@@ -1,6 +1,7 @@
 """`elt-llm ask`: answer a question with citations; also opens the engine for other commands."""
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -9,30 +10,28 @@ from elt_llm_core.errors import UsageError
 from elt_llm_api.cli.options import (
     CommandContext,
     asking_options,
-    json_option,
-    pass_command_context,
+    explain_option,
+    json_command,
     strategy_option,
     where_option,
 )
-from elt_llm_api.display.text import print_json
+from elt_llm_api.display.text import print_result
 
 if TYPE_CHECKING:
-    from elt_llm_core.settings.tree import Settings, StrategyName
+    from elt_llm_core.settings.tree import StrategyName
     from elt_llm_query.engine import Engine
 
 
-@click.command()
+@json_command
 @asking_options
 @strategy_option
 @where_option
-@click.option("--explain", is_flag=True, help="Show how each chunk was found and ranked.")
+@explain_option
 @click.option(
     "--stream/--no-stream",
     default=None,
     help="Show the answer while it is written; the default for a language model at a terminal.",
 )
-@json_option
-@pass_command_context
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     question: str,
@@ -60,13 +59,9 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         streams = not as_json and (bool(engine.llm) and sys.stdout.isatty() if stream is None else stream)
         listen = printer if streams else ignore_events
         result = engine.ask(question, where=where, strategy=strategy, explain=explain, listen=listen)
-    if as_json:
-        print_json(result.model_dump(mode="json"))
-        return 0
-    for line in printer.after(result) if streams else answer_lines(result):
-        click.echo(line)
-    for line in explanation_lines(result.trace.stages) if explain else ():
-        click.echo(line)
+    lines = printer.after(result) if streams else answer_lines(result)
+    explanation = explanation_lines(result.trace.stages) if explain else ()
+    print_result(result.model_dump(mode="json"), chain(lines, explanation), as_json=as_json)
     return 0
 
 
@@ -78,11 +73,10 @@ def open_engine_for(
     If `looks_for_model` is false, the provider `auto` does not look for a model server and answers with quotes.
     """
     from elt_llm_core.settings.profiles import load_profile
-    from elt_llm_core.store.store import open_store
 
     loaded = context.load()
     profile = load_profile(profile_name or "default", loaded)
-    with open_store(loaded.data_dir) as store:  # report an unknown name before heavy imports
+    with context.open_store() as store:  # report an unknown name before heavy imports
         for name in collections or profile.collections:
             store.collections.get(name)
     from elt_llm_query.engine import open_engine
@@ -90,17 +84,14 @@ def open_engine_for(
     from elt_llm_query.understanding.aliases import load_aliases
 
     settings = profile.apply_to(loaded.settings)
+    if settings.llm.provider == "auto" and not looks_for_model:
+        llm = settings.llm.model_copy(update={"provider": "extractive"})
+        settings = settings.model_copy(update={"llm": llm})
     return open_engine(
-        settings if looks_for_model else _without_model_lookup(settings),
+        settings,
         loaded.data_dir,
         collections or profile.collections,
         prefixes=() if collections else profile.collection_prefixes,
         aliases=load_aliases(loaded),
         prompts=load_prompts(loaded.config_dir, loaded.project),
     )
-
-
-def _without_model_lookup(settings: "Settings") -> "Settings":
-    if settings.llm.provider != "auto":
-        return settings
-    return settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "extractive"})})

@@ -7,7 +7,7 @@ import click
 
 from elt_llm_api.cli.commands.ask import open_engine_for
 from elt_llm_api.cli.commands.ingest import run_ingest
-from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
+from elt_llm_api.cli.options import CommandContext, json_command
 from elt_llm_api.cli.render.ingest import print_report
 from elt_llm_api.display.text import print_json
 from elt_llm_api.sample_files import DOCUMENTS, GOLD, INVENTORY, JOB_DOCUMENTS, MODEL, sample
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
 
 COLLECTION = "demo"
 QUESTION = "How many days does a club have to lodge an appeal, and what does it cost?"
-
-
 JOB_COLLECTIONS = {"demo_rules": JOB_DOCUMENTS, "demo_model": MODEL, "demo_inventory": INVENTORY}
 
 
-@click.command()
+@json_command
 @click.option("--jobs", is_flag=True, help="Ingest the sources of the example jobs of elt-llm init too.")
-@json_option
-@pass_command_context
 def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
     """Ingest the samples into the collection 'demo' and answer a question from them.
 

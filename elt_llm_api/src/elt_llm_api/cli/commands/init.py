@@ -4,27 +4,22 @@ from pathlib import Path
 
 import click
 
-from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.display.text import print_json
+from elt_llm_api.cli.options import CommandContext, json_command
+from elt_llm_api.display.text import print_result
 
 
-@click.command()
+@json_command
 @click.option("--ollama", is_flag=True, help="Use a local Ollama server for embeddings and answers.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
-@json_option
-@pass_command_context
 def command(context: CommandContext, folder: Path, ollama: bool, as_json: bool) -> None:
     """Write a commented configuration into FOLDER, by default here.
 
     It lists every setting with its default and allowed values. Existing files are never overwritten.
     """
     written = write_starting_files(context.working_directory / folder, ollama=ollama)
-    if as_json:
-        print_json({"written": [str(path) for path in written]})
-        return
-    for path in written:
-        click.echo(f"wrote {path}")
-    click.echo("Next: elt-llm ingest PATH -c NAME, then elt-llm ask QUESTION -c NAME")
+    lines = [f"wrote {path}" for path in written]
+    lines.append("Next: elt-llm ingest PATH -c NAME, then elt-llm ask QUESTION -c NAME")
+    print_result({"written": [str(path) for path in written]}, lines, as_json=as_json)
 
 
 def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, json_option, pass_command_context
-from elt_llm_api.display.text import align_columns, local_time, print_json
+from elt_llm_api.cli.options import CommandContext, LazyGroup, json_command, pass_command_context
+from elt_llm_api.display.text import align_columns, local_time, print_json, print_result
 
 if TYPE_CHECKING:
     from elt_llm_core.state.keys import KeyTable
@@ -19,8 +19,7 @@ _HELP = {
     "list": "List the keys and their permissions.",
     "revoke": "Revoke a key; the server refuses it from then on.",
 }
-_SUBCOMMANDS = [CommandEntry(name, __name__, text, attribute=f"{name}_command") for name, text in _HELP.items()]
-command = LazyGroup("keys", _SUBCOMMANDS, help="Manage the API keys of the server and their permissions.")
+command = LazyGroup.of_module("keys", __name__, _HELP, help="Manage the API keys of the server and their permissions.")
 
 
 @contextmanager
@@ -32,13 +31,11 @@ def _open_keys(context: CommandContext) -> "Iterator[KeyTable]":
         yield KeyTable(state)
 
 
-@click.command()
+@json_command
 @click.argument("name", metavar="NAME")
 @click.option("--read", "read", multiple=True, metavar="PATTERN", help="Collections it may read, such as hr_*.")
 @click.option("--write", "write", multiple=True, metavar="PATTERN", help="Collections it may change, and so read.")
 @click.option("--admin", is_flag=True, help="Allow access to the state of the whole server.")
-@json_option
-@pass_command_context
 def add_command(
     context: CommandContext, name: str, read: tuple[str, ...], write: tuple[str, ...], admin: bool, as_json: bool
 ) -> int:
@@ -59,24 +56,17 @@ def add_command(
     return 0
 
 
-@click.command()
-@json_option
-@pass_command_context
+@json_command
 def list_command(context: CommandContext, as_json: bool) -> int:
     """List the keys and their permissions; secrets are not stored."""
     with _open_keys(context) as table:
         keys = table.all()
-    if as_json:
-        print_json([asdict(key) for key in keys])
-        return 0
     rows = [["key", "reads", "writes", "administers", "created"]]
     for key in keys:
         scopes = [", ".join(key.read) or "-", ", ".join(key.write) or "-"]
         rows.append([key.name, *scopes, "yes" if key.administers else "no", local_time(key.created_at)])
-    for line in (
-        align_columns(rows) if keys else ["There are no keys. Create one with: elt-llm keys add NAME --read '*'"]
-    ):
-        click.echo(line)
+    lines = align_columns(rows) if keys else ["There are no keys. Create one with: elt-llm keys add NAME --read '*'"]
+    print_result([asdict(key) for key in keys], lines, as_json=as_json)
     return 0
 
 

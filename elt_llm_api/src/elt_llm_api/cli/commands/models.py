@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, json_option, pass_command_context
-from elt_llm_api.display.text import align_columns, print_json
+from elt_llm_api.cli.options import CommandContext, LazyGroup, json_command, pass_command_context
+from elt_llm_api.display.text import align_columns, print_json, print_result
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import Settings
@@ -18,8 +18,9 @@ _HELP = {
     "add": "Install a model from a folder.",
     "remove": "Delete an installed model.",
 }
-_SUBCOMMANDS = [CommandEntry(name, __name__, text, attribute=f"{name}_command") for name, text in _HELP.items()]
-command = LazyGroup("models", _SUBCOMMANDS, help="Manage cross-encoders, which rank chunks on this machine.")
+command = LazyGroup.of_module(
+    "models", __name__, _HELP, help="Manage cross-encoders, which rank chunks on this machine."
+)
 
 
 def _open(context: CommandContext) -> "tuple[Settings, Path]":
@@ -30,33 +31,26 @@ def _open(context: CommandContext) -> "tuple[Settings, Path]":
     return loaded.settings, loaded.settings.storage.models_dir or loaded.data_dir / DEFAULT_FOLDER
 
 
-@click.command()
-@json_option
-@pass_command_context
+@json_command
 def list_command(context: CommandContext, as_json: bool) -> int:
     """List the installed models and those that can be pulled. The network is not used."""
     from elt_llm_core.models.hub import installed_models, known_models
 
     _, models_dir = _open(context)
     installed, known = installed_models(models_dir), known_models()
-    if as_json:
-        print_json({"folder": str(models_dir), "installed": installed, "known": [one.model_dump() for one in known]})
-        return 0
     rows = [["model", "installed", "kind", "size", "licence", "languages"]]
     for one in known:
-        size = f"{one.size_mb} MB"
-        rows.append([one.name, _yes_no(one.name in installed), one.kind, size, one.licence, ", ".join(one.languages)])
+        is_installed = "yes" if one.name in installed else "no"
+        rows.append([one.name, is_installed, one.kind, f"{one.size_mb} MB", one.licence, ", ".join(one.languages)])
     names = {one.name for one in known}
     rows.extend([name, "yes", "-", "-", "-", "-"] for name in installed if name not in names)
-    for line in align_columns(rows):
-        click.echo(line)
+    document = {"folder": str(models_dir), "installed": installed, "known": [one.model_dump() for one in known]}
+    print_result(document, align_columns(rows), as_json=as_json)
     return 0
 
 
-@click.command()
+@json_command
 @click.argument("name", metavar="NAME")
-@json_option
-@pass_command_context
 def pull_command(context: CommandContext, name: str, as_json: bool) -> int:
     """Download a known model and install it in the folder of models.
 
@@ -116,7 +110,3 @@ def remove_command(context: CommandContext, name: str, force: bool) -> int:
     remove_model(name, models_dir)
     click.echo(f"Removed {name} from {models_dir}")
     return 0
-
-
-def _yes_no(value: bool) -> str:
-    return "yes" if value else "no"

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import click
 
-from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.display.text import print_json
+from elt_llm_api.cli.options import CommandContext, json_command
+from elt_llm_api.cli.render.messages import message_lines
+from elt_llm_api.display.text import print_result
 
 
-@click.command()
+@json_command
 @click.argument("receipt", type=click.Path(path_type=Path), metavar="RECEIPT")
-@json_option
-@pass_command_context
 def command(context: CommandContext, receipt: Path, as_json: bool) -> int:
     """Compare a receipt with the current output, quotes, documents, settings and program.
 
@@ -20,11 +19,6 @@ def command(context: CommandContext, receipt: Path, as_json: bool) -> int:
     """
     from elt_llm_consumer.runner.replay import replay
 
-    from elt_llm_api.cli.render.jobs import print_replay
-
     report = replay(context.working_directory / receipt, context.load())
-    if as_json:
-        print_json(report.to_json())
-    else:
-        print_replay(report)
+    print_result(report.to_json(), message_lines("replay", replay=report), as_json=as_json)
     return int(not report.holds)

@@ -1,5 +1,6 @@
 """`elt-llm search`: retrieve chunks for a question, without an answer."""
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -9,25 +10,23 @@ from elt_llm_api.cli.options import (
     CommandContext,
     WholeNumber,
     asking_options,
-    json_option,
-    pass_command_context,
+    explain_option,
+    json_command,
     strategy_option,
     where_option,
 )
-from elt_llm_api.display.text import print_json
+from elt_llm_api.display.text import print_result
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import StrategyName
 
 
-@click.command()
+@json_command
 @asking_options
 @click.option("-k", "--top-k", type=WholeNumber(1, 1000), metavar="N", help="Maximum chunks.")
 @strategy_option
 @where_option
-@click.option("--explain", is_flag=True, help="Show how each chunk was found and ranked.")
-@json_option
-@pass_command_context
+@explain_option
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     context: CommandContext,
     question: str,
@@ -45,18 +44,12 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     with open_engine_for(context, collections, profile) as engine:
         found = engine.search(question, top_k=top_k, where=where, strategy=strategy, explain=explain)
-    if as_json:
-        print_json(
-            {
-                "question": question,
-                "chunks": [chunk.model_dump(mode="json") for chunk in found.chunks],
-                "trace": {"stages": [stage.model_dump(mode="json") for stage in found.stages]},
-                "notes": list(found.notes),
-            }
-        )
-        return 0
-    for line in chunk_lines(found.chunks, found.notes):
-        click.echo(line)
-    for line in explanation_lines(found.stages) if explain else ():
-        click.echo(line)
+    document = {
+        "question": question,
+        "chunks": [chunk.model_dump(mode="json") for chunk in found.chunks],
+        "trace": {"stages": [stage.model_dump(mode="json") for stage in found.stages]},
+        "notes": list(found.notes),
+    }
+    explanation = explanation_lines(found.stages) if explain else ()
+    print_result(document, chain(chunk_lines(found.chunks, found.notes), explanation), as_json=as_json)
     return 0

@@ -7,47 +7,39 @@ from typing import TYPE_CHECKING
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.cli.options import CommandContext, WholeNumber, json_option, pass_command_context
-from elt_llm_api.display.text import print_json, strip_control_characters
+from elt_llm_api.cli.options import CommandContext, WholeNumber, json_command
+from elt_llm_api.display.text import print_result, strip_control_characters
 
 if TYPE_CHECKING:
     from elt_llm_core.store.records import StoredDocument
     from elt_llm_core.store.store import Store
 
 
-@click.command()
+@json_command
 @click.argument("document", metavar="DOC")
 @click.option("-c", "--collection", metavar="NAME", help="Collection of the document; else all are searched.")
 @click.option("--page", type=WholeNumber(min=1), metavar="N", help="Only this page.")
 @click.option("--span", metavar="A:B", help="Only these characters, as in a citation.")
-@json_option
-@pass_command_context
 def command(
     context: CommandContext, document: str, collection: str | None, page: int | None, span: str | None, as_json: bool
 ) -> int:
     """Show the text of DOC: its id, path, file name or title."""
     if page is not None and span is not None:
         raise UsageError("--page and --span cannot be combined.", hint="Give one of them.")
-    from elt_llm_core.store.store import open_store
-
-    with open_store(context.load().data_dir) as store:
+    with context.open_store() as store:
         found = _find_document(store, document, [collection] if collection else None)
     start, end = _requested_span(len(found.text), found.pages, page, span)
-    if as_json:
-        print_json(
-            {
-                "document": found.document_id,
-                "source": found.source,
-                "title": found.title,
-                "document_hash": found.document_hash,
-                "pages": len(found.pages),
-                "span": [start, end],
-                "text": found.text[start:end],
-            }
-        )
-    else:
-        shown = found.text[start:end]
-        click.echo(strip_control_characters(shown) if sys.stdout.isatty() else shown)
+    shown = found.text[start:end]
+    content = {
+        "document": found.document_id,
+        "source": found.source,
+        "title": found.title,
+        "document_hash": found.document_hash,
+        "pages": len(found.pages),
+        "span": [start, end],
+        "text": shown,
+    }
+    print_result(content, [strip_control_characters(shown) if sys.stdout.isatty() else shown], as_json=as_json)
     return 0
 
 
