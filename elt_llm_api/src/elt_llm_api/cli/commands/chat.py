@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import EltError, StoreError, UsageError
-from elt_llm_core.results import Citation, QueryResult, TraceStage
+from elt_llm_core.results import QueryResult, TraceStage
 from elt_llm_core.state.database import STATE_NAME, open_state
 from elt_llm_core.state.sessions import ConversationTurn, SessionRecord, SessionTable
 from elt_llm_core.utilities import Closeable
 
 from elt_llm_api.cli.commands.ask import open_engine_for
-from elt_llm_api.cli.options import CommandContext, confirm_or_abort, pass_command_context
+from elt_llm_api.cli.options import (
+    CommandContext,
+    confirm_or_abort,
+    pass_command_context,
+    profile_option,
+    yes_option,
+)
 from elt_llm_api.cli.render.answers import StreamPrinter, answer_lines, chunk_lines
+from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.text import (
     align_columns,
     count_noun,
@@ -25,6 +32,7 @@ from elt_llm_api.display.text import (
     one_line,
     print_error,
     print_json,
+    print_result,
     shorten_middle,
     strip_control_characters,
 )
@@ -39,7 +47,7 @@ _ID_LETTERS = 8
 
 @click.command()
 @click.option("-c", "--collection", "collections", multiple=True, metavar="NAME", help="Collection; may be repeated.")
-@click.option("--profile", metavar="P", help="Search profile: default, classic, fast, thorough, or your own.")
+@profile_option
 @click.option(
     "--continue",
     "continued",
@@ -50,7 +58,7 @@ _ID_LETTERS = 8
 )
 @click.option("--list", "listed", is_flag=True, help="List the conversations.")
 @click.option("--delete", "deleted", metavar="ID", help="Delete conversation ID.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @click.option("--json", "as_json", is_flag=True, help="Read one question per line, print one JSON document per line.")
 @pass_command_context
 def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -116,23 +124,12 @@ def _no_session_error() -> UsageError:
 
 
 def _list_sessions(records: Sequence[SessionRecord], *, as_json: bool) -> int:
-    if as_json:
-        print_json([asdict(record) for record in records])
-        return 0
-    rows = [
-        (
-            it.session_id[:_ID_LETTERS],
-            local_time(it.updated_at),
-            str(it.turns),
-            one_line(", ".join(it.collections)) or "-",
-            one_line(it.title),
-        )
-        for it in records
-    ]
-    for line in align_columns([("id", "last used", "turns", "collections", "first question"), *rows]) if rows else ():
-        click.echo(line)
-    if not rows:
-        click.echo("No conversations yet.")
+    rows = [("id", "last used", "turns", "collections", "first question")]
+    for it in records:
+        names, last_used = one_line(", ".join(it.collections)) or "-", local_time(it.updated_at)
+        rows.append((it.session_id[:_ID_LETTERS], last_used, str(it.turns), names, one_line(it.title)))
+    lines = align_columns(rows) if records else ["No conversations yet."]
+    print_result([asdict(record) for record in records], lines, as_json=as_json)
     return 0
 
 
@@ -141,10 +138,7 @@ def _delete_session(sessions: SessionTable, session_id: str, yes: bool, as_json:
     if not yes:
         confirm_or_abort(f"Delete the conversation '{one_line(record.title)}' for good?", as_json=as_json)
     sessions.delete(record.session_id)
-    if as_json:
-        print_json({"deleted": record.session_id})
-    else:
-        click.echo(f"Deleted {count_noun(record.turns, 'turn')}.")
+    print_result({"deleted": record.session_id}, [f"Deleted {count_noun(record.turns, 'turn')}."], as_json=as_json)
     return 0
 
 
@@ -236,35 +230,16 @@ _MARKDOWN_CHARACTERS = re.compile(r"([\\`*_<>\[\]#|])")
 
 def conversation_markdown(turns: Sequence[ConversationTurn]) -> str:
     """Format every question with its answer and citations as Markdown."""
-    return "\n".join(line for turn in turns for line in _turn_lines(turn))
 
+    def escape(text: str) -> str:
+        return _MARKDOWN_CHARACTERS.sub(r"\\\1", text)
 
-def _turn_lines(turn: ConversationTurn) -> Iterator[str]:
-    yield from (f"## {_escape(one_line(turn.asked))}", "")
-    if turn.understood != turn.asked:
-        yield from (f"*Understood as: {_escape(one_line(turn.understood))}*", "")
-    yield from (_escape_line_start(line) for line in strip_control_characters(turn.answer).splitlines())
-    yield ""
-    for citation in turn.result.citations:
-        yield from _citation_lines(citation)
+    def escaped_lines(text: str) -> list[str]:
+        """Escape lines that Markdown would read as a heading, a list, a quote or HTML."""
+        lines = strip_control_characters(text).splitlines()
+        return [re.sub(r"^(\s{0,8})([#>*+-])", r"\1\\\2", line).replace("<", "\\<") for line in lines]
 
-
-def _citation_lines(citation: Citation) -> Iterator[str]:
-    page = f", page {citation.page}" if citation.page else ""
-    section = f", {citation.section}" if citation.section else ""
-    yield f"- {citation.reference} {_escape(one_line(f'{citation.source}{page}{section}'))} ({citation.collection})"
-    yield ""
-    yield from (f"  > {_escape_line_start(line)}" for line in strip_control_characters(citation.excerpt).splitlines())
-    yield ""
-
-
-def _escape_line_start(text: str) -> str:
-    """Escape a line that Markdown would read as a heading, a list, a quote or HTML."""
-    return re.sub(r"^(\s{0,8})([#>*+-])", r"\1\\\2", text).replace("<", "\\<")
-
-
-def _escape(text: str) -> str:
-    return _MARKDOWN_CHARACTERS.sub(r"\\\1", text)
+    return "\n".join(message_lines("conversation", turns=turns, escape=escape, escaped_lines=escaped_lines))
 
 
 _QUESTION_WIDTH = 60

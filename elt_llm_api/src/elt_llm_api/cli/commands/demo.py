@@ -8,7 +8,7 @@ import click
 from elt_llm_api.cli.commands.ask import open_engine_for
 from elt_llm_api.cli.commands.ingest import run_ingest
 from elt_llm_api.cli.options import CommandContext, json_command
-from elt_llm_api.cli.render.ingest import print_report
+from elt_llm_api.cli.render.ingest import report_lines
 from elt_llm_api.display.text import print_json
 from elt_llm_api.sample_files import DOCUMENTS, GOLD, INVENTORY, JOB_DOCUMENTS, MODEL, sample
 
@@ -55,5 +55,6 @@ def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
 def _ingest(context: CommandContext, collection: str, path: Path, *, quiet: bool) -> "IngestReport":
     report = run_ingest(context, collection, (path,), command_line="elt-llm demo", quiet=quiet)
     if not quiet:
-        print_report(report)
+        for line in report_lines(report):
+            click.echo(line)
     return report

@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.cli.render.ingest import exit_code_of, print_plan, print_report, print_reports, reports_as_json
+from elt_llm_api.cli.options import CommandContext, json_command
+from elt_llm_api.cli.render.ingest import exit_code_of, plan_lines, reports_as_json, reports_lines
 from elt_llm_api.display.progress import progress_display
-from elt_llm_api.display.text import print_json
+from elt_llm_api.display.text import print_result
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.loader import LoadedSettings
@@ -20,20 +19,8 @@ if TYPE_CHECKING:
     from elt_llm_ingest.run.report import IngestReport
     from elt_llm_ingest.session import IngestSession, IngestTask
 
-__all__ = ["command", "print_report", "run_ingest"]
 
-
-@dataclass(frozen=True)
-class _OutputOptions:
-    """The options of `elt-llm ingest` that decide what is printed and where the report is written."""
-
-    watch: bool
-    dry_run: bool
-    report: Path | None
-    as_json: bool
-
-
-@click.command()
+@json_command
 @click.argument("paths", nargs=-1, metavar="[PATH|URL]...")
 @click.option("-c", "--collection", metavar="NAME", help="Collection to fill; created if it is new.")
 @click.option("--job", metavar="FILE", help="Run a job or a list of jobs: a file, or a name in config/ingest.")
@@ -50,10 +37,18 @@ class _OutputOptions:
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the outcome of every file as JSON."
 )
-@json_option
-@pass_command_context
-def command(
-    context: CommandContext, /, paths: tuple[str, ...], collection: str | None, job: str | None, **values: Any
+def command(  # noqa: PLR0913 - one parameter for each option
+    context: CommandContext,
+    /,
+    paths: tuple[str, ...],
+    collection: str | None,
+    job: str | None,
+    *,
+    watch: bool,
+    dry_run: bool,
+    report: Path | None,
+    as_json: bool,
+    **flags: Any,
 ) -> int:
     """Ingest documents into a collection, or run a job.
 
@@ -62,20 +57,23 @@ def command(
     Without PATH or URL, the sources of earlier ingests are scanned again. Only changed files are read and embedded.
     After an interruption, readers keep the last published generation, and the same command continues.
     """
-    output = _OutputOptions(*(values.pop(name) for name in ("watch", "dry_run", "report", "as_json")))
-    _check_arguments(paths, collection, job, output)
+    _check_arguments(paths, collection, job)
+    if watch and (dry_run or as_json):
+        raise UsageError("--watch cannot be combined with --dry-run or --json.", hint="Remove --watch.")
+    from elt_llm_ingest.session import IngestSession
+
     loaded = context.load()
     task, named = _create_task(context, loaded, paths, collection, job)
-    report_file = context.working_directory / output.report if output.report else None
+    report_file = context.working_directory / report if report else None
     if report_file is not None and not report_file.parent.is_dir():
         raise UsageError(f"There is no folder {report_file.parent} for the report.")
-    with _open_session(task, loaded, values, " ".join(["elt-llm ingest", *named])) as session:
-        if output.dry_run:
-            return _print_plan(session, report_file, as_json=output.as_json)
-        if output.watch:
+    with IngestSession(task, loaded, flags, " ".join(["elt-llm ingest", *named])) as session:  # type: ignore[arg-type]
+        if dry_run:
+            return _print_plan(session, report_file, as_json=as_json)
+        if watch:
             return _watch(session, report_file)
-        reports = session.run(lambda: progress_display(quiet=output.as_json))
-    _print_reports(reports, report_file, as_json=output.as_json)
+        reports = session.run(lambda: progress_display(quiet=as_json))
+    _print_reports(reports, report_file, as_json=as_json)
     return exit_code_of(reports)
 
 
@@ -83,23 +81,21 @@ def run_ingest(
     context: CommandContext, collection: str, paths: tuple[Path, ...], *, command_line: str, quiet: bool
 ) -> "IngestReport":
     """Ingest paths into a collection and return the report."""
-    from elt_llm_ingest.session import CollectionTask
+    from elt_llm_ingest.session import CollectionTask, IngestSession
 
-    with _open_session(CollectionTask(collection, paths), context.load(), {}, command_line) as session:
+    with IngestSession(CollectionTask(collection, paths), context.load(), {}, command_line) as session:
         [report] = session.run(lambda: progress_display(quiet=quiet))
     return report  # type: ignore[return-value]  # one collection has one report
 
 
-def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None, output: _OutputOptions) -> None:
-    """Raise UsageError for options that cannot be combined."""
+def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None) -> None:
+    """Raise UsageError unless either a collection or a job is named."""
     if job is None and collection is None:
         raise UsageError(
             "No collection is named.", hint="Run: elt-llm ingest PATH -c NAME, or elt-llm ingest --job NAME"
         )
     if job is not None and (paths or collection is not None):
         raise UsageError("A job names its own paths and collection.", hint=f"Run: elt-llm ingest --job {job}")
-    if output.watch and (output.dry_run or output.as_json):
-        raise UsageError("--watch cannot be combined with --dry-run or --json.", hint="Remove --watch.")
 
 
 def _create_task(
@@ -121,30 +117,17 @@ def _create_task(
     return CollectionTask(collection or "", absolute, urls), named
 
 
-def _open_session(task: "IngestTask", loaded: "LoadedSettings", flags: Any, command_line: str) -> "IngestSession":
-    from elt_llm_ingest.session import IngestSession
-
-    return IngestSession(task, loaded, flags, command_line)
-
-
 def _print_plan(session: "IngestSession", report_file: Path | None, *, as_json: bool) -> int:
     plans = session.plan()
     listed = {"plans": [plan.to_json() for plan in plans]}
-    if as_json:
-        print_json(listed)
-    else:
-        for plan in plans:
-            print_plan(plan)
+    print_result(listed, (line for plan in plans for line in plan_lines(plan)), as_json=as_json)
     _write_report(listed, report_file, quiet=as_json)
     return int(any(plan.refused for plan in plans))
 
 
 def _print_reports(reports: "Sequence[IngestReport | JobReport]", report_file: Path | None, *, as_json: bool) -> None:
     listed = reports_as_json(reports)
-    if as_json:
-        print_json(listed)
-    else:
-        print_reports(reports)
+    print_result(listed, reports_lines(reports), as_json=as_json)
     _write_report(listed, report_file, quiet=as_json)
 
 

@@ -4,7 +4,6 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -24,25 +23,27 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
     """Return the answer, its sources, its unsupported sentences and its notes as lines."""
     for line in result.answer.splitlines():
         yield from _wrap(line)
-    yield from uncertainty_lines(result)
-    if result.citations:
-        yield ""
-        yield click.style("Sources" if result.answered else "Closest chunks", bold=True)
-    several = len(result.metadata.get("generations", {})) > 1
-    for citation in result.citations:
-        yield from citation_lines(citation, several=several)
-    yield from unsupported_lines(result)
-    yield from note_lines(result.notes)
+    yield from _evidence_lines(result, "Sources")
 
 
-def uncertainty_lines(result: QueryResult) -> Iterator[str]:
-    """Return a warning if the answer is uncertain."""
+def _evidence_lines(result: QueryResult, heading: str) -> Iterator[str]:
+    """Return what follows an answer: the warning if it is uncertain, citations, unsupported sentences and notes."""
     if result.outcome == "uncertain":
         yield ""
         yield click.style(f"{UNCERTAIN_TEXT} Confidence {result.confidence:.0%}.", bold=True)
+    if result.citations:
+        yield ""
+        yield click.style(heading if result.answered else "Closest chunks", bold=True)
+    several = len(result.metadata.get("generations", {})) > 1
+    for citation in result.citations:
+        location = location_of(citation, several=several)
+        yield f"{click.style(citation.reference, bold=True)} {location}  {citation.relevance_score:.2f}"
+        yield from _wrap(f"“{_excerpt(citation.excerpt)}”", indent="    ")
+    yield from _unsupported_lines(result)
+    yield from _note_lines(result.notes)
 
 
-def unsupported_lines(result: QueryResult) -> Iterator[str]:
+def _unsupported_lines(result: QueryResult) -> Iterator[str]:
     """Return the sentences of a written answer that the chunks do not fully support, with the reasons."""
     doubtful = [one for one in result.checked if one.verdict in {"partly", "unsupported"}]
     if doubtful:
@@ -62,17 +63,10 @@ def chunk_lines(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> Itera
         yield from _wrap(_excerpt(chunk.text), indent="   ")
     if not chunks:
         yield "No chunk is relevant to this question."
-    yield from note_lines(notes)
+    yield from _note_lines(notes)
 
 
-def citation_lines(citation: Citation, *, several: bool = False) -> Iterator[str]:
-    """Return the lines of a citation: its number, location, score and excerpt."""
-    location = location_of(citation, several=several)
-    yield f"{click.style(citation.reference, bold=True)} {location}  {citation.relevance_score:.2f}"
-    yield from _wrap(f"“{_excerpt(citation.excerpt)}”", indent="    ")
-
-
-def note_lines(notes: Sequence[str]) -> Iterator[str]:
+def _note_lines(notes: Sequence[str]) -> Iterator[str]:
     """Return the lines of the notes, in grey, after an empty line."""
     if notes:
         yield ""
@@ -88,9 +82,8 @@ def location_of(source: Citation | RetrievedChunk, *, several: bool = False) -> 
     collection = [source.collection] if several else []
     title = [source.source_title] if "#" in source.source else []
     page = [f"page {source.page}"] if source.page else []
-    return one_line(
-        ", ".join([*collection, *title, source.source, *page, *([source.section] if source.section else [])])
-    )
+    section = [source.section] if source.section else []
+    return one_line(", ".join([*collection, *title, source.source, *page, *section]))
 
 
 def _excerpt(text: str) -> str:
@@ -111,12 +104,10 @@ def _wrap(text: str, indent: str = "") -> list[str]:
     return [line.replace("\u00a0", " ") for line in lines] or [""]
 
 
-_RESTART_NOTES = MappingProxyType(
-    {
-        "once more": "The answer was not supported well. Searched again, new answer:",
-        "back": "The new answer is no better. The first answer stays:",
-    }
-)
+_RESTART_NOTES = {
+    "once more": "The answer was not supported well. Searched again, new answer:",
+    "back": "The new answer is no better. The first answer stays:",
+}
 
 
 class StreamPrinter:
@@ -152,7 +143,10 @@ class StreamPrinter:
         The refusal comes first if the result is one and the streamed text is not.
         """
         yield ""
-        yield from _remaining_lines(result, with_refusal=not result.answered and not self._refused(result))
+        if not result.answered and not self._refused(result):
+            yield ""
+            yield click.style(result.answer, bold=True)
+        yield from _evidence_lines(result, "Supported by")
 
     def _refused(self, result: "QueryResult") -> bool:
         """Return whether the streamed text is a refusal: the standard text, or a text in the model's own words."""
@@ -161,18 +155,3 @@ class StreamPrinter:
         if is_blank(self._written):
             return False
         return self._written.strip() == result.answer.strip() or is_refusal(self._written)
-
-
-def _remaining_lines(result: "QueryResult", *, with_refusal: bool) -> Iterator[str]:
-    if with_refusal:
-        yield ""
-        yield click.style(result.answer, bold=True)
-    yield from uncertainty_lines(result)
-    if result.citations:
-        yield ""
-        yield click.style("Supported by" if result.answered else "Closest chunks", bold=True)
-    several = len(result.metadata.get("generations", {})) > 1
-    for citation in result.citations:
-        yield from citation_lines(citation, several=several)
-    yield from unsupported_lines(result)
-    yield from note_lines(result.notes)

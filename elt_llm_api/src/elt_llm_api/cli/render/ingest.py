@@ -2,15 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
 
+from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.progress import progress_display
 from elt_llm_api.display.text import align_columns, count_noun, one_line, print_error, strip_control_characters
 
@@ -34,38 +36,23 @@ _OCR_HINT = "Pages without a text layer are images. To read them by OCR, set ing
 _MOST_SHOWN = 40
 
 
-def print_reports(reports: "Sequence[IngestReport | JobReport]") -> None:
-    """Print the report of an ingest, or the reports of jobs."""
+def reports_lines(reports: "Sequence[IngestReport | JobReport]") -> Iterator[str]:
+    """Return the report of an ingest, or the reports of jobs, as lines."""
     for report in reports:
-        if _is_job(report):
-            _print_job(report)
-        else:
-            print_report(report)  # type: ignore[arg-type]
+        yield from _job_lines(report) if _is_job(report) else report_lines(report)  # type: ignore[arg-type]
 
 
-def print_report(report: "IngestReport") -> None:
-    """Print every file except unchanged ones, then the totals."""
-    _print_files([(file.status, file.path, _file_remark(file)) for file in report.files])
-    _print_summary(report)
+def report_lines(report: "IngestReport") -> Iterator[str]:
+    """Return every file except unchanged ones, then the notes and totals, as lines."""
+    yield from _file_lines([(file.status, file.path, _file_remark(file)) for file in report.files])
+    yield from _summary_lines(report)
 
 
-def print_plan(plan: "IngestPlan") -> None:
-    """Print the planned outcome of every file, and whether a generation would be published."""
-    _print_files([(file.status, file.path, file.reason) for file in plan.files])
-    for file in plan.files:
-        if file.columns:
-            columns = [f"{role}: {json.dumps(name, ensure_ascii=False)}" for role, name in file.columns.items()]
-            click.echo(f"{one_line(file.path)} looks like a data dictionary. A job reads its rows as entities with:")
-            click.echo(f"  columns: {{{one_line(', '.join(columns))}}}")
-    counts = _status_counts(plan.counts) or "no files"
-    name = " ".join(filter(None, (plan.job and f"job {plan.job}:", plan.collection)))
-    if plan.refused:
-        click.echo(f"{name}: would be refused: {strip_control_characters(plan.refused)}")
-    elif plan.changes:
-        why = f"{plan.rebuilt}; " if plan.rebuilt else ""
-        click.echo(f"{name}: a new generation would be published ({why}{counts}); nothing was written")
-    else:
-        click.echo(f"{name}: nothing would change ({counts})")
+def plan_lines(plan: "IngestPlan") -> Iterator[str]:
+    """Return the planned outcome of every file, and whether a generation would be published, as lines."""
+    yield from _file_lines([(file.status, file.path, file.reason) for file in plan.files])
+    quoted = partial(json.dumps, ensure_ascii=False)
+    yield from message_lines("plan", plan=plan, counts=_status_counts(plan.counts), quoted=quoted)
 
 
 def published_lines(reports: "Iterable[IngestReport | JobReport]", seconds: float) -> list[str]:
@@ -106,27 +93,18 @@ def reports_as_json(reports: "Sequence[IngestReport | JobReport]") -> Any:
     return {"jobs": [report.to_json() for report in reports]}
 
 
-def _print_summary(report: "IngestReport") -> None:
-    for note in report.notes:
-        click.echo(strip_control_characters(note))
-    click.echo(_totals(report))
+def _summary_lines(report: "IngestReport") -> list[str]:
+    return [*map(strip_control_characters, report.notes), _totals(report)]
 
 
-def _print_job(report: "JobReport") -> None:
-    click.echo(click.style(f"Job {one_line(report.job)}", bold=True))
+def _job_lines(report: "JobReport") -> Iterator[str]:
+    yield click.style(f"Job {one_line(report.job)}", bold=True)
     if not (report.reports or report.files or report.error):
-        click.echo("No files at the paths of this job.")
-    _print_files(_files_of_job(report))
+        yield "No files at the paths of this job."
+    yield from _file_lines(_files_of_job(report))
     for one in report.reports:
-        _print_summary(one)
-    for name in report.dropped:
-        click.echo(f"{name}: deleted: no file belongs to it any more")
-    for name in report.left_over:
-        red = click.style("missing", fg="red")
-        click.echo(f"{red}  {name}: no file belongs to it any more; --allow-delete deletes it")
-    if report.error:
-        click.echo(f"{click.style('Error:', fg='red')} {strip_control_characters(report.error)}")
-        click.echo(strip_control_characters(report.hint)) if report.hint else None
+        yield from _summary_lines(one)
+    yield from message_lines("ingest_job", report=report)
 
 
 def _files_of_job(report: "JobReport") -> list[tuple[str, str, str]]:
@@ -141,23 +119,18 @@ def _files_of_job(report: "JobReport") -> list[tuple[str, str, str]]:
     return rows
 
 
-def _print_files(rows: Sequence[tuple[str, str, str]]) -> None:
+def _file_lines(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
     listed = sorted((row for row in rows if row[0] != _UNREMARKABLE), key=lambda row: _ORDER.index(row[0]))
-    shown = [
-        (status, one_line(_relative_path(path)), one_line(reason)) for status, path, reason in listed[:_MOST_SHOWN]
-    ]
+    here, shown = Path.cwd(), []
+    for status, path, reason in listed[:_MOST_SHOWN]:
+        relative = str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+        shown.append((status, one_line(relative), one_line(reason)))
     for line, (status, _, _) in zip(align_columns(shown), shown, strict=True):
-        click.echo(click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :])
+        yield click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :]
     if len(listed) > _MOST_SHOWN:
-        click.echo(f"... and {len(listed) - _MOST_SHOWN} more: --report FILE or --json lists them all.")
+        yield f"... and {len(listed) - _MOST_SHOWN} more: --report FILE or --json lists them all."
     if any(_UNREAD_PAGES.search(reason) for _, _, reason in listed):
-        click.echo(_OCR_HINT)
-
-
-def _relative_path(path: str) -> str:
-    """Return the path relative to the working directory, if it is inside."""
-    here = Path.cwd()
-    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+        yield _OCR_HINT
 
 
 def _file_remark(outcome: "FileOutcome", where: str = "") -> str:
