@@ -73,9 +73,8 @@ class EvaluationSettings:
         from elt_llm_query.evaluate.significance import compare_reports
 
         by_name = {report.profile: report for report in reports}
-        compared = (
-            compare_reports(by_name[self.compared[0]], by_name[self.compared[1]], seed) if self.compared else None
-        )
+        first, second = self.compared or ("", "")
+        compared = compare_reports(by_name[first], by_name[second], seed) if self.compared else None
         failed = shortfalls([by_name[name] for name in self.judged], self.thresholds)
         return EvaluationOutcome(reports, compared, bool(self.thresholds), failed)
 
@@ -119,20 +118,13 @@ def evaluate_own_documents(
     measuring: EvaluationSettings, collection: str, number: int | None, seed: int, *, quiet: bool
 ) -> "list[ProfileReport]":
     """Measure questions that are generated from the documents of a collection."""
-    from elt_llm_core.store.store import open_store
-
-    with open_store(measuring.loaded.data_dir) as store:
-        store.collections.get(collection)  # report an unknown name before heavy imports
-        from elt_llm_core.collection.lifecycle import open_generation
-        from elt_llm_core.models.factory import create_embedding
+    with _open_collection(measuring.loaded, collection) as (_, generation, embedding):
         from elt_llm_query.evaluate.generated_questions import DEFAULT_NUMBER, evaluation_questions, generate_questions
         from elt_llm_query.evaluate.runner import measure_profiles
 
-        embedding = create_embedding(measuring.loaded.settings)
-        with open_generation(store, collection, embedding.fingerprint) as generation:
-            questions = evaluation_questions(generate_questions(generation, number or DEFAULT_NUMBER, seed))
-            with progress_display(quiet=quiet) as progress:
-                return measure_profiles(collection, questions, generation, embedding, measuring.profiles, progress)
+        questions = evaluation_questions(generate_questions(generation, number or DEFAULT_NUMBER, seed))
+        with progress_display(quiet=quiet) as progress:
+            return measure_profiles(collection, questions, generation, embedding, measuring.profiles, progress)
 
 
 def _profile_settings(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict[str, Settings]":
@@ -175,26 +167,19 @@ class RefusalSettings:
 
 def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
     """Measure refusals on a labelled set: its unanswerable questions, and questions of another or the shipped set."""
+    from elt_llm_query.evaluate import generated_questions, refusals
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
-    from elt_llm_query.evaluate.refusals import (
-        QuotingSession,
-        questions_of_dataset,
-        questions_without_answer,
-        refusal_report,
-        sample_questions,
-    )
 
     dataset = read_dataset(directory)
-    posed = questions_of_dataset(dataset, directory)
-    foreign_questions = list(read_questions(foreign / QUERIES).values()) if foreign else None
+    posed = refusals.questions_of_dataset(dataset, directory)
+    asked_elsewhere = list(read_questions(foreign / QUERIES).values()) if foreign else None
     with open_labelled_set(asking.loaded, dataset, quiet=asking.quiet) as (generation, embedding):
-        posed += questions_without_answer(
-            _shipped_foreign_questions(generation) if foreign_questions is None else foreign_questions
-        )
-        with QuotingSession(generation, embedding, asking.settings) as quoting:
-            return refusal_report(
-                dataset.name, _answer_questions(asking, quoting, sample_questions(posed, asking.number, asking.seed))
-            )
+        if asked_elsewhere is None:
+            asked_elsewhere = generated_questions.foreign_questions(generation.passport.language)
+        posed += refusals.questions_without_answer(asked_elsewhere)
+        with refusals.QuotingSession(generation, embedding, asking.settings) as quoting:
+            sample = refusals.sample_questions(posed, asking.number, asking.seed)
+            return refusals.refusal_report(dataset.name, _answer_questions(asking, quoting, sample))
 
 
 def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswerReport":
@@ -221,7 +206,7 @@ def measure_refusals_of_collection(
     from elt_llm_query.evaluate.refusals import QuotingSession, refusal_report
     from elt_llm_query.extractive.confidence import read_calibration
 
-    with _open_collection(asking, collection) as (store, generation, embedding):
+    with _open_collection(asking.loaded, collection) as (store, generation, embedding):
         calibration = read_calibration(asking.loaded.data_dir, [generation], asking.settings)
         with QuotingSession(generation, embedding, asking.settings, calibration.weights) as quoting:
             outcomes = _answer_own_and_foreign(asking, store, generation, quoting)
@@ -241,7 +226,7 @@ def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCal
     from elt_llm_query.evaluate.refusals import QuotingSession
     from elt_llm_query.extractive.confidence import calibration_json, settings_key
 
-    with _open_collection(asking, collection) as (store, generation, embedding):
+    with _open_collection(asking.loaded, collection) as (store, generation, embedding):
         with QuotingSession(generation, embedding, asking.settings) as quoting:
             fitted = calibrate(_answer_own_and_foreign(asking, store, generation, quoting))
         with closing(open_state(asking.loaded.data_dir)) as state:
@@ -253,23 +238,13 @@ def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCal
 def _answer_own_and_foreign(
     asking: RefusalSettings, store: "Store", generation: "Generation", quoting: "QuotingSession"
 ) -> "list[RefusalOutcome]":
-    from elt_llm_query.evaluate.generated_questions import (
-        DEFAULT_NUMBER,
-        generate_questions,
-        questions_of_other_collections,
-    )
+    from elt_llm_query.evaluate import generated_questions as generated
     from elt_llm_query.evaluate.refusals import questions_of_collection, questions_without_answer
 
-    own = generate_questions(generation, asking.number or DEFAULT_NUMBER, asking.seed)
-    foreign_questions = questions_of_other_collections(store, generation, own, asking.seed)
-    return _answer_questions(
-        asking,
-        quoting,
-        [
-            *questions_of_collection(own),
-            *questions_without_answer([*_shipped_foreign_questions(generation), *foreign_questions]),
-        ],
-    )
+    own = generated.generate_questions(generation, asking.number or generated.DEFAULT_NUMBER, asking.seed)
+    foreign = generated.foreign_questions(generation.passport.language)
+    foreign += generated.questions_of_other_collections(store, generation, own, asking.seed)
+    return _answer_questions(asking, quoting, [*questions_of_collection(own), *questions_without_answer(foreign)])
 
 
 def _answer_questions(
@@ -281,21 +256,15 @@ def _answer_questions(
         return quoting.ask(track_progress(posed, progress, "ask"))
 
 
-def _shipped_foreign_questions(generation: "Generation") -> list[str]:
-    from elt_llm_query.evaluate.generated_questions import foreign_questions
-
-    return foreign_questions(generation.passport.language)
-
-
 @contextmanager
-def _open_collection(asking: RefusalSettings, collection: str) -> "Iterator[tuple[Store, Generation, EmbeddingModel]]":
+def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tuple[Store, Generation, EmbeddingModel]]":
     from elt_llm_core.store.store import open_store
 
-    with open_store(asking.loaded.data_dir) as store:
+    with open_store(loaded.data_dir) as store:
         store.collections.get(collection)  # report an unknown name before heavy imports
         from elt_llm_core.collection.lifecycle import open_generation
         from elt_llm_core.models.factory import create_embedding
 
-        embedding = create_embedding(asking.loaded.settings)
+        embedding = create_embedding(loaded.settings)
         with open_generation(store, collection, embedding.fingerprint) as generation:
             yield store, generation, embedding

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 from elt_llm_core.errors import UsageError
 
 from elt_llm_api.cli.commands.ask import open_engine_for
 from elt_llm_api.cli.evaluation import (
+    DEFAULT_PROFILE,
     EvaluationSettings,
     RefusalSettings,
     calibrate_collection,
@@ -28,9 +29,8 @@ from elt_llm_api.cli.render.evaluation import (
     print_refusals,
 )
 from elt_llm_api.display.progress import progress_display
-from elt_llm_api.display.text import align_columns, print_json
+from elt_llm_api.display.text import align_columns, print_result
 
-DEFAULT_PROFILE: Final = "default"
 _MODE_OPTIONS = (
     click.option("--calibrate", is_flag=True, help="Calibrate the confidence of answers to -c NAME."),
     click.option(
@@ -45,6 +45,7 @@ _MODE_OPTIONS = (
     ),
     click.option("--gold-answers", is_flag=True, help="How often quotes contain the gold answers in DIR."),
 )
+OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 _INCOMPATIBLE = ("from_documents", "answers", "strategies", "compare", "fail_under", "per_query")
 _HINT = "Help: elt-llm eval --help"
 
@@ -128,9 +129,6 @@ def evaluate_answers(
         progress_display(quiet=as_json) as progress,
     ):
         report = measure_answers(questions, engine.ask, KeywordTokeniser(), progress)
-    if as_json:
-        print_json(report.to_json())
-        return 0
     figures = [
         (f"{len(report.judged)} questions", f"{report.answerable} answerable"),
         ("right page cited", f"{report.right_page_cited:.1%} of the answerable"),
@@ -144,12 +142,8 @@ def evaluate_answers(
         ),
         ("question words in the gold", f"{report.overlap:.1%} (median)"),
     ]
-    for line in align_columns(figures):
-        click.echo(line)
+    print_result(report.to_json(), align_columns(figures), as_json=as_json)
     return 0
-
-
-OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
@@ -223,7 +217,7 @@ def _check_source(
     if sources != 1 or (directory is None) == (collection is None):
         raise UsageError(
             "Name a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME.",
-            hint="Help: elt-llm eval --help",
+            hint=_HINT,
         )
     if questions is not None and not from_documents:
-        raise UsageError("--questions needs --from-documents.", hint="Help: elt-llm eval --help")
+        raise UsageError("--questions needs --from-documents.", hint=_HINT)

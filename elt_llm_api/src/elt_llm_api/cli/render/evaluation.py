@@ -10,7 +10,7 @@ import click
 from elt_llm_core.errors import UsageError
 
 from elt_llm_api.display.plots import PlotBar, PlotInterval, bar_plot, curve_plot, interval_plot, stacked_bars
-from elt_llm_api.display.text import align_columns, count_noun, print_json, strip_control_characters
+from elt_llm_api.display.text import align_columns, count_noun, print_result, strip_control_characters
 
 if TYPE_CHECKING:
     from elt_llm_query.evaluate.answers import GoldAnswerReport
@@ -62,11 +62,9 @@ def print_evaluation(evaluated: "EvaluationOutcome", files: OutputFiles, *, as_j
         write_output(files.per_query, "".join(_result_lines(evaluated)))
     if files.html is not None:
         write_output(files.html, html_report(evaluated))
-    if as_json:
-        print_json(_evaluation_json(evaluated))
-    else:
-        for line in evaluation_lines(evaluated):
-            click.echo(line)
+    print_result(
+        _evaluation_json(evaluated), map(strip_control_characters, evaluation_lines(evaluated)), as_json=as_json
+    )
     for sentence in evaluated.failed:
         click.echo(strip_control_characters(sentence), err=True)
     return 1 if evaluated.failed else 0
@@ -75,14 +73,13 @@ def print_evaluation(evaluated: "EvaluationOutcome", files: OutputFiles, *, as_j
 def evaluation_lines(evaluated: "EvaluationOutcome") -> Iterator[str]:
     """Return the table, the comparison and the notes as lines."""
     reports = evaluated.reports
-    yield strip_control_characters(
-        f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{_question_kinds(reports[0])}"
-    )
-    yield from map(strip_control_characters, align_columns([METRIC_HEADER, *map(_metric_row, reports)]))
-    if evaluated.compared:
+    yield f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{_question_kinds(reports[0])}"
+    yield from align_columns([METRIC_HEADER, *map(_metric_row, reports)])
+    if compared := evaluated.compared:
         yield ""
-        yield from map(strip_control_characters, comparison_lines(evaluated.compared))
-    yield from map(strip_control_characters, profile_note_lines(reports))
+        yield f"{compared.second} less {compared.first}, on the same {count_noun(compared.questions, 'question')}:"
+        yield from align_columns(_comparison_rows(compared))
+    yield from profile_note_lines(reports)
 
 
 def profile_note_lines(reports: "Sequence[ProfileReport]") -> Iterator[str]:
@@ -92,12 +89,6 @@ def profile_note_lines(reports: "Sequence[ProfileReport]") -> Iterator[str]:
             yield f"{report.profile}: {note}"
         if more := report.notes[MOST_NOTES:]:
             yield f"{report.profile}: and {count_noun(len(more), 'more note')}."
-
-
-def comparison_lines(compared: "ProfileComparison") -> Iterator[str]:
-    """Return the differences between the second and the first profile with their significance."""
-    yield f"{compared.second} less {compared.first}, on the same {count_noun(compared.questions, 'question')}:"
-    yield from align_columns(_comparison_rows(compared))
 
 
 def _comparison_rows(compared: "ProfileComparison") -> list[list[str]]:
@@ -257,11 +248,9 @@ def _hardest_questions(reports: "Sequence[ProfileReport]") -> ReportSection:
         [row[0].question, *(str(_first_relevant_rank(result) or "-") for result in row)]
         for row in missed[:HARDEST_SHOWN]
     ]
-    text = (
-        "Rank of the first relevant chunk; - if none was found."
-        if rows
-        else "Every profile ranks a relevant chunk first for every question."
-    )
+    text = "Rank of the first relevant chunk; - if none was found."
+    if not rows:
+        text = "Every profile ranks a relevant chunk first for every question."
     header = ["question", *(report.profile for report in reports)]
     return ReportSection("Hardest questions", text=[text], header=header, rows=rows, is_wide=True)
 
@@ -277,11 +266,8 @@ def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: P
     """Print the results of `--refusals`; return 0."""
     if html is not None:
         write_output(html, refusal_page(report))
-    if as_json:
-        print_json({**report.to_json(), "weights": weights})
-        return 0
-    for line in refusal_lines(report, weights):
-        click.echo(strip_control_characters(line))
+    lines = map(strip_control_characters, refusal_lines(report, weights))
+    print_result({**report.to_json(), "weights": weights}, lines, as_json=as_json)
     return 0
 
 
@@ -304,18 +290,11 @@ def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Itera
 
 
 def _refusal_rows(report: "RefusalReport") -> list[list[str]]:
-    rows = [
-        [
-            kind,
-            str(one.questions),
-            f"{one.auroc:.4f}",
-            f"{one.area:.4f}",
-            f"{one.refused:.1%}",
-            f"{one.not_certain:.1%}",
-        ]
-        for kind, one in report.by_kind.items()
-    ]
-    return [["without an answer", "questions", "AUROC", "AURC", "refused", "or uncertain"], *rows]
+    rows = [["without an answer", "questions", "AUROC", "AURC", "refused", "or uncertain"]]
+    for kind, one in report.by_kind.items():
+        ranking = [f"{one.auroc:.4f}", f"{one.area:.4f}"]
+        rows.append([kind, str(one.questions), *ranking, f"{one.refused:.1%}", f"{one.not_certain:.1%}"])
+    return rows
 
 
 def refusal_page(report: "RefusalReport") -> str:
@@ -325,11 +304,11 @@ def refusal_page(report: "RefusalReport") -> str:
     lines = [(kind, [(at.coverage, at.risk) for at in one.curve]) for kind, one in report.by_kind.items()]
     legend = [(f"line{number}", kind) for number, (kind, _) in enumerate(lines)]
     figures = (
-        f"{report.right:.1%} answered correctly if none were refused, {report.wrongly_refused:.1%} wrongly refused."
+        f"{report.right:.1%} answered correctly if none were refused, {report.wrongly_refused:.1%} wrongly refused"
     )
     return _html_page(
         f"Refusals for {report.name}",
-        f"{count_noun(report.answerable, 'answerable question')}: {figures}",
+        f"{count_noun(report.answerable, 'answerable question')}: {figures}.",
         [
             ReportSection("Figures", header=header, rows=rows),
             ReportSection(title, legend=legend, plot=curve_plot(title, lines)),
@@ -339,29 +318,26 @@ def refusal_page(report: "RefusalReport") -> str:
 
 def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
     """Print the results of `--gold-answers`; return 0."""
-    if as_json:
-        print_json(report.to_json())
-        return 0
     from elt_llm_query.evaluate.answers import SENTENCES
 
-    click.echo(strip_control_characters(f"{report.name}: {count_noun(len(report.outcomes), 'question')} with answers"))
-    click.echo(f"in the chunks read: {report.in_chunks:.1%}\n")
-    rows = []
+    rows = [["most sentences", "contain an answer", "and not refused", "wrongly refused"]]
     for most in SENTENCES:
         held = [f"{report.held(most, abstain=abstain):.1%}" for abstain in (False, True)]
         rows.append([str(most), *held, f"{report.refused(most):.1%}"])
-    for line in align_columns([["most sentences", "contain an answer", "and not refused", "wrongly refused"], *rows]):
-        click.echo(line)
+    lines = [
+        strip_control_characters(f"{report.name}: {count_noun(len(report.outcomes), 'question')} with answers"),
+        f"in the chunks read: {report.in_chunks:.1%}",
+        "",
+        *align_columns(rows),
+    ]
+    print_result(report.to_json(), lines, as_json=as_json)
     return 0
 
 
 def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> int:
     """Print the calibration and its quality; return 0."""
-    if as_json:
-        print_json({"collection": collection, **fitted.to_json()})
-        return 0
-    for line in calibration_lines(fitted, collection):
-        click.echo(strip_control_characters(line))
+    lines = map(strip_control_characters, calibration_lines(fitted, collection))
+    print_result({"collection": collection, **fitted.to_json()}, lines, as_json=as_json)
     return 0
 
 
@@ -371,9 +347,8 @@ def calibration_lines(fitted: "FittedCalibration", collection: str) -> Iterator[
     yield f"{collection}: {questions or 'no questions'}"
     if fitted.before and fitted.after:
         before, after = fitted.before, fitted.after
-        rows = [["held out", "as shipped", "calibrated"]]
-        rows += [[f"AUROC, {kind}", f"{was:.4f}", f"{after.auroc[kind]:.4f}"] for kind, was in before.auroc.items()]
-        rows += [["loss", f"{before.loss:.4f}", f"{after.loss:.4f}"]]
+        auroc = [[f"AUROC, {kind}", f"{was:.4f}", f"{after.auroc[kind]:.4f}"] for kind, was in before.auroc.items()]
+        rows = [["held out", "as shipped", "calibrated"], *auroc, ["loss", f"{before.loss:.4f}", f"{after.loss:.4f}"]]
         rows += [["wrongly refused", f"{before.wrongly_refused:.1%}", f"{after.wrongly_refused:.1%}"]]
         rows += [
             [f"refused, {kind}", f"{was:.1%}", f"{after.refused[kind]:.1%}"] for kind, was in before.refused.items()

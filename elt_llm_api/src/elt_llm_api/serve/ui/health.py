@@ -5,6 +5,7 @@ from typing import Any
 
 import gradio as gr
 from elt_llm_core.errors import EltError
+from markupsafe import Markup
 
 from elt_llm_api.display.plots import PlotColumn, column_plot
 from elt_llm_api.display.text import TableColumn, figure_columns
@@ -13,11 +14,10 @@ from elt_llm_api.serve.actions.health import DiskSpace, HealthActions, MeasurePo
 from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import QUIET_EVENT, html_area, principal_of_event
-from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, html_table
+from elt_llm_api.serve.ui.markup import failure_markdown, fill_template, html_table
 
 _HOURS, _DAYS = "By the hour", "By the day"
 _SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # signs of the outcomes, in the order of the table
-_GIGABYTE = 10**9
 _TOTALS = (
     ("questions", "Questions"),
     ("succeeded", "Succeeded"),
@@ -30,22 +30,13 @@ _TOTALS = (
 
 def sign_html(ready: Readiness) -> str:
     """Return HTML of a sign whether the server is ready to answer, with the reasons if it is not."""
-    state = "✓ Ready to answer" if ready.ready else "✗ Not ready: " + " ".join(map(escape_html, ready.reasons))
-    return f'<div class="badge">{state}</div>'
+    return fill_template("sign", ready)
 
 
 def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) -> str:
     """Return HTML of the readiness, the queue, the disk space and the notes on settings."""
     jobs = ", ".join(f"{count} {status}" for status, count in sorted(monitoring.jobs.items())) or "none"
-    facts = [
-        f"capacity for {monitoring.places_free} more questions now",
-        f"jobs: {jobs}",
-        f"data {disk.used_by_data / _GIGABYTE:.2f} GB",
-        f"free {disk.free / _GIGABYTE:.1f} of {disk.size / _GIGABYTE:.0f} GB",
-        f"settings reloaded {monitoring.settings_version - 1} times since the start",
-    ]
-    notes = "".join(f'<div class="notes">{escape_line(note)}</div>' for note in monitoring.notes)
-    return f'{sign_html(ready)}<div class="facts">{" · ".join(map(escape_html, facts))}</div>{notes}'
+    return fill_template("state", ready, monitoring, disk, jobs)
 
 
 def figures_html(monitoring: MonitoringReport) -> str:
@@ -87,8 +78,8 @@ def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
         values = [(point.start, value_of(point.measures)) for point in points]
         caption = f"{title} by the {period}"
         plot = column_plot(caption, [PlotColumn(start, value, form.format(value)) for start, value in values])
-        figures.append(f'<figure class="plot"><figcaption>{escape_html(caption)}</figcaption>{plot}</figure>')
-    return f'<div class="plots">{"".join(figures)}</div>'
+        figures.append((caption, Markup(plot)))  # noqa: S704 - escaped
+    return fill_template("plots", figures)
 
 
 def findings_html(findings: Mapping[str, CheckVerdict]) -> str:

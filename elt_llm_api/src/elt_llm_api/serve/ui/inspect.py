@@ -10,6 +10,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult, TraceStage
 from elt_llm_core.settings.tree import Profile, QuerySettings, Settings
 from elt_llm_query.retrieve.trace import REASONS, FuseDetails, RetrieveDetails, last_ranking, left_out_by_reason
+from markupsafe import Markup
 
 from elt_llm_api.display.explain import (
     ChunkKey,
@@ -31,7 +32,7 @@ from elt_llm_api.serve.ui.controls import (
     principal_of_event,
     profile_choices,
 )
-from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, flatten_lines, html_table
+from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, fill_template, flatten_lines, html_table
 
 if TYPE_CHECKING:
     from elt_llm_query.search import SearchResult
@@ -80,13 +81,11 @@ def search_comparison_html(first: "SearchResult", second: "SearchResult") -> str
     shared, union = len(ranks[0].keys() & ranks[1].keys()), len(ranks[0].keys() | ranks[1].keys())
     share = f" ({shared / union:.0%} of all)" if union else ""
     times = " and ".join(f"{sum(stage.took_ms for stage in one.stages):,.0f} ms" for one in (first, second))
-    found = f"<p><b>{count_noun(shared, 'chunk')} found by both</b>{share}. A and B took {times}.</p>"
-    key = "<p>● found by both, with its rank on the other side; ○ found on this side only</p>"
     tables = _result_table("A", first, ranks[1]), _result_table("B", second, ranks[0])
-    return f'{found}{key}<div class="both"><div>{tables[0]}</div><div>{tables[1]}</div></div>'
+    return fill_template("comparison", count_noun(shared, "chunk"), share, times, *tables)
 
 
-def _result_table(name: str, result: "SearchResult", other_ranks: dict[tuple[str, str], int]) -> str:
+def _result_table(name: str, result: "SearchResult", other_ranks: dict[tuple[str, str], int]) -> Markup:
     rows = []
     for rank, chunk in enumerate(result.chunks, start=1):
         other = other_ranks.get((chunk.collection, chunk.node_id))
@@ -95,7 +94,8 @@ def _result_table(name: str, result: "SearchResult", other_ranks: dict[tuple[str
         sign = "○" if other is None else f"● {other}."
         rows.append([str(rank), sign, format_figure(chunk.score), f"{chunk.source}{page}: {excerpt}"])
     columns = [*figure_columns(""), TableColumn("in both"), *figure_columns("score"), TableColumn("chunk")]
-    return html_table(columns, rows, caption=f"{name}: {count_noun(len(rows), 'chunk')}")
+    table = html_table(columns, rows, caption=f"{name}: {count_noun(len(rows), 'chunk')}")
+    return Markup(table)  # noqa: S704 - escaped
 
 
 class SearchLab:

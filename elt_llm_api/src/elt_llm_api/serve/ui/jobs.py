@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
-from elt_llm_consumer.evidence import Cell, Evidence, Value
+from elt_llm_consumer.evidence import Value
 from elt_llm_consumer.jobs.tasks import JOB_KINDS, JobKind
 from elt_llm_core.errors import EltError
 from elt_llm_core.state.jobs import RowId
@@ -17,7 +17,6 @@ from elt_llm_api.serve.actions.jobs import BatchJobActions, BatchJobRequest, Job
 from elt_llm_api.serve.actions.rows import (
     ExportActions,
     ExportFile,
-    QuoteView,
     ReviewRequest,
     RowActions,
     RowDetail,
@@ -25,10 +24,10 @@ from elt_llm_api.serve.actions.rows import (
     RowPage,
     RowView,
 )
-from elt_llm_api.serve.safe_text import escape_html, escape_markdown, route_link, show_invisible_characters
+from elt_llm_api.serve.safe_text import escape_markdown, route_link, show_invisible_characters
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import QUIET_EVENT, ComponentUpdates, JobWatch, html_area, principal_of_event
-from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, flatten_lines
+from elt_llm_api.serve.ui.markup import failure_markdown, fill_template, flatten_lines
 
 PAGE_SIZE = 50
 _SIGNS = {"found": "✓ found", "inferred": "≈ inferred", "absent": "∅ absent", "conflict": "⚡ conflict"}
@@ -45,28 +44,16 @@ _STATUS_CHOICES = [(label, status) for status, (label, _) in _STATUSES.items()]
 _VERDICT_CHOICES = [_ANY_CHOICE, *((name.capitalize(), name) for name in _SIGNS)]
 _LONGEST_VALUE = 120  # characters of a value in a list
 _MOST_COLUMNS = 4  # of values in a list
-_HASH_DIGITS = 12  # hex digits of a hash that are shown
 _CHOOSE_JOB = "Choose a job and a kind to see its rows."
 
 
 def row_html(detail: RowDetail) -> str:
-    """Return the complete row as HTML without line ends, because an empty line would end the HTML in Markdown."""
-    row, review = detail.row, detail.row.review
-    where = " · ".join(escape_line(part) for part in (detail.table, *row.group) if part)
+    """Return the complete row as HTML: its review, its cells with their quotes, its notes and its receipt."""
+    review = detail.row.review
     by = f" by {review.reviewer}, {review.reviewed_at}" if review.reviewer else ""
     comment = f": {review.comment}" if review.comment else ""
-    status = escape_line(f"{status_text(review.status, stale=review.stale)}{by}{comment}")
-    parts = [f'<div class="opened"><p><b>{escape_line(row.name)}</b><br>{where}<br>{status}</p></div>']
-    for name, cell in row.cells.items():
-        parts.append(_cell_html(name, cell, [quote for quote in detail.quotes if quote.field == name]))
-    parts += [f'<p class="notes">{escape_line(note)}</p>' for note in row.notes]
-    if detail.receipts:
-        receipt = detail.receipts[0]
-        by = f", with {escape_html(receipt.model)}" if receipt.model else ", without a language model"
-        # The name of a generation consists of collection, number and hash; the hash is not shown.
-        read = ", ".join(escape_html("/".join(name.split("/")[:2])) for name in receipt.generations)
-        parts.append(f'<p class="facts">Written {escape_html(receipt.written_at)}{by}, from {read}.</p>')
-    return "".join(parts)
+    status = f"{status_text(review.status, stale=review.stale)}{by}{comment}"
+    return fill_template("row", detail, status, _SIGNS, _value_text)
 
 
 def row_table(rows: Sequence[RowView]) -> tuple[list[str], list[list[str | int]]]:
@@ -95,34 +82,6 @@ def files_markdown(files: Sequence[ExportFile], job: str, kind: str) -> str:
     if any(one.before_reviews for one in files):
         lines.append("\nThese files are older than the last review: run the job again to include it.")
     return "\n".join(lines)
-
-
-def _cell_html(name: str, cell: Cell, quotes: Sequence[QuoteView]) -> str:
-    value = escape_html(_value_text(cell.value)) or "<i>nothing</i>"
-    note = f'<br><span class="facts">{escape_line(cell.note)}</span>' if cell.note else ""
-    method = f"entered by {cell.curation.by}, {cell.curation.at}" if cell.curation else cell.method
-    origin = f'<span class="badge">{_SIGNS[cell.verdict]}</span> <span>{escape_line(method)}</span>'
-    head = f'<p class="location"><b>{escape_line(name)}</b> {origin}<br>{value}{note}</p>'
-    return f'<div class="source">{head}{"".join(map(_quote_html, quotes))}</div>'
-
-
-def _quote_html(quote: QuoteView) -> str:
-    evidence, (start, end) = quote.evidence, quote.evidence.span
-    before = f"… {text} " if (text := escape_line(quote.before)) else ""
-    after = f" {text} …" if (text := escape_line(quote.after)) else ""
-    gone = "" if quote.found else " · no longer at this place in the document"
-    hashed = f"SHA-256 {evidence.quote_hash[:_HASH_DIGITS]}…"
-    proof = f"{_evidence_location(evidence)} · characters {start:,} to {end:,} · {hashed}{gone}"
-    cited = f'<mark class="cited">{escape_line(evidence.quote)}</mark>'
-    return f'<blockquote>{before}{cited}{after}</blockquote><p class="facts">{proof}</p>'
-
-
-def _evidence_location(evidence: Evidence) -> str:
-    page = f"page {evidence.page}" if evidence.page else ""
-    about = (
-        "" if evidence.about.startswith(evidence.source) else evidence.about
-    )  # otherwise the text repeats the source
-    return " · ".join(escape_line(part) for part in (evidence.source, page, evidence.section, about) if part)
 
 
 def _value_text(value: Value) -> str:

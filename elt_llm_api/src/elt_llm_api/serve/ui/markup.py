@@ -3,10 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.factory import NO_MODEL
 from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, QueryResult
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
 from elt_llm_api.display.text import TableColumn
 from elt_llm_api.serve.safe_text import escape_html, escape_markdown
@@ -22,20 +27,22 @@ def html_table(
     columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], caption: str = "", *, tall: bool = False
 ) -> str:
     """Return a table that scrolls sideways in a narrow window. A `tall` table also scrolls vertically."""
-    kinds = [' class="figure"' if column.kind == "figure" else "" for column in columns]
+    return fill_template("table", columns, rows, caption, tall)
 
-    def cells(tag: str, texts: Sequence[str]) -> str:
-        name = tag.partition(" ")[0]
-        shown = (f"<{tag}{kind}>{escape_line(text)}</{name}>" for text, kind in zip(texts, kinds, strict=True))
-        return f"<tr>{''.join(shown)}</tr>"
 
-    title = f"<caption>{escape_line(caption)}</caption>" if caption else ""
-    head = cells('th scope="col"', [column.title for column in columns])
-    body = "".join(cells("td", row) for row in rows)
-    return (
-        f'<div class="wide{" tall" if tall else ""}"><table class="ours">{title}<thead>{head}</thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+def fill_template(macro: str, *values: Any) -> str:
+    """Return the HTML of a macro in templates.jinja, without line ends. Values that are no Markup are escaped."""
+    html: str = getattr(_templates(), macro)(*values)
+    return "".join(line.strip() for line in html.splitlines())
+
+
+@cache
+def _templates() -> Any:
+    def escaped(value: Any) -> Markup:
+        return value if isinstance(value, Markup) else Markup(escape_line(str(value)))  # noqa: S704 - escaped
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=escaped, trim_blocks=True)
+    return environment.from_string(Path(__file__).with_name("templates.jinja").read_text(encoding="utf-8")).module
 
 
 def flatten_lines(text: str) -> str:
@@ -63,11 +70,11 @@ def answer_markdown(result: QueryResult) -> str:
     A refusal is one line, without a confidence.
     """
     if result.outcome == "not found":
-        return "\n\n".join(
-            filter(None, (_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), _note_list(result)))
-        )
-    badge = _html_block("badge uncertain", f"? {UNCERTAIN_TEXT}") if result.outcome == "uncertain" else ""
-    parts = (badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _facts_line(result))
+        parts = [_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), _note_list(result)]
+    else:
+        badge = _html_block("badge uncertain", f"? {UNCERTAIN_TEXT}") if result.outcome == "uncertain" else ""
+        facts = f"confidence {result.confidence:.0%} · {result.latency_ms / 1000:.1f} s"
+        parts = [badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _html_block("facts", facts)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -78,8 +85,7 @@ def partial_markdown(text: str, note: str = "") -> str:
 
 def failure_markdown(error: EltError) -> str:
     """Return the message of an error and its hint."""
-    hint = f"<br>{escape_html(error.hint)}" if error.hint else ""
-    return _html_block("failure", f"⚠ {escape_html(str(error))}{hint}")
+    return fill_template("failure", error)
 
 
 def mark_doubtful(result: QueryResult) -> str:
@@ -126,28 +132,21 @@ def _letters_with_offsets(text: str) -> tuple[str, list[int]]:
 
 
 def _doubt_list(result: QueryResult) -> str:
-    items = []
+    sentences = []
     for one in result.checked:
         if one.verdict in _SIGNS:
             words = _LINE_START.sub("", one.text, count=1)
             quoted = words if len(words) <= _QUOTED_WIDTH else f"{words[:_QUOTED_WIDTH]}…"
-            reasons = escape_html(" ".join(one.reasons))
-            support = f"{_SUPPORT_WORDS[one.verdict]}. {reasons}"
-            items.append(f"<li>{_SIGNS[one.verdict]} <q>{escape_line(quoted)}</q> {support}</li>")
-    return _html_block("reasons", f"<b>Not supported by the chunks</b><ul>{''.join(items)}</ul>") if items else ""
+            support = f"{_SUPPORT_WORDS[one.verdict]}. {' '.join(one.reasons)}"
+            sentences.append((_SIGNS[one.verdict], quoted, support))
+    return fill_template("doubts", sentences) if sentences else ""
 
 
 def _note_list(result: QueryResult) -> str:
     # The reader cannot start a model server; the tab Health reports its absence.
     notes = [note for note in result.notes if not note.startswith(NO_MODEL)]
     notes = [*notes, *([] if result.complete else ["The answer was stopped before its end."])]
-    return _html_block("notes", "<br>".join(map(escape_line, notes))) if notes else ""
-
-
-def _facts_line(result: QueryResult) -> str:
-    """Return the confidence and the duration of an answer on one line."""
-    facts = [f"confidence {result.confidence:.0%}", f"{result.latency_ms / 1000:.1f} s"]
-    return _html_block("facts", escape_html(" · ".join(facts)))
+    return fill_template("notes", notes) if notes else ""
 
 
 def _html_block(kind: str, html: str) -> str:

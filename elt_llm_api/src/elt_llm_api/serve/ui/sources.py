@@ -8,13 +8,14 @@ from urllib.parse import quote
 import gradio as gr
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
+from markupsafe import Markup
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.documents import DocumentActions, DocumentSpan, SpanActions
 from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import QUIET_EVENT, ComponentUpdates, html_area, principal_of_event
-from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, flatten_lines
+from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, fill_template, flatten_lines
 
 MOST_CARDS = 12
 """Number of cards that are shown. An answer rarely has more citations, and its text lists all of them."""
@@ -72,12 +73,7 @@ def _create_card(
         f"page {source.page}" if source.page else None,
         source.section,
     ]
-    details = "".join(f" <span>· {escape_line(fact)}</span>" for fact in facts if fact)
-    html = (
-        f'<div class="source"><p class="location"><span class="number">{escape_html(reference)}</span>'
-        f' <b>{escape_line(name)}</b>{details} <span class="score" title="relevance">{score:.2f}</span></p>'
-        f"<blockquote>{quoted}</blockquote></div>"
-    )
+    html = fill_template("card", reference, name, facts, Markup(quoted), score)  # noqa: S704 - escaped
     return SourceCard(reference, html, source.collection, source.source_id, source.span)
 
 
@@ -168,17 +164,12 @@ class SourcePanel:
         cited = self._spans.get(principal, card.collection, card.document, start, end)
         bounds = max(0, start - BEFORE), min(cited.length, end + AFTER)
         around = self._spans.get(principal, card.collection, card.document, *bounds)
-        facts = [cited.source, f"page {cited.page}" if cited.page else None, cited.section]
-        details = " · ".join(escape_line(fact) for fact in facts if fact)
-        text = mark_span(around.text, start - around.start, end - around.start)
-        before, after = "… " if around.start else "", " …" if around.end < around.length else ""
-        return (
-            f'<div class="opened"><p><b>{escape_html(card.reference)} {escape_line(cited.title)}</b><br>{details}</p>'
-            f'<div class="text">{before}{text}{after}</div></div>{self._picture(principal, cited)}'
-        )
+        text = Markup(mark_span(around.text, start - around.start, end - around.start))  # noqa: S704 - escaped
+        is_start, is_end = around.start == 0, around.end >= around.length
+        return fill_template("opened", card.reference, cited, text, is_start, is_end, self._picture(principal, cited))
 
     def _picture(self, principal: Principal, cited: DocumentSpan) -> str:
-        """Return HTML of the page image, or an empty string if the original file is gone."""
+        """Return the path of the page image, or an empty string if the original file is gone."""
         if cited.page is None:
             return ""
         try:
@@ -186,6 +177,4 @@ class SourcePanel:
         except EltError:
             return ""
         document = f"{quote(cited.collection, safe='')}/{quote(cited.document, safe='')}"
-        title = escape_html(f"Page {cited.page} of {flatten_lines(cited.title)}")
-        image = f'<img src="/v1/documents/{document}/page/{cited.page}.png" alt="{title}">'
-        return f'<div class="opened"><p>{title}, as printed</p>{image}</div>'
+        return f"/v1/documents/{document}/page/{cited.page}.png"
