@@ -19,6 +19,8 @@ _TABLE = tomllib.loads(Path(__file__).with_name("command_table.toml").read_text(
 _MODULES = {
     **dict.fromkeys(("glossary", "catalog", "coverage", "handbook"), "job_commands"),
     "migrate-config": "commands.migrate_config",
+    "replay": "commands.review",
+    "search": "commands.ask",
     **dict.fromkeys(("collections", "status", "rollback", "drop", "export", "import"), "commands.collections"),
 }
 COMMANDS = tuple(

@@ -11,8 +11,9 @@ import click
 from elt_llm_core.errors import UsageError
 
 from elt_llm_api.cli.options import CommandContext, WholeNumber, json_option, pass_command_context
+from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.progress import progress_display
-from elt_llm_api.display.text import print_json, print_result, strip_control_characters
+from elt_llm_api.display.text import align_columns, one_line, print_json, print_result, strip_control_characters
 
 if TYPE_CHECKING:
     from elt_llm_consumer.evidence import JobResult
@@ -96,8 +97,6 @@ def _run_job(
     from elt_llm_consumer.runner.plan import RowSelection
     from elt_llm_consumer.runner.run import JobRequest, create_job, run_job
 
-    from elt_llm_api.cli.render.messages import message_lines
-
     as_json, dry_run = values["as_json"], values["dry_run"]
     costs: list[RunCost] = []
 
@@ -134,11 +133,16 @@ def _compare_with_gold(result: "JobResult", opened: "JobContext", folder: Path |
 
 
 def _print_result(report: "RunReport", compared: "list[GoldReport]", context: CommandContext, *, as_json: bool) -> None:
-    from elt_llm_api.cli.render.jobs import run_lines
-
+    here, paths = context.working_directory, map(Path, report.files)
+    files = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths]
+    figures = [
+        (one_line(name), f"{value:,}" if isinstance(value, int) else one_line(str(value)))
+        for name, value in report.figures.items()
+    ]
+    lines = message_lines("run", report=report, figures=align_columns(figures), files=files)
     document = {**report.to_json(), **({"gold": compared[0].to_json()} if compared else {})}
     gold_lines = (strip_control_characters(line) for gold in compared for line in gold.lines())
-    print_result(document, chain(run_lines(report, context.working_directory), gold_lines), as_json=as_json)
+    print_result(document, chain(lines, gold_lines), as_json=as_json)
 
 
 def _with_topics(file: "JobFile", values: dict[str, Any]) -> "JobFile":

@@ -1,15 +1,21 @@
-"""`elt-llm review`: import reviews of job rows, list their status, and list stale rows."""
+"""`elt-llm review` and `elt-llm replay`: reviews of job rows, stale rows, and whether an output can be reproduced."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from elt_llm_api.cli.job_commands import open_reviewed_job, review_options
 from elt_llm_api.cli.options import CommandContext, LazyGroup, json_command
 from elt_llm_api.cli.render.messages import message_lines
-from elt_llm_api.display.text import print_result
+from elt_llm_api.display.text import align_columns, count_noun, local_time, one_line, print_result
 
+if TYPE_CHECKING:
+    from elt_llm_consumer.review.reviews import ReviewOverview
+
+_COLOURS = {"APPROVED": "green", "REJECTED": "red", "NEEDS_CLARIFICATION": "yellow"}
 _HELP = {
     "import": "Import reviews from a filled-in sheet.",
     "status": "List the reviews of rows.",
@@ -62,11 +68,9 @@ def status_command(context: CommandContext, job: str, kind: str | None, as_json:
     """List the reviews of a job: fresh, stale if the row has changed since, or without a row."""
     from elt_llm_consumer.review.reviews import review_overview
 
-    from elt_llm_api.cli.render.jobs import review_lines
-
     with open_reviewed_job(context, job, kind) as reviewed:
         found = review_overview(reviewed.state, reviewed.name)
-    print_result(found.to_json(), review_lines(found), as_json=as_json)
+    print_result(found.to_json(), _review_lines(found), as_json=as_json)
     return 0
 
 
@@ -86,3 +90,31 @@ def history_command(context: CommandContext, row: str, job: str, kind: str | Non
     shown = {"row": row, "reviews": said}
     print_result(shown, message_lines("review_history", **shown), as_json=as_json)
     return 0
+
+
+@json_command
+@click.argument("receipt", type=click.Path(path_type=Path), metavar="RECEIPT")
+def replay_command(context: CommandContext, receipt: Path, as_json: bool) -> int:
+    """Compare a receipt with the current output, quotes, documents, settings and program.
+
+    Nothing is generated. Exit code 0 if a run now would write the same output, else 1. Changed versions of libraries
+    are reported, but do not count as a difference.
+    """
+    from elt_llm_consumer.runner.replay import replay
+
+    report = replay(context.working_directory / receipt, context.load())
+    print_result(report.to_json(), message_lines("replay", replay=report), as_json=as_json)
+    return int(not report.holds)
+
+
+def _review_lines(overview: "ReviewOverview") -> Iterator[str]:
+    """Return a line for every review, then the counts by status."""
+    counts = ", ".join(f"{number:,} {status}" for status, number in overview.counts.items()) or "none yet"
+    reviews = [
+        (it.status, it.table, it.name, it.state, it.reviewer, local_time(it.reviewed_at), it.comment)
+        for it in overview.reviews
+    ]
+    rows = [list(map(one_line, review)) for review in reviews]
+    for line, (status, *_) in zip(align_columns(rows), rows, strict=True):
+        yield click.style(line[: len(status)], fg=_COLOURS.get(status)) + line[len(status) :]
+    yield f"{overview.kind} of {one_line(overview.job)}: {count_noun(overview.rows, 'row')}: {counts}."

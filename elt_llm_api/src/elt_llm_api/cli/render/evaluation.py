@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from elt_llm_query.evaluate.significance import ProfileComparison
     from elt_llm_query.extractive.confidence import CalibrationState
 
-    from elt_llm_api.cli.evaluation import EvaluationOutcome
-
 METRIC_COLUMNS = {
     "ndcg@10": "nDCG@10",
     "recall@10": "recall@10",
@@ -56,7 +54,17 @@ class OutputFiles:
         return cls(*files)
 
 
-def print_evaluation(evaluated: "EvaluationOutcome", files: OutputFiles, *, as_json: bool) -> int:
+@dataclass(frozen=True)
+class EvaluationOutcome:
+    """The reports by profile, the comparison of two profiles, and a sentence for each metric below its threshold."""
+
+    reports: "Sequence[ProfileReport]"
+    compared: "ProfileComparison | None"
+    judged: bool
+    failed: Sequence[str]
+
+
+def print_evaluation(evaluated: EvaluationOutcome, files: OutputFiles, *, as_json: bool) -> int:
     """Print and write the results; return 1 if a metric is below its threshold, else 0."""
     if files.per_query is not None:
         write_output(files.per_query, "".join(_result_lines(evaluated)))
@@ -70,7 +78,7 @@ def print_evaluation(evaluated: "EvaluationOutcome", files: OutputFiles, *, as_j
     return 1 if evaluated.failed else 0
 
 
-def evaluation_lines(evaluated: "EvaluationOutcome") -> Iterator[str]:
+def evaluation_lines(evaluated: EvaluationOutcome) -> Iterator[str]:
     """Return the table, the comparison and the notes as lines."""
     reports = evaluated.reports
     yield f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{_question_kinds(reports[0])}"
@@ -113,7 +121,7 @@ def _question_kinds(report: "ProfileReport") -> str:
     return f" ({', '.join(listed)})" if listed else ""
 
 
-def _evaluation_json(evaluated: "EvaluationOutcome") -> Any:
+def _evaluation_json(evaluated: EvaluationOutcome) -> Any:
     reports = [report.to_json() for report in evaluated.reports]
     if evaluated.compared is None and not evaluated.judged:
         return reports
@@ -121,7 +129,7 @@ def _evaluation_json(evaluated: "EvaluationOutcome") -> Any:
     return {"reports": reports, "comparison": compared, "failed": list(evaluated.failed)}
 
 
-def _result_lines(evaluated: "EvaluationOutcome") -> Iterator[str]:
+def _result_lines(evaluated: EvaluationOutcome) -> Iterator[str]:
     for report in evaluated.reports:
         for result in report.results:
             line = {"dataset": report.dataset, "profile": report.profile, **result.to_json()}
@@ -155,7 +163,7 @@ class ReportSection:
     plots: Sequence[tuple[str, str]] = ()
 
 
-def html_report(evaluated: "EvaluationOutcome") -> str:
+def html_report(evaluated: EvaluationOutcome) -> str:
     """Return the report page of an evaluation."""
     reports = evaluated.reports
     summary = f"{count_noun(reports[0].queries, 'question')}, {count_noun(len(reports), 'profile')}."
