@@ -13,7 +13,7 @@ def verdicts(folder: Path, ingest: str) -> dict[str, CheckVerdict]:
     (folder / "config").mkdir()
     (folder / "config" / "rag_config.yaml").write_text(f"ingest: {ingest}\n")
     facts = DoctorFacts({}, folder, load_settings(None, environment={}, working_directory=folder), None)
-    return {check.name: check.verdict(facts) for check in reading.READER_CHECKS}
+    return {name: check(facts) for name, check in reading.READER_CHECKS.items()}
 
 
 def test_a_worker_starts_and_its_sandbox_is_reported(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from elt_llm_core.errors import EltError, SettingsError
+from elt_llm_core.errors import SettingsError
 from elt_llm_core.settings.loader import LoadedSettings
 
 
@@ -36,24 +36,11 @@ class DoctorFacts:
     settings_error: SettingsError | None
 
 
-@dataclass(frozen=True)
-class DoctorCheck:
-    """A named check of this machine, this installation or these data."""
-
-    name: str
-    look: Callable[[DoctorFacts], CheckVerdict]
-
-    def verdict(self, facts: DoctorFacts) -> CheckVerdict:
-        """Run the check. An exception is reported as a failure of this check, and the other checks still run."""
-        try:
-            return self.look(facts)
-        except EltError as error:
-            return failure(str(error), error.hint)
-        except OSError as error:
-            return failure(f"{error.filename or ''} {error.strerror or error}".strip(), "Check its permissions")
+Check = Callable[[DoctorFacts], CheckVerdict]
+"""A check of this machine, this installation or these data."""
 
 
-def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Callable[[DoctorFacts], CheckVerdict]:
+def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Check:
     """Build a check that needs the settings. It is skipped with a warning if the settings cannot be read."""
 
     def look_if_readable(facts: DoctorFacts) -> CheckVerdict:

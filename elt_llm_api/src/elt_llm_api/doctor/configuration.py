@@ -1,6 +1,8 @@
 """Checks of the configuration: settings, profiles, aliases, reranker, file readers, the server's address and keys."""
 
 import errno
+from contextlib import closing
+from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 
@@ -13,7 +15,7 @@ from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import install_command
 
-from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, failure, ok, warning, with_settings
+from elt_llm_api.doctor.check import Check, CheckVerdict, DoctorFacts, failure, ok, warning, with_settings
 
 
 def settings(facts: DoctorFacts) -> CheckVerdict:
@@ -65,12 +67,12 @@ def reranker(loaded: LoadedSettings) -> CheckVerdict:
     return ok(", ".join(reranker_identity(opened)))
 
 
-SETTINGS_CHECKS = (
-    DoctorCheck("settings", settings),
-    DoctorCheck("profiles", profiles),
-    DoctorCheck("aliases", aliases),
-    DoctorCheck("reranker", reranker),
-)
+SETTINGS_CHECKS = {
+    "settings": settings,
+    "profiles": profiles,
+    "aliases": aliases,
+    "reranker": reranker,
+}
 
 
 def network_guard(_: DoctorFacts) -> CheckVerdict:
@@ -126,12 +128,12 @@ def _ingest_settings(facts: DoctorFacts) -> IngestSettings:
     return facts.loaded.settings.ingest if facts.loaded else IngestSettings()
 
 
-READER_CHECKS = (
-    DoctorCheck("network guard", network_guard),
-    DoctorCheck("reading files", sandbox_worker),
-    DoctorCheck("ocr", ocr),
-    DoctorCheck("pdf reader", pdf_reader),
-)
+READER_CHECKS = {
+    "network guard": network_guard,
+    "reading files": sandbox_worker,
+    "ocr": ocr,
+    "pdf reader": pdf_reader,
+}
 
 
 _EXTRAS = (
@@ -141,7 +143,7 @@ _EXTRAS = (
 )
 
 
-def installed_extra(name: str, distribution: str) -> CheckVerdict:
+def installed_extra(name: str, distribution: str, _: DoctorFacts | None = None) -> CheckVerdict:
     """Report the installed version of an extra. The server runs without it and names the extra when it is needed."""
     try:
         return ok(f"{distribution} {metadata.version(distribution)}")
@@ -168,25 +170,16 @@ def server_address(loaded: LoadedSettings) -> CheckVerdict:
 @with_settings
 def server_keys(loaded: LoadedSettings) -> CheckVerdict:
     """Report the number of keys. Without any key or token, the server accepts requests from everybody."""
-    path = loaded.data_dir / STATE_NAME
-    count = _number_of_keys(Database(path, for_writing=False)) if path.exists() else 0
+    count, path = 0, loaded.data_dir / STATE_NAME
+    if path.exists():
+        with closing(Database(path, for_writing=False)) as database:
+            has_table = database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is not None
+            count = len(KeyTable(database).all()) if has_table else 0
     return ok(str(count) if count else "none: without a token every user of this machine may ask")
 
 
-def _number_of_keys(database: Database) -> int:
-    try:
-        written_before_keys = database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is None
-        return 0 if written_before_keys else len(KeyTable(database).all())
-    finally:
-        database.close()
-
-
-def _extra_check(title: str, name: str, distribution: str) -> DoctorCheck:
-    return DoctorCheck(title, lambda _: installed_extra(name, distribution))
-
-
-SERVER_CHECKS = (
-    DoctorCheck("server's address", server_address),
-    DoctorCheck("server's keys", server_keys),
-    *(_extra_check(*one) for one in _EXTRAS),
-)
+SERVER_CHECKS: dict[str, Check] = {
+    "server's address": server_address,
+    "server's keys": server_keys,
+    **{title: partial(installed_extra, name, distribution) for title, name, distribution in _EXTRAS},
+}

@@ -8,9 +8,9 @@ from pathlib import Path
 from elt_llm_core.store.database import STORE_NAME
 from elt_llm_core.store.disk import refuse_network_file_system
 from elt_llm_core.store.lock import lock_holder
-from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.store.store import open_store
 
-from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, failure, ok, warning, with_settings
+from elt_llm_api.doctor.check import CheckVerdict, failure, ok, warning, with_settings
 
 _MEGABYTE = 10**6
 _NEEDED_SPACE = 200 * _MEGABYTE
@@ -81,14 +81,11 @@ def collections(data_dir: Path) -> CheckVerdict:
         return ok("nothing ingested yet")
     with open_store(data_dir) as store:
         records = store.collections.all()
-        lost = [record.name for record in records if record.published and not _is_published(store, record.name)]
+        published = {one.name: store.folder(one.name) / str(one.published) for one in records if one.published}
+    lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
         return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the record")
     return ok(", ".join(record.name for record in records) or "none")
-
-
-def _is_published(store: Store, name: str) -> bool:
-    return (store.folder(name) / str(store.collections.get(name).published) / "passport.json").is_file()
 
 
 def _nearest_existing(path: Path) -> Path:
@@ -104,7 +101,7 @@ _LOOKS: dict[str, Callable[[Path], CheckVerdict]] = {
     "unfinished runs": unfinished_runs,
     "collections": collections,
 }
-CHECKS = tuple(
-    DoctorCheck(name, with_settings(lambda loaded, look=look: look(loaded.data_dir)))  # type: ignore[misc]
+CHECKS = {
+    name: with_settings(lambda loaded, look=look: look(loaded.data_dir))  # type: ignore[misc]
     for name, look in _LOOKS.items()
-)
+}

@@ -1,18 +1,25 @@
 """Run all checks, for the command and for the server."""
 
-from itertools import chain
+from elt_llm_core.errors import EltError
 
 from elt_llm_api.doctor import data, model_servers
-from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts
+from elt_llm_api.doctor.check import Check, CheckVerdict, DoctorFacts, failure
 from elt_llm_api.doctor.configuration import READER_CHECKS, SERVER_CHECKS, SETTINGS_CHECKS
 from elt_llm_api.doctor.installation import LIBRARY_CHECKS, MACHINE_CHECKS
-
-_GROUPS = (
-    *(MACHINE_CHECKS, LIBRARY_CHECKS, READER_CHECKS, SETTINGS_CHECKS),
-    *(model_servers.CHECKS, data.CHECKS, SERVER_CHECKS),
-)
 
 
 def examine(facts: DoctorFacts) -> dict[str, CheckVerdict]:
     """Run every check and return its verdict by its name, in the order of the output."""
-    return {check.name: check.verdict(facts) for check in chain.from_iterable(_GROUPS)}
+    machine = {**MACHINE_CHECKS, **LIBRARY_CHECKS, **READER_CHECKS, **SETTINGS_CHECKS}
+    checks = {**machine, **model_servers.CHECKS, **data.CHECKS, **SERVER_CHECKS}
+    return {name: _verdict(check, facts) for name, check in checks.items()}
+
+
+def _verdict(check: Check, facts: DoctorFacts) -> CheckVerdict:
+    """Run the check. An exception is reported as a failure of this check, and the other checks still run."""
+    try:
+        return check(facts)
+    except EltError as error:
+        return failure(str(error), error.hint)
+    except OSError as error:
+        return failure(f"{error.filename or ''} {error.strerror or error}".strip(), "Check its permissions")

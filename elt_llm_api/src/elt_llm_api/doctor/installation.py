@@ -4,12 +4,13 @@ import os
 import platform
 import sys
 import tempfile
+from functools import partial
 from importlib import metadata, util
 from pathlib import Path
 
 from elt_llm_core.store.database import MIN_SQLITE, sqlite_version
 
-from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, failure, ok, warning
+from elt_llm_api.doctor.check import Check, CheckVerdict, DoctorFacts, failure, ok, warning
 
 _LIBRARIES = (
     ("llama-index-core", "llama_index.core"),
@@ -36,7 +37,7 @@ def sqlite(_: DoctorFacts) -> CheckVerdict:
     return ok(found)
 
 
-def library(distribution: str, module: str) -> CheckVerdict:
+def library(distribution: str, module: str, _: DoctorFacts | None = None) -> CheckVerdict:
     """Check that a library is installed and its module can be imported."""
     try:
         version = metadata.version(distribution)
@@ -73,17 +74,13 @@ def embedding(_: DoctorFacts) -> CheckVerdict:
     return ok(f"works, {len(vector)} dimensions")
 
 
-def _library_check(distribution: str, module: str) -> DoctorCheck:
-    return DoctorCheck(distribution, lambda _: library(distribution, module))
-
-
-LIBRARY_CHECKS = (
-    DoctorCheck("sqlite", sqlite),
-    *(_library_check(distribution, module) for distribution, module in _LIBRARIES),
-    DoctorCheck("model weights", embedding_weights),
-    DoctorCheck("model vocabulary", embedding_vocabulary),
-    DoctorCheck("embedding", embedding),
-)
+LIBRARY_CHECKS: dict[str, Check] = {
+    "sqlite": sqlite,
+    **{distribution: partial(library, distribution, module) for distribution, module in _LIBRARIES},
+    "model weights": embedding_weights,
+    "model vocabulary": embedding_vocabulary,
+    "embedding": embedding,
+}
 
 
 GIGABYTE = 10**9
@@ -146,10 +143,10 @@ def _first_line(path: str, names: tuple[str, ...]) -> str:
     return next((value.strip() for name, _, value in pairs if name.strip() in names), "")
 
 
-MACHINE_CHECKS = (
-    DoctorCheck("python", python),
-    DoctorCheck("processor", processor),
-    DoctorCheck("memory", memory),
-    DoctorCheck("temporary files", temporary_files),
-    DoctorCheck("terminal", terminal),
-)
+MACHINE_CHECKS = {
+    "python": python,
+    "processor": processor,
+    "memory": memory,
+    "temporary files": temporary_files,
+    "terminal": terminal,
+}

@@ -9,7 +9,7 @@ from elt_llm_core.models.server import MASKED_KEY
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import Settings
 
-from elt_llm_api.doctor.check import CheckVerdict, DoctorCheck, DoctorFacts, failure, ok, warning, with_settings
+from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts, failure, ok, warning, with_settings
 
 if TYPE_CHECKING:
     from elt_llm_core.models.ollama import OllamaModel
@@ -30,9 +30,11 @@ def ollama(loaded: LoadedSettings) -> CheckVerdict:
     try:
         return _check_models(settings, wanted)
     except EltError as error:
-        if _is_optional(settings):
+        if settings.llm.provider == "auto" and settings.embedding.provider != "ollama":
             return ok(f"{error}; llm.provider is auto, so answers are quotes from the chunks")
-        return failure(str(error), _start_hint(settings, error))
+        inside = any(path.exists() for path in _INSIDE_A_CONTAINER) and not isinstance(error, ModelMissing)
+        advice = container_advice(settings.ollama.base_url, inside=inside)
+        return failure(str(error), f"{error.hint}. {advice}" if advice else error.hint)
 
 
 def ollama_host(facts: DoctorFacts) -> CheckVerdict:
@@ -178,26 +180,14 @@ def _openai_like_models_in_use(settings: Settings) -> dict[str, str | None]:
     return wanted
 
 
-def _is_optional(settings: Settings) -> bool:
-    return settings.llm.provider == "auto" and settings.embedding.provider != "ollama"
-
-
-def _start_hint(settings: Settings, error: EltError) -> str:
-    if isinstance(error, ModelMissing):
-        return error.hint
-    inside = any(path.exists() for path in _INSIDE_A_CONTAINER)
-    advice = container_advice(settings.ollama.base_url, inside=inside)
-    return f"{error.hint}. {advice}" if advice else error.hint
-
-
 def _name_list(names: list[str]) -> str:
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     return ", ".join(names[:_MOST_LISTED]) + more or "no models"
 
 
-CHECKS = (
-    DoctorCheck("ollama", ollama),
-    DoctorCheck("ollama host", ollama_host),
-    DoctorCheck("openai_like", openai_like),
-    DoctorCheck("llama_cpp", llama_cpp),
-)
+CHECKS = {
+    "ollama": ollama,
+    "ollama host": ollama_host,
+    "openai_like": openai_like,
+    "llama_cpp": llama_cpp,
+}

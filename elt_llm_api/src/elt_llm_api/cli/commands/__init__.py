@@ -1,1 +1,1 @@
-"""One module for each command of `elt-llm`: parse the arguments, call one function, render the result."""
+"""The commands of `elt-llm`: parse the arguments, call one function, render the result."""

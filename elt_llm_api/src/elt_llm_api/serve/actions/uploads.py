@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import shutil
+import tomllib
 import unicodedata
 import uuid
 from collections.abc import AsyncGenerator, Sequence
@@ -87,45 +88,17 @@ _SPACES = re.compile(r"\s{1,100}")
 _RESERVED = frozenset(("con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(10))))
 _HEAD_BYTES = 8192  # bytes that are read to recognize the file type
 _ZIP, _OLE, _PDF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"%PDF-"
-_ZIPPED = frozenset(
-    (".docx", ".docm", ".dotx", ".dotm", ".pptx", ".pptm", ".ppsx", ".potx", ".xlsx", ".xlsm", ".ods", ".odt", ".ott")
-) | frozenset((".epub", *REFUSED_SUFFIXES))
-_BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")  # of text
-_BINARY_SIGNATURES = (
-    _ZIP,
-    _OLE,
-    _PDF,
-    b"\x7fELF",
-    b"\x89PNG",
-    b"GIF8",
-    b"\xff\xd8\xff",
-    b"MZ\x90",
-    b"\x1f\x8b",
-    b"SQLite format 3",
-)
-
 _TAR_SIGNATURE_AT = 257  # the first 257 bytes of a tar file are the name and dates of its first member
-# Signatures of the formats of the extra `formats` that are not text.
-_SIGNATURES: dict[str, bytes | tuple[bytes, ...]] = {
-    ".doc": (_OLE, _ZIP),
-    ".ppt": (_OLE, _ZIP),
-    ".msg": _OLE,
-    ".zip": _ZIP,
-    ".gz": b"\x1f\x8b",
-    ".tgz": b"\x1f\x8b",
-    ".bz2": b"BZh",
-    ".tbz2": b"BZh",
-    ".xz": b"\xfd7zXZ\0",
-    ".txz": b"\xfd7zXZ\0",
-    ".png": b"\x89PNG",
-    ".jpg": b"\xff\xd8\xff",
-    ".jpeg": b"\xff\xd8\xff",
-    ".gif": b"GIF8",
-    ".bmp": b"BM",
-    ".tif": (b"II*\0", b"MM\0*"),
-    ".tiff": (b"II*\0", b"MM\0*"),
-    ".webp": b"RIFF",
-}
+
+
+def _from_hex(signatures: Sequence[str]) -> tuple[bytes, ...]:
+    return tuple(map(bytes.fromhex, signatures))
+
+
+_FILE_TYPES = tomllib.loads(Path(__file__).with_name("file_types.toml").read_text(encoding="utf-8"))
+_ZIPPED = frozenset((*_FILE_TYPES["zipped"], *REFUSED_SUFFIXES))
+_SIGNATURES = {suffix: _from_hex(signatures) for suffix, signatures in _FILE_TYPES["signatures"].items()}
+_BYTE_ORDER_MARKS, _BINARY_SIGNATURES = _from_hex(_FILE_TYPES["byte_order_marks"]), _from_hex(_FILE_TYPES["binary"])
 
 
 def safe_file_name(sent_name: str) -> str:

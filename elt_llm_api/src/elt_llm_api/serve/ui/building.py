@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import shutil
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -30,14 +31,7 @@ TABS = (("Ask", "ask"), ("Inspect", "inspect"), ("Documents", "documents"), ("Jo
 """Labels of the tabs, and names of the modules that build them; `ask` has a class `AskTab`."""
 MOST_WAITING = 64
 """Number of events that may wait. Further events get the message that the server is busy."""
-_ENVIRONMENT = {
-    **dict.fromkeys(("GRADIO_ANALYTICS_ENABLED", "GRADIO_SHARE", "GRADIO_SSR_MODE"), "False"),
-    **dict.fromkeys(("GRADIO_MCP_SERVER", "GRADIO_RUN_HISTORY"), "False"),
-    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000000",
-    "GRADIO_ANALYTICS_MAX_EVENTS": "1",
-    "HF_HUB_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-}
+_INTERFACE = tomllib.loads(Path(__file__).with_name("interface.toml").read_text(encoding="utf-8"))
 logger = logging.getLogger(__name__)
 
 
@@ -51,18 +45,7 @@ def theme() -> gr.themes.Base:
         text_size="md",
         spacing_size="sm",
     )
-    colours = {
-        "body_text_color_subdued": ("*neutral_600", "*neutral_300"),
-        "block_info_text_color": ("*neutral_600", "*neutral_300"),
-        "block_label_text_color": ("*neutral_700", "*neutral_200"),
-        "block_title_text_color": ("*neutral_700", "*neutral_200"),
-        "input_placeholder_color": ("*neutral_500", "*neutral_400"),
-        "button_primary_background_fill": ("*primary_700", "*primary_700"),
-        "button_primary_background_fill_hover": ("*primary_800", "*primary_600"),
-        "button_cancel_background_fill": ("*neutral_200", "*neutral_600"),
-        "button_cancel_background_fill_hover": ("*neutral_300", "*neutral_500"),
-        "button_cancel_text_color": ("*neutral_900", "white"),
-    }
+    colours = _INTERFACE["colours"]
     light = {name: pair[0] for name, pair in colours.items()}
     dark = {f"{name}_dark": pair[1] for name, pair in colours.items()}
     return base.set(color_accent="*primary_700", color_accent_soft="*primary_50", **light, **dark)
@@ -83,7 +66,9 @@ async def _create_app(services: Services) -> App:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     # Gradio reads these variables when it uses them, and has no parameters for them.
-    os.environ.update(_ENVIRONMENT, GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples"))
+    os.environ.update(
+        _INTERFACE["environment"], GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples")
+    )
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
     with blocks:
