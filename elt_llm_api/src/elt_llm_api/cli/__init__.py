@@ -78,7 +78,8 @@ def run(arguments: Sequence[str], environment: Mapping[str, str], working_direct
         click.echo(_with_notes("Terminated.", stopped), err=True)
         return TERMINATED
     except BrokenPipeError:
-        _discard_output()
+        # Redirect stdout to the null device, so that Python's final flush does not fail on the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except (EltError, click.ClickException, OSError) as error:
         expected = _as_elt_error(error)
@@ -121,8 +122,3 @@ def _as_elt_error(error: EltError | click.ClickException | OSError) -> EltError:
 
 def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
     raise TerminationRequested
-
-
-def _discard_output() -> None:
-    """Redirect stdout to the null device, so that Python's final flush does not fail on the closed pipe."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,7 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Literal
 
 import click
@@ -44,11 +44,6 @@ _PAIR = (TableColumn(""), TableColumn("", "words"))
 ChunkKey = tuple[str, str]
 """Collection and node id."""
 Row = list[str]
-
-
-def terminal_width() -> int:
-    """Return the width of the terminal in columns (80 without a terminal), within the range that tables support."""
-    return max(NARROWEST, min(WIDEST, shutil.get_terminal_size().columns))
 
 
 def fact_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
@@ -160,7 +155,8 @@ def near_miss_table(stages: Sequence[TraceStage]) -> tuple[list[TableColumn], li
 
 def explanation_lines(stages: Sequence[TraceStage], width: int | None = None) -> Iterator[str]:
     """Explain how each chunk was retrieved, ranked, kept or left out; `width` defaults to the terminal's."""
-    return _Explanation(stages, width or terminal_width()).lines()
+    terminal = shutil.get_terminal_size().columns  # 80 without a terminal
+    return _Explanation(stages, width or max(NARROWEST, min(WIDEST, terminal))).lines()
 
 
 class _Explanation:
@@ -175,13 +171,18 @@ class _Explanation:
         sections = [
             section for stage, before in self._stages_with_retrieval() for section in self._of_stage(stage, before)
         ]
+        near_misses = near_miss_table(self._stages)
+        searches = sum(stage.name == "retrieve" for stage in self._stages)
+        repeated = f": the last of {searches} searches; read from all of them"
+        times = [[stage.name, f"{stage.took_ms:,.1f}", format_figure(stage.kept)] for stage in self._stages]
+        times.append(["total", f"{sum(stage.took_ms for stage in self._stages):,.1f}", ""])
         sections += [
             ("Read and left out", self._outcomes()),
             ("Replaced by another chunk", self._duplicates()),
-            ("Near misses", self._near_misses()),
-            (self._collections_heading(), self._collections()),
+            ("Near misses", table_lines(*near_misses, self._width) if near_misses[1] else ["none"]),
+            (f"Collections{repeated if searches > 1 else ''}", self._collections()),
             ("Caches", self._caches()),
-            ("Times", self._times()),
+            ("Times", table_lines([TableColumn("stage"), *figure_columns("ms", "kept")], times, self._width)),
         ]
         for heading, content in sections:
             if lines := list(content):
@@ -203,9 +204,11 @@ class _Explanation:
                 yield "Words of the question", self._terms()
             retrieved = RetrieveDetails.of(stage)
             dense, keyword = retriever_hits(retrieved, "dense"), retriever_hits(retrieved, "keyword")
-            yield f"By vectors: {count_noun(len(dense), 'chunk')}", self._by_vectors(dense)
-            words = f"By words: {count_noun(len(keyword), 'chunk')} for “{one_line(retrieved.keywords)}”"
-            yield words, self._by_words(keyword)
+            rows = [(key, [str(rank), format_figure(score)]) for key, rank, score in dense]
+            yield f"By vectors: {count_noun(len(rows), 'chunk')}", self._ranking(figure_columns("rank", "cosine"), rows)
+            rows = [(key, [str(rank), format_figure(it), self._names.words(*key)]) for key, rank, it in keyword]
+            words = f"By words: {count_noun(len(rows), 'chunk')} for “{one_line(retrieved.keywords)}”"
+            yield words, self._ranking([*figure_columns("rank", "BM25"), _MATCHED], rows)
         elif stage.name == FuseDetails.stage and retrieve is not None:
             fused = FuseDetails.of(stage)
             weights = fused.weights
@@ -248,16 +251,12 @@ class _Explanation:
         columns = [TableColumn("word")]
         for name in shown:
             columns += figure_columns(f"weight in {name}" if len(terms) > 1 else "weight", "chunks")
-        rows = [[word, *(cell for name in shown for cell in _term_cells(weights[name].get(word)))] for word in words]
+        rows = []
+        for word in words:
+            found = [weights[name].get(word, {"weight": None, "nodes": None}) for name in shown]
+            cells = ((format_figure(term["weight"], 2), format_figure(term["nodes"])) for term in found)
+            rows.append([word, *chain.from_iterable(cells)])
         yield from table_lines(columns, rows, self._width)
-
-    def _by_vectors(self, hits: Sequence[tuple[ChunkKey, int, float]]) -> Iterator[str]:
-        rows = ((key, [str(rank), format_figure(cosine)]) for key, rank, cosine in hits)
-        return self._ranking(figure_columns("rank", "cosine"), rows)
-
-    def _by_words(self, hits: Sequence[tuple[ChunkKey, int, float]]) -> Iterator[str]:
-        rows = ((key, [str(rank), format_figure(score), self._names.words(*key)]) for key, rank, score in hits)
-        return self._ranking([*figure_columns("rank", "BM25"), _MATCHED], rows)
 
     def _fused(self, fuse: FuseDetails, retrieve: RetrieveDetails) -> Iterator[str]:
         """Show the fused score of each chunk and the ranks it is computed from."""
@@ -323,14 +322,6 @@ class _Explanation:
         columns = [TableColumn("left out as"), TableColumn("read instead"), _CHUNK]
         return self._table(columns, rows) if rows else iter(())
 
-    def _near_misses(self) -> Iterator[str]:
-        columns, rows = near_miss_table(self._stages)
-        return table_lines(columns, rows, self._width) if rows else iter(("none",))
-
-    def _collections_heading(self) -> str:
-        searches = sum(stage.name == "retrieve" for stage in self._stages)
-        return "Collections" if searches < 2 else f"Collections: the last of {searches} searches; read from all of them"
-
     def _collections(self) -> Iterator[str]:
         """Show how many chunks of each collection reached each stage, and the highest possible BM25 score."""
         retrieve = RetrieveDetails.last(self._stages)
@@ -361,18 +352,9 @@ class _Explanation:
         if results and results.get("hit"):
             yield "The chunks come from the cache: their stages took no time now."
 
-    def _times(self) -> Iterator[str]:
-        rows = [[stage.name, f"{stage.took_ms:,.1f}", format_figure(stage.kept)] for stage in self._stages]
-        rows.append(["total", f"{sum(stage.took_ms for stage in self._stages):,.1f}", ""])
-        return table_lines([TableColumn("stage"), *figure_columns("ms", "kept")], rows, self._width)
-
     def _fit(self, collection: str) -> str:
         """Shorten the name of a collection to the width that the numbers beside it leave."""
         return shorten_middle(collection, max(_COLLECTION_NAME_WIDTH, self._width - _FIGURES_WIDTH))
-
-
-def _term_cells(term: Mapping[str, Any] | None) -> tuple[str, str]:
-    return ("-", "-") if term is None else (format_figure(term["weight"], 2), format_figure(term["nodes"]))
 
 
 def _reranking_heading(stage: TraceStage) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+PlotKind = Literal["bar_plot", "stacked_bars", "interval_plot", "curve_plot", "column_plot"]
 
 
 @dataclass(frozen=True)
@@ -37,33 +39,16 @@ class PlotColumn:
     shown: str
 
 
-def bar_plot(title: str, rows: Sequence[PlotBar]) -> str:
-    """Draw horizontal bars, one per row."""
-    return _draw("bar_plot", title, rows)
+def draw_plot(kind: PlotKind, title: str, rows: Sequence[Any]) -> str:
+    """Draw a plot as SVG.
 
-
-def stacked_bars(title: str, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """Draw one bar per row, divided into shares that add up to 1, best first."""
-    return _draw("stacked_bars", title, rows)
-
-
-def interval_plot(title: str, rows: Sequence[PlotInterval]) -> str:
-    """Draw a dot within its bounds on each row; better values are right of the middle line."""
-    return _draw("interval_plot", title, rows)
-
-
-def curve_plot(title: str, rows: Sequence[tuple[str, Sequence[tuple[float, float]]]]) -> str:
-    """Draw a line through the points of each row; x and y are from 0 to 1."""
-    return _draw("curve_plot", title, rows)
-
-
-def column_plot(title: str, values: Sequence[PlotColumn]) -> str:
-    """Draw a column for each time, oldest first, scaled to the highest; the first and the last are labelled."""
-    return _draw("column_plot", title, values)
-
-
-def _draw(macro: str, title: str, rows: Sequence[Any]) -> str:
-    svg: str = getattr(_macros(), macro)(title, rows)
+    - bar_plot: a horizontal bar for each PlotBar.
+    - stacked_bars: a bar for each (label, shares); the shares add up to 1, best first.
+    - interval_plot: a dot within its bounds for each PlotInterval; better values are right of the middle line.
+    - curve_plot: a line through the points of each (label, points); x and y are from 0 to 1.
+    - column_plot: a PlotColumn for each time, oldest first, scaled to the highest; the first and the last are labelled.
+    """
+    svg: str = getattr(_macros(), kind)(title, rows)
     return "".join(line.strip() for line in svg.splitlines())
 
 

@@ -110,7 +110,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         with services, run_queued_jobs(services.queue, lambda: services.loaded):
-            async with tools, interface:
+            async with tools, interface.resources:
                 yield
 
     app = FastAPI(

@@ -104,7 +104,7 @@ def _run_chat(
     session_id = record.session_id if record else ""
     with (
         closing(database),
-        ChatSession(context, SessionTable(database), engine, collections, profile, session_id) as session,
+        ChatSession(context, SessionTable(database), engine, tuple(collections), profile, session_id) as session,
     ):
         return converse_in_json(session) if as_json else converse(session)
 
@@ -142,30 +142,22 @@ def _delete_session(sessions: SessionTable, session_id: str, yes: bool, as_json:
     return 0
 
 
+@dataclass
 class ChatSession(Closeable):
     """The current conversation and its engine. A conversation is created with its first answer."""
 
-    def __init__(
-        self,
-        context: CommandContext,
-        sessions: SessionTable,
-        engine: "Engine",
-        collections: Sequence[str],
-        profile: str,
-        session_id: str = "",
-    ) -> None:
-        self.context = context
-        self.collections = tuple(collections)
-        self.profile = profile
-        self.session_id = session_id
-        """Id of the conversation, empty before its first turn."""
-        self._sessions = sessions
-        self._engine = engine
+    context: CommandContext
+    sessions: SessionTable
+    engine: "Engine"
+    collections: tuple[str, ...]
+    profile: str
+    session_id: str = ""
+    """Id of the conversation, empty before its first turn."""
 
     @property
     def turns(self) -> list[ConversationTurn]:
         """The turns of this conversation, in order."""
-        return self._sessions.turns(self.session_id) if self.session_id else []
+        return self.sessions.turns(self.session_id) if self.session_id else []
 
     @property
     def last(self) -> ConversationTurn:
@@ -177,7 +169,7 @@ class ChatSession(Closeable):
     @property
     def writes(self) -> bool:
         """Whether a language model writes the answers."""
-        return self._engine.llm is not None
+        return self.engine.llm is not None
 
     def ask(self, question: str, **options: Any) -> QueryResult:
         """Answer a question and store the turn; `options` are those of the engine. Raises EltError.
@@ -187,16 +179,16 @@ class ChatSession(Closeable):
         from elt_llm_query.conversation.conversation import Conversation
         from elt_llm_query.synthesis.prompts import load_prompts
 
-        llm = self._engine.llm
+        llm = self.engine.llm
         prompt = load_prompts(self.context.load().config_dir)["follow_up"] if llm else None
-        session_id = self.session_id or self._sessions.create(self.collections, self.profile)
+        session_id = self.session_id or self.sessions.create(self.collections, self.profile)
         try:
-            result = Conversation(self._engine, self._sessions, session_id, llm=llm, prompt=prompt).ask(
+            result = Conversation(self.engine, self.sessions, session_id, llm=llm, prompt=prompt).ask(
                 question, **options
             )
         except (EltError, KeyboardInterrupt):
             if not self.session_id:
-                self._sessions.delete(session_id)
+                self.sessions.delete(session_id)
             raise
         self.session_id = session_id
         return result
@@ -208,21 +200,21 @@ class ChatSession(Closeable):
         RetrievalError.
         """
         last = self.last
-        stages = self._engine.search(last.understood, explain=True).stages
+        stages = self.engine.search(last.understood, explain=True).stages
         stored = last.result.trace.stages
         return (*(stage for stage in stored[:1] if stage.name == "follow up"), *stages, *stored[-1:])
 
     def move(self, collections: Sequence[str], profile: str) -> None:
         """Switch to other collections and another profile. Nothing changes if they cannot be opened."""
         engine = open_engine_for(self.context, tuple(collections), profile)
-        self._engine.close()
-        self._engine, self.collections, self.profile = engine, tuple(collections), profile
+        self.engine.close()
+        self.engine, self.collections, self.profile = engine, tuple(collections), profile
         if self.session_id:
-            self._sessions.move(self.session_id, collections, profile)
+            self.sessions.move(self.session_id, collections, profile)
 
     def close(self) -> None:
         """Close the engine."""
-        self._engine.close()
+        self.engine.close()
 
 
 _MARKDOWN_CHARACTERS = re.compile(r"([\\`*_<>\[\]#|])")

@@ -92,7 +92,7 @@ def _convert_file(path: Path, source: str, content: Mapping[str, Any]) -> Migrat
     table = _table()[kind]
     model = _model_of(kind)
     for name, value in _leaves(content, model):
-        _take(made, name, _as_ours(name, value), table, model)
+        _take(made, name, value, table, model)
     if kind == "consumer":
         made.content.setdefault("sources", {})
     if kind == "ingest" and "collection" not in made.content and "collection_prefix" not in made.content:
@@ -143,17 +143,13 @@ def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = ""
             yield name, value
 
 
-def _as_ours(name: str, value: Any) -> Any:
-    """Convert the former list of collections, `{name: ...}` each, to a list of their names."""
-    if name == "collections" and isinstance(value, list):
-        return [str(one["name"]) if isinstance(one, Mapping) and "name" in one else one for one in value]
-    return value
-
-
 def _take(
     made: MigratedFile, name: str, value: Any, table: Mapping[str, Mapping[str, str]], model: type[BaseModel]
 ) -> None:
-    reader = _reader_of(value, table.get("readers", {})) if name == "preprocessor" else ""
+    if name == "collections" and isinstance(value, list):  # formerly a list of mappings, `{name: ...}` each
+        value = [str(one["name"]) if isinstance(one, Mapping) and "name" in one else one for one in value]
+    readers, replaced = table.get("readers", {}), str(value).casefold() if name == "preprocessor" else ""
+    reader = next((reader for word, reader in readers.items() if word in replaced), "")  # by a word in its name
     new = "reader" if reader else table["renamed"].get(name, name)
     value = reader or ([value] if new in _LISTS and isinstance(value, str) else value)
     if name in table["without_home"] and not reader:
@@ -168,12 +164,6 @@ def _take(
         place[key] = value
         if new != name:
             made.renamed.append(f"{name} -> {new}")
-
-
-def _reader_of(value: object, readers: Mapping[str, str]) -> str:
-    """Return the reader that replaces a preprocessor, by a word in its name; empty for an unknown one."""
-    text = str(value).casefold()
-    return next((reader for word, reader in readers.items() if word in text), "")
 
 
 def _problem(model: type[BaseModel], name: str, value: object) -> str:

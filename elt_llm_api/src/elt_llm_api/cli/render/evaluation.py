@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 from elt_llm_core.errors import UsageError
 
-from elt_llm_api.display.plots import PlotBar, PlotInterval, bar_plot, curve_plot, interval_plot, stacked_bars
+from elt_llm_api.display.plots import PlotBar, PlotInterval, draw_plot
 from elt_llm_api.display.text import align_columns, count_noun, print_result, strip_control_characters
 
 if TYPE_CHECKING:
@@ -202,14 +202,16 @@ def _figures_section(reports: "Sequence[ProfileReport]") -> ReportSection:
     for figure in PLOTTED_METRICS:
         values = [report.figures[figure] for report in reports]
         bars = [PlotBar(name, value, f"{value:.4f}") for name, value in zip(names, values, strict=True)]
-        plots.append((METRIC_COLUMNS[figure], bar_plot(METRIC_COLUMNS[figure], bars)))
+        plots.append((METRIC_COLUMNS[figure], draw_plot("bar_plot", METRIC_COLUMNS[figure], bars)))
     longest = max(report.latency_p95_ms for report in reports) or 1.0
     times = [
         PlotBar(name, it.latency_p50_ms / longest, f"{it.latency_p50_ms:.0f} ms", it.latency_p95_ms / longest)
         for name, it in zip(names, reports, strict=True)
     ]
     title = "Median latency; the line: 95th percentile"
-    return ReportSection("Figures", header=METRIC_HEADER, rows=rows, plots=[*plots, (title, bar_plot(title, times))])
+    return ReportSection(
+        "Figures", header=METRIC_HEADER, rows=rows, plots=[*plots, (title, draw_plot("bar_plot", title, times))]
+    )
 
 
 def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
@@ -217,7 +219,7 @@ def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
     names = [*(name for _, name in RANK_STEPS), "not found"]
     legend = [(f"step{number}", name) for number, name in enumerate(names)]
     rows = [(strip_control_characters(report.profile), _rank_shares(report)) for report in reports]
-    return ReportSection(title, legend=legend, plot=stacked_bars(title, rows))
+    return ReportSection(title, legend=legend, plot=draw_plot("stacked_bars", title, rows))
 
 
 def _rank_shares(report: "ProfileReport") -> list[float]:
@@ -243,7 +245,11 @@ def _comparison_section(compared: "ProfileComparison") -> ReportSection:
     note = f"p under {SIGNIFICANCE_LEVEL:g} counts as a real difference: equal profiles would seldom differ this much."
     header, *rows = _comparison_rows(compared)
     return ReportSection(
-        title, plot=interval_plot(strip_control_characters(title), intervals), text=[note], header=header, rows=rows
+        title,
+        plot=draw_plot("interval_plot", strip_control_characters(title), intervals),
+        text=[note],
+        header=header,
+        rows=rows,
     )
 
 
@@ -319,7 +325,7 @@ def refusal_page(report: "RefusalReport") -> str:
         f"{count_noun(report.answerable, 'answerable question')}: {figures}.",
         [
             ReportSection("Figures", header=header, rows=rows),
-            ReportSection(title, legend=legend, plot=curve_plot(title, lines)),
+            ReportSection(title, legend=legend, plot=draw_plot("curve_plot", title, lines)),
         ],
     )
 

@@ -78,7 +78,7 @@ class DocumentActions(ServiceActions):
                 size=document.size,
                 document_hash=document.document_hash,
                 ingested_at=ingested_at.get(document.version, ""),
-                outcome=files[document.document_id].outcome if document.document_id in files else document.outcome,
+                outcome=files.get(document.document_id, document).outcome,
                 reason=files[document.document_id].reason if document.document_id in files else "",
                 uploaded=document.root in upload_roots,
                 part=document.part,
@@ -159,11 +159,8 @@ class DocumentActions(ServiceActions):
         return self._services.store.collections.get(collection)
 
     def _published(self, record: CollectionRecord) -> list[StoredDocument]:
-        return (
-            []
-            if record.published is None
-            else self._services.store.documents.in_generation(record.id, record.published)
-        )
+        documents = self._services.store.documents
+        return [] if record.published is None else documents.in_generation(record.id, record.published)
 
     def _document(self, principal: Principal, collection: str, identity: str) -> StoredDocument:
         for document in self._published(self._record(principal, collection)):

@@ -263,14 +263,9 @@ class BatchJobActions(ServiceActions):
         if kind not in kinds:
             hint = f"It can run as: {', '.join(kinds)}." if kinds else "Add sources to the job file."
             raise UsageError(f"Job '{file.name}' does not name the sources that a {kind} job needs.", hint=hint)
-        arguments = {
-            **request.model_dump(mode="json"),
-            "job": file.name,
-            "collections": list(
-                file.spec.sources.collections
-            ),  # the collections decide which callers may see the queued job
-        }
-        return JobActions(self._services).submit(principal, kind, arguments)
+        # The collections decide which callers may see the queued job.
+        named = {"job": file.name, "collections": list(file.spec.sources.collections)}
+        return JobActions(self._services).submit(principal, kind, {**request.model_dump(mode="json"), **named})
 
     def _paths(self) -> dict[str, Path]:
         """Return the paths of the job files by name.

@@ -170,9 +170,8 @@ class QuestionActions(ServiceActions):
         errors of `ask`, at the first or at a later step.
         """
         loop = asyncio.get_running_loop()
-        events: asyncio.Queue[AnswerEvent | None] = (
-            asyncio.Queue()
-        )  # unbounded, because the length of an answer is bounded
+        # The queue is unbounded, because the length of an answer is bounded.
+        events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()
 
         def work(abandoned: Event) -> QueryResult:
             def listen(event: AnswerEvent) -> None:

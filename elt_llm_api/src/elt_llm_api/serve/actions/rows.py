@@ -197,15 +197,14 @@ class QuoteReader:
 
     def quotes_of(self, row: Row) -> list[QuoteView]:
         """Return every quote of a row with its context, in the order of its cells."""
-        return [self._view(field, it) for field, cell in row.cells.items() for it in cell.evidence]
-
-    def _view(self, field: str, evidence: Evidence) -> QuoteView:
-        text = self._text(evidence.collection, evidence.document_id)
-        start, end = evidence.span
-        found = text[start:end] == evidence.quote
-        before = text[max(0, start - CONTEXT_CHARACTERS) : start] if found else ""
-        after = text[end : end + CONTEXT_CHARACTERS] if found else ""
-        return QuoteView(field=field, evidence=evidence, found=found, before=before, after=after)
+        quotes = []
+        for field, evidence in ((field, it) for field, cell in row.cells.items() for it in cell.evidence):
+            text, (start, end) = self._text(evidence.collection, evidence.document_id), evidence.span
+            found = text[start:end] == evidence.quote
+            before = text[max(0, start - CONTEXT_CHARACTERS) : start] if found else ""
+            after = text[end : end + CONTEXT_CHARACTERS] if found else ""
+            quotes.append(QuoteView(field=field, evidence=evidence, found=found, before=before, after=after))
+        return quotes
 
     def _text(self, collection: str, document_id: str) -> str:
         """Return the text of a document, or an empty string if the document is gone."""
@@ -309,11 +308,8 @@ class ExportActions(ServiceActions):
                 continue
             try:
                 receipt = _Receipt.model_validate_json(receipt_path.read_bytes())
-            except (
-                OSError,
-                ValidationError,
-            ):  # an incomplete receipt, or one of another version of the program
-                continue
+            except (OSError, ValidationError):
+                continue  # an incomplete receipt, or one of another version of the program
             is_of_job = (receipt.job, receipt.kind, receipt.file) == (file.name, kind, path.name)
             if is_of_job and all(principal.may_read(document.collection) for document in receipt.documents):
                 yield path, receipt

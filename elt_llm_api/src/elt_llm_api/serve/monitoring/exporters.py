@@ -1,6 +1,7 @@
 """Export measurements: Prometheus text, OpenTelemetry spans, and trace files."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -25,19 +26,18 @@ _COUNTERS = (
 )
 
 
+@dataclass(frozen=True)
 class PrometheusCollector:
     """Collects the current metrics. `gauges` returns help text and value by name."""
 
-    def __init__(
-        self, measures: Callable[[], QuestionMeasures], gauges: Callable[[], Mapping[str, tuple[str, float]]]
-    ) -> None:
-        self._measures, self._gauges = measures, gauges
+    measures: Callable[[], QuestionMeasures]
+    gauges: Callable[[], Mapping[str, tuple[str, float]]]
 
     def collect(self) -> Iterable["Metric"]:
         """Yield every metric, when the Prometheus library asks for them."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        measures = self._measures()
+        measures = self.measures()
         for name, description, group, label in _COUNTERS:
             family = CounterMetricFamily(name, description, labels=[label])
             for value, count in sorted(measures.counts.get(group, {}).items()):
@@ -51,7 +51,7 @@ class PrometheusCollector:
             "elt_llm_confidence", "Sum of the confidence of all answers.", value=measures.confidence
         )
         yield from _histogram_families(measures)
-        for name, (description, gauge) in self._gauges().items():
+        for name, (description, gauge) in self.gauges().items():
             yield GaugeMetricFamily(name, description, value=gauge)
 
 
@@ -171,18 +171,19 @@ def _span_attributes(observation: QuestionObservation) -> dict[str, Any]:
     return attributes
 
 
+@dataclass(frozen=True)
 class TraceFileSink:
     """Writes questions to trace files, with the text of question and answer if `words`.
 
     Each line names the documents of its question, so that forgetting a document removes the line.
     """
 
-    def __init__(self, files: TraceFiles, *, words: bool) -> None:
-        self._files, self._words = files, words
+    files: TraceFiles
+    words: bool
 
     def __call__(self, observation: QuestionObservation) -> None:
         """Write one line for a question. Raises OSError."""
-        self._files.append(trace_line(observation, words=self._words))
+        self.files.append(trace_line(observation, words=self.words))
 
 
 def trace_line(observation: QuestionObservation, *, words: bool) -> dict[str, Any]:

@@ -18,28 +18,7 @@ from fastapi.routing import APIRoute
 from fastapi.sse import format_sse_event
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictInt
 
-from elt_llm_api.serve.actions.openai import (
-    FIRST_ANSWER_TEXT,
-    MOST_TEXTS,
-    RESTART_TEXT,
-    ChatMessage,
-    EmbeddingActions,
-    InputType,
-    ModelName,
-    ModelNameActions,
-    NotSupported,
-    Places,
-    UsageCounts,
-    citation_annotations,
-    footnote_list,
-    ignored_names,
-    parse_conversation,
-    reject_unsupported_parameters,
-    remaining_text,
-    reply_to_task,
-    texts_to_embed,
-    usage_counts,
-)
+from elt_llm_api.serve.actions import openai as chat
 from elt_llm_api.serve.actions.questions import AskRequest, FinalAnswer, KeepAlive, QuestionActions, StreamEvent
 from elt_llm_api.serve.asgi import REQUEST_ID, error_body
 from elt_llm_api.serve.errors import NotFound, error_content, headers_of, status_of
@@ -74,12 +53,12 @@ class ChatRequest(BaseModel):
     model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_CHAT_EXAMPLE]})
 
     model: str = Field(min_length=1, max_length=200, description="COLLECTION, profile/NAME or COLLECTION@PROFILE.")
-    messages: list[ChatMessage] = Field(min_length=1, max_length=500)
+    messages: list[chat.ChatMessage] = Field(min_length=1, max_length=500)
     stream: StrictBool = False
     stream_options: StreamOptions | None = None
     where: tuple[str, ...] = Field((), max_length=50, description="Ours: conditions on metadata, such as year>=2020.")
     strategy: StrategyName | None = Field(None, description="Ours: how to retrieve.")
-    citations: Places = Field("both", description="Ours: where to list the sources.")
+    citations: chat.Places = Field("both", description="Ours: where to list the sources.")
     system: Literal["ignore", "refuse"] = Field("ignore", description="Ours: what to do with system messages.")
 
 
@@ -113,7 +92,7 @@ class ChatAnswer(BaseModel):
     created: int
     model: str
     choices: tuple[ChatChoice, ...]
-    usage: UsageCounts
+    usage: chat.UsageCounts
     citations: tuple[Citation, ...] = Field(description="Ours: every citation of the answer.")
     elt_llm: AnswerDetails
 
@@ -170,7 +149,7 @@ def openai_error(error: EltError, request_id: str) -> dict[str, Any]:
     code, param = ours["type"], None
     if isinstance(error, NotFound):
         code, param = "model_not_found", "model"
-    if isinstance(error, NotSupported):
+    if isinstance(error, chat.NotSupported):
         code, param = "unsupported_parameter", error.parameter
     kind = _ERROR_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"error": {**ours, "type": kind, "code": code, "param": param}}
@@ -207,7 +186,7 @@ class ChatFormatter:
             created=self._created,
             model=self.request.model,
             choices=(ChatChoice(message=message, finish_reason="stop" if result.complete else "length"),),
-            usage=usage_counts(result),
+            usage=chat.usage_counts(result),
             citations=result.citations,
             elt_llm=self.details(result),
         )
@@ -233,11 +212,11 @@ class ChatFormatter:
     def footnotes(self, result: QueryResult) -> str:
         """Return what follows the answer: a warning if it is uncertain, and the sources if requested."""
         warning = f"\n\n{UNCERTAIN_TEXT}" if result.outcome == "uncertain" else ""
-        return warning + (footnote_list(result.citations) if self.request.citations != "annotations" else "")
+        return warning + (chat.footnote_list(result.citations) if self.request.citations != "annotations" else "")
 
     def annotations(self, text: str, result: QueryResult) -> list[dict[str, Any]]:
         """Return the citations with their offsets in the text if the request asks for annotations."""
-        return citation_annotations(text, result.citations) if self.request.citations != "footnotes" else []
+        return chat.citation_annotations(text, result.citations) if self.request.citations != "footnotes" else []
 
     def details(self, result: QueryResult) -> AnswerDetails:
         """Return the fields of an answer that OpenAI does not have."""
@@ -256,7 +235,7 @@ class ChatFormatter:
         return {"id": self._id, "object": "chat.completion.chunk", "created": self._created, "model": model, **content}
 
 
-_RESTART_TEXTS = {"": "", "once more": RESTART_TEXT, "back": FIRST_ANSWER_TEXT}
+_RESTART_TEXTS = {"": "", "once more": chat.RESTART_TEXT, "back": chat.FIRST_ANSWER_TEXT}
 
 
 class ChatStream:
@@ -305,7 +284,7 @@ class ChatStream:
 
     def _end(self, result: QueryResult) -> Iterator[bytes]:
         yield from self._text(self._safe.end())
-        yield from self._text(remaining_text(self._answer, result))
+        yield from self._text(chat.remaining_text(self._answer, result))
         text = self._sent
         yield from self._text(self._formatter.footnotes(result))
         if annotations := self._formatter.annotations(text, result):
@@ -316,7 +295,7 @@ class ChatStream:
         yield self._chunk({"delta": {}, "finish_reason": finish}, citations=citations, elt_llm=details)
         options = self._formatter.request.stream_options
         if options and options.include_usage:
-            yield _data_frame(self._formatter.chunk(choices=[], usage=usage_counts(result).model_dump()))
+            yield _data_frame(self._formatter.chunk(choices=[], usage=chat.usage_counts(result).model_dump()))
 
     def _delta(self, **content: Any) -> bytes:
         return self._chunk({"delta": content, "finish_reason": None})
@@ -345,7 +324,7 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
     response.headers.update(headers)
     notes = (f"Ignored, because settings and profile decide it: {', '.join(ignored)}.",) if ignored else ()
     actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, notes)
-    if (reply := reply_to_task(question.question)) is not None:
+    if (reply := chat.reply_to_task(question.question)) is not None:
         return formatter.task_stream(reply) if body.stream else formatter.task_reply(reply)  # type: ignore[return-value]
     if not body.stream:
         answering = actions.ask(call.principal, question, call.request_id)
@@ -360,9 +339,9 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
 def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str]]:
     """Return the question of a chat, and the names of what is ignored. Raises NotFound, UsageError."""
     extra = body.model_extra or {}
-    reject_unsupported_parameters(extra)
-    model = ModelNameActions(call.services).find(call.principal, body.model)
-    text, turns = parse_conversation(body.messages, ignore_system=body.system == "ignore")
+    chat.reject_unsupported_parameters(extra)
+    model = chat.ModelNameActions(call.services).find(call.principal, body.model)
+    text, turns = chat.parse_conversation(body.messages, ignore_system=body.system == "ignore")
     question = AskRequest(
         question=text,
         collections=model.collections,
@@ -371,7 +350,7 @@ def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, 
         strategy=body.strategy,
         history=turns,
     )
-    return question, ignored_names(extra, body.messages)
+    return question, chat.ignored_names(extra, body.messages)
 
 
 class ModelEntry(BaseModel):
@@ -393,7 +372,7 @@ class ModelList(BaseModel):
 @router.get("/models")
 def list_models(call: Call) -> ModelList:
     """List collections and profiles as models. COLLECTION@PROFILE is a valid model name, too."""
-    return ModelList(data=tuple(map(_model_entry, ModelNameActions(call.services).all(call.principal))))
+    return ModelList(data=tuple(map(_model_entry, chat.ModelNameActions(call.services).all(call.principal))))
 
 
 @router.get("/models/{model:path}")
@@ -401,10 +380,10 @@ def get_model(
     model: Annotated[str, Path(min_length=1, max_length=200, examples=["handbook@fast"])], call: Call
 ) -> ModelEntry:
     """Return one model by its name."""
-    return _model_entry(ModelNameActions(call.services).find(call.principal, model))
+    return _model_entry(chat.ModelNameActions(call.services).find(call.principal, model))
 
 
-def _model_entry(model: ModelName) -> ModelEntry:
+def _model_entry(model: chat.ModelName) -> ModelEntry:
     created = int(datetime.fromisoformat(model.built_at).timestamp()) if model.built_at else 0
     return ModelEntry(id=model.name, created=created)
 
@@ -420,13 +399,13 @@ class EmbeddingRequest(BaseModel):
     )
     input: (
         Text
-        | Annotated[list[Text], Field(min_length=1, max_length=MOST_TEXTS)]
+        | Annotated[list[Text], Field(min_length=1, max_length=chat.MOST_TEXTS)]
         | Annotated[list[StrictInt], Field(min_length=1, max_length=1_000_000)]
-        | Annotated[list[list[StrictInt]], Field(min_length=1, max_length=MOST_TEXTS)]
+        | Annotated[list[list[StrictInt]], Field(min_length=1, max_length=chat.MOST_TEXTS)]
     ) = Field(description="One text or several. Token numbers are refused.", examples=[["A loan costs 40 euros."]])
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="The dimension of the model, or unset.")
-    input_type: InputType = Field("document", description="Ours: whether texts are from documents or questions.")
+    input_type: chat.InputType = Field("document", description="Ours: whether texts are from documents or questions.")
 
 
 class EmbeddingEntry(BaseModel):
@@ -456,8 +435,8 @@ class EmbeddingList(BaseModel):
 @router.post("/embeddings")
 async def create_embeddings(body: EmbeddingRequest, call: Call) -> EmbeddingList:
     """Embed texts with the model of the settings."""
-    texts = texts_to_embed(body.input)
-    work = EmbeddingActions(call.services).embed(body.model, texts, body.input_type, body.dimensions)
+    texts = chat.texts_to_embed(body.input)
+    work = chat.EmbeddingActions(call.services).embed(body.model, texts, body.input_type, body.dimensions)
     vectors, tokens = await cancel_on_disconnect(call.request, work)
     as_base64 = body.encoding_format == "base64"
     encoded = (

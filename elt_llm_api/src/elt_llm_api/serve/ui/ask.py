@@ -183,9 +183,7 @@ class ConversationHandler:
             if state.result is not None:
                 [last] = await asyncio.to_thread(self._services.sessions.turns, session, 1)
                 yield replace(state, turns=(*state.turns[:-1], last.number))
-            elif stopped.is_set() and not self.pending.is_running(
-                browser
-            ):  # otherwise the next question is already shown
+            elif stopped.is_set() and not self.pending.is_running(browser):  # else the next question is shown already
                 yield state.with_answer(partial_markdown(answer.text, "Stopped."), status="Stopped.")
         except EltError as error:
             yield state.with_answer(failure_markdown(error), status="Failed.")

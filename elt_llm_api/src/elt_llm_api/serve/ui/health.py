@@ -7,7 +7,7 @@ import gradio as gr
 from elt_llm_core.errors import EltError
 from markupsafe import Markup
 
-from elt_llm_api.display.plots import PlotColumn, column_plot
+from elt_llm_api.display.plots import PlotColumn, draw_plot
 from elt_llm_api.display.text import TableColumn, figure_columns
 from elt_llm_api.doctor.check import CheckVerdict
 from elt_llm_api.serve.actions.health import DiskSpace, HealthActions, MeasurePoint, MonitoringReport, Readiness
@@ -77,7 +77,8 @@ def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
     for title, value_of, form in plots:
         values = [(point.start, value_of(point.measures)) for point in points]
         caption = f"{title} by the {period}"
-        plot = column_plot(caption, [PlotColumn(start, value, form.format(value)) for start, value in values])
+        columns = [PlotColumn(start, value, form.format(value)) for start, value in values]
+        plot = draw_plot("column_plot", caption, columns)
         figures.append((caption, Markup(plot)))  # noqa: S704 - escaped
     return fill_template("plots", figures)
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from elt_llm_core.utilities import install_command
@@ -334,7 +334,8 @@ class UserInterface:
     def __init__(self, services: Services, library: str = "gradio") -> None:
         """Set the required package. Without this `library`, visitors see the command that installs it."""
         self._services, self._library = services, library
-        self._exit_stack = AsyncExitStack()
+        self.resources = AsyncExitStack()
+        """The resources of the user interface, which are opened on the first visit; enter it while the app runs."""
         self._building = asyncio.Lock()
         self._app: ASGIApp | None = None
 
@@ -343,14 +344,6 @@ class UserInterface:
         async with self._building:
             self._app = self._app or await self._build()
         await self._app(scope, receive, send)
-
-    async def __aenter__(self) -> Self:
-        """Return the object. No resource is open before the first visit."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close the resources of the user interface."""
-        await self._exit_stack.aclose()
 
     async def _build(self) -> ASGIApp:
         if importlib.util.find_spec(self._library) is None:
@@ -361,7 +354,7 @@ class UserInterface:
         from elt_llm_api.serve.ui.building import build_interface, upload_folder
 
         gradio_app = await asyncio.to_thread(build_interface, self._services)
-        await self._exit_stack.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
+        await self.resources.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
         freeze_garbage_collector()
         loaded = self._services.loaded

@@ -11,17 +11,8 @@ from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, Qu
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from elt_llm_api.serve.actions import evaluation
 from elt_llm_api.serve.actions.documents import LONGEST_QUOTE, LONGEST_SPAN, DocumentSpan, QuoteCheck, SpanActions
-from elt_llm_api.serve.actions.evaluation import (
-    LONGEST_QUERY,
-    MOST_COMPARED,
-    MOST_COMPARED_PROFILES,
-    MOST_QUERIES,
-    ProfileComparisonActions,
-    ProfileComparisonRequest,
-    ProfileMetrics,
-    RerankingEffect,
-)
 from elt_llm_api.serve.actions.questions import AskRequest, FinalAnswer, KeepAlive, QuestionActions, SearchRequest
 from elt_llm_api.serve.mcp.output import (
     ChunkResult,
@@ -201,50 +192,51 @@ async def explain(call: ToolCall, request: QuestionArguments) -> Annotated[CallT
     return tool_result(text, explained)
 
 
-_Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+_Query = Annotated[str, Field(min_length=1, max_length=evaluation.LONGEST_QUERY)]
 _Document = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 class ProfileComparison(ResultModel):
     """Every compared profile, in the requested order."""
 
-    profiles: tuple[ProfileMetrics, ...]
+    profiles: tuple[evaluation.ProfileMetrics, ...]
 
 
 @mcp_tool("Compare profiles")
 async def optimize_search(
     call: ToolCall,
     queries: Annotated[
-        tuple[_Query, ...], Field(min_length=1, max_length=MOST_QUERIES, description="What people ask, 1 to 50.")
+        tuple[_Query, ...],
+        Field(min_length=1, max_length=evaluation.MOST_QUERIES, description="What people ask, 1 to 50."),
     ],
     labels: Annotated[
         dict[_Query, Annotated[tuple[_Document, ...], Field(max_length=1000)]] | None,
         Field(
-            max_length=MOST_QUERIES,
+            max_length=evaluation.MOST_QUERIES,
             description="Relevant documents by query, in the same words: by id, path, name or title.",
         ),
     ] = None,
     collections: CollectionNames = (),
     profiles: Annotated[
         tuple[Annotated[str, Field(max_length=200)], ...],
-        Field(min_length=1, max_length=MOST_COMPARED_PROFILES, description="Profiles to compare, 1 to 5."),
+        Field(min_length=1, max_length=evaluation.MOST_COMPARED_PROFILES, description="Profiles to compare, 1 to 5."),
     ] = ("default",),
-    top_k: Annotated[int, Field(ge=1, le=MOST_COMPARED, description="Number of chunks to compare.")] = 10,
+    top_k: Annotated[int, Field(ge=1, le=evaluation.MOST_COMPARED, description="Number of chunks to compare.")] = 10,
 ) -> Annotated[CallToolResult, ProfileComparison]:
     """Compare profiles on your queries: relevance, duration, and what reranking changes.
 
     With labels also nDCG@10, recall@10 and MRR@10, as `elt-llm eval` computes them, with and without reranking.
     """
-    request = ProfileComparisonRequest(
+    request = evaluation.ProfileComparisonRequest(
         queries=queries, labels=labels or {}, collections=collections, profiles=profiles, top_k=top_k
     )
-    compared = await ProfileComparisonActions(call.services).compare(call.principal, request)
+    compared = await evaluation.ProfileComparisonActions(call.services).compare(call.principal, request)
     notes = tuple(dict.fromkeys(note for one in compared for note in one.notes))
     text = append_notes("\n".join(map(_profile_line, compared)), notes)
     return tool_result(text, ProfileComparison(profiles=tuple(compared)))
 
 
-def _profile_line(profile: ProfileMetrics) -> str:
+def _profile_line(profile: evaluation.ProfileMetrics) -> str:
     cosine = "" if profile.cosine is None else f", cosine {profile.cosine:.3f}"
     times = f"p50 {profile.latency_p50_ms:.0f} ms, p95 {profile.latency_p95_ms:.0f} ms"
     line = f"{single_line(profile.profile)}: relevance {profile.relevance:.3f}{cosine}, {times}"
@@ -257,7 +249,7 @@ def _metric_text(figures: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
 
 
-def _reranking_text(effect: RerankingEffect | None) -> str:
+def _reranking_text(effect: evaluation.RerankingEffect | None) -> str:
     if effect is None:
         return "nothing reranks"
     return (
