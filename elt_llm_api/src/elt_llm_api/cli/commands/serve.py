@@ -62,6 +62,8 @@ def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "Lo
 
 
 def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposure") -> int:
+    from elt_llm_core.state.keys import KeyCache
+
     from elt_llm_api.exposure import allowed_host_names, bind, listen, reject_unsafe_exposure, url_of
     from elt_llm_api.serve.listening import check_certificate, log_to_stderr, model_exposure_warnings
 
@@ -82,23 +84,14 @@ def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposur
         address = url_of(bound, encrypted=exposure.encrypted)
         app = create_app(named, token=exposure.token)
         freeze_garbage_collector()
-        without_keys = exposure.token is None and not _has_keys(loaded.data_dir)
-        server = GracefulServer(
-            uvicorn_config(app, certificate), lambda: _print_address(address, without_keys=without_keys)
-        )
+        with KeyCache(loaded.data_dir) as keys:
+            needs_key = exposure.token is not None or keys.has_keys
+
+        def print_address() -> None:
+            click.echo(f"Listening at {address}/ - press Ctrl-C to stop.")  # to stdout, where programs can read it
+            if not needs_key:
+                click.echo("All users of this machine may ask. To restrict access: elt-llm keys add NAME", err=True)
+
+        server = GracefulServer(uvicorn_config(app, certificate), print_address)
         server.run([bound])
     return 128 + server.stop_signal if server.stop_signal else 0
-
-
-def _has_keys(data_dir: Path) -> bool:
-    from elt_llm_core.state.keys import KeyCache
-
-    with KeyCache(data_dir) as keys:
-        return keys.has_keys
-
-
-def _print_address(address: str, *, without_keys: bool) -> None:
-    """Print the address to stdout, where programs can read it."""
-    click.echo(f"Listening at {address}/ - press Ctrl-C to stop.")
-    if without_keys:
-        click.echo("All users of this machine may ask. To restrict access: elt-llm keys add NAME", err=True)

@@ -1,6 +1,7 @@
 """Print evaluation results as tables and JSON, and write the HTML report."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,9 @@ def print_evaluation(evaluated: EvaluationOutcome, files: OutputFiles, *, as_jso
 def evaluation_lines(evaluated: EvaluationOutcome) -> Iterator[str]:
     """Return the table, the comparison and the notes as lines."""
     reports = evaluated.reports
-    yield f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{_question_kinds(reports[0])}"
+    kinds = Counter(result.kind for result in reports[0].results if result.kind)  # of generated questions
+    listed = f" ({', '.join(f'{count} from a {kind}' for kind, count in kinds.items())})" if kinds else ""
+    yield f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{listed}"
     yield from align_columns([METRIC_HEADER, *map(_metric_row, reports)])
     if compared := evaluated.compared:
         yield ""
@@ -112,13 +115,6 @@ def _comparison_rows(compared: "ProfileComparison") -> list[list[str]]:
 def _metric_row(report: "ProfileReport") -> list[str]:
     figures = [f"{report.figures[figure]:.4f}" for figure in METRIC_COLUMNS]
     return [report.profile, *figures, f"{report.latency_p50_ms:.1f}", f"{report.latency_p95_ms:.1f}"]
-
-
-def _question_kinds(report: "ProfileReport") -> str:
-    """Count the questions of each kind, if they were generated from documents."""
-    kinds = [result.kind for result in report.results if result.kind]
-    listed = [f"{kinds.count(kind)} from a {kind}" for kind in dict.fromkeys(kinds)]
-    return f" ({', '.join(listed)})" if listed else ""
 
 
 def _evaluation_json(evaluated: EvaluationOutcome) -> Any:

@@ -199,12 +199,10 @@ class ChatFormatter:
 
     def task_stream(self, reply: str) -> Response:
         """Return the reply to a task as a stream."""
-        choice = {"index": 0, "logprobs": None, "delta": {"role": "assistant", "content": reply}, "finish_reason": None}
-        last: dict[str, Any] = {"index": 0, "logprobs": None, "delta": {}, "finish_reason": "stop"}
 
         async def frames() -> AsyncIterator[bytes]:
-            yield _data_frame(self.chunk(choices=[choice]))
-            yield _data_frame(self.chunk(choices=[last]))
+            yield self.frame({"role": "assistant", "content": reply})
+            yield self.frame({}, "stop")
             yield format_sse_event(data_str="[DONE]")
 
         return event_stream(frames())
@@ -229,10 +227,15 @@ class ChatFormatter:
             request_id=self.request_id,
         )
 
-    def chunk(self, **content: Any) -> dict[str, Any]:
-        """Return one `chat.completion.chunk` of a stream."""
-        model = self.request.model
-        return {"id": self._id, "object": "chat.completion.chunk", "created": self._created, "model": model, **content}
+    def frame(self, delta: dict[str, Any], finish_reason: str | None = None, **fields: Any) -> bytes:
+        """Return one `chat.completion.chunk` of a stream with the next part of the message."""
+        choice = {"index": 0, "logprobs": None, "delta": delta, "finish_reason": finish_reason}
+        return self.chunk_frame(choices=[choice], **fields)
+
+    def chunk_frame(self, **content: Any) -> bytes:
+        """Return one `chat.completion.chunk` of a stream with this content."""
+        shared = {"id": self._id, "object": "chat.completion.chunk", "created": self._created}
+        return _data_frame({**shared, "model": self.request.model, **content})
 
 
 _RESTART_TEXTS = {"": "", "once more": chat.RESTART_TEXT, "back": chat.FIRST_ANSWER_TEXT}
@@ -250,7 +253,7 @@ class ChatStream:
     async def frames(self) -> AsyncIterator[bytes]:
         """Yield chunks, then `[DONE]`, or an error in OpenAI's shape instead. Closing stops the answer."""
         try:
-            yield self._delta(role="assistant", content="")
+            yield self._formatter.frame({"role": "assistant", "content": ""})
             for frame in self._frames_of(self._first):
                 yield frame
             async for event in self._events:
@@ -280,7 +283,7 @@ class ChatStream:
         if text:
             self._sent += text
             self._answer += text
-            yield self._delta(content=text)
+            yield self._formatter.frame({"content": text})
 
     def _end(self, result: QueryResult) -> Iterator[bytes]:
         yield from self._text(self._safe.end())
@@ -288,20 +291,14 @@ class ChatStream:
         text = self._sent
         yield from self._text(self._formatter.footnotes(result))
         if annotations := self._formatter.annotations(text, result):
-            yield self._delta(annotations=annotations)
+            yield self._formatter.frame({"annotations": annotations})
         finish = "stop" if result.complete else "length"
         citations = [citation.model_dump(mode="json") for citation in result.citations]
         details = self._formatter.details(result).model_dump(mode="json")
-        yield self._chunk({"delta": {}, "finish_reason": finish}, citations=citations, elt_llm=details)
+        yield self._formatter.frame({}, finish, citations=citations, elt_llm=details)
         options = self._formatter.request.stream_options
         if options and options.include_usage:
-            yield _data_frame(self._formatter.chunk(choices=[], usage=chat.usage_counts(result).model_dump()))
-
-    def _delta(self, **content: Any) -> bytes:
-        return self._chunk({"delta": content, "finish_reason": None})
-
-    def _chunk(self, choice: dict[str, Any], **fields: Any) -> bytes:
-        return _data_frame(self._formatter.chunk(choices=[{"index": 0, "logprobs": None, **choice}], **fields))
+            yield self._formatter.chunk_frame(choices=[], usage=chat.usage_counts(result).model_dump())
 
 
 def _data_frame(content: dict[str, Any]) -> bytes:

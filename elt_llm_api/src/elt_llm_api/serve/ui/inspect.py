@@ -229,7 +229,11 @@ def chunk_table(stages: Sequence[TraceStage]) -> str:
         for collection, chunks in FuseDetails.last(stages).collections.items()
         for node_id, score in chunks
     }
-    final = _final_scores(stages)
+    last = last_ranking(stages)
+    final: dict[ChunkKey, float] = {
+        (parts["collection"], node_id): score
+        for (node_id, parts), (_, score) in zip(last.parts, last.ranking, strict=True)
+    }
     keys = dict.fromkeys([*final, *fused, *dense, *keyword])
     ordered = sorted(keys, key=lambda key: (-(final.get(key) or 0.0), -(fused.get(key) or 0.0), key))
     rows = []
@@ -249,27 +253,13 @@ def chunk_table(stages: Sequence[TraceStage]) -> str:
     return html_table([*figures, *map(TableColumn, ("outcome", "matched words", "chunk"))], rows, tall=True)
 
 
-def _final_scores(stages: Sequence[TraceStage]) -> dict[ChunkKey, float]:
-    last = last_ranking(stages)
-    return {
-        (parts["collection"], node_id): score
-        for (node_id, parts), (_, score) in zip(last.parts, last.ranking, strict=True)
-    }
-
-
 def trace_parts(result: QueryResult) -> tuple[str, str, str, str, str]:
     """Return the answer, the tables of its trace, and the trace as a terminal shows it."""
     stages = result.trace.stages
     lines = click.unstyle("\n".join(explanation_lines(stages, _TEXT_WIDTH))).strip()
     text = "<br>".join(escape_html(line).replace(" ", "&nbsp;") for line in lines.splitlines())
-    near = html_table(*near_miss_table(stages))
-    return (
-        answer_markdown(result),
-        chunk_table(stages),
-        near,
-        stage_table(stages),
-        f'<div class="trace-text">{text}</div>',
-    )
+    tables = chunk_table(stages), html_table(*near_miss_table(stages)), stage_table(stages)
+    return answer_markdown(result), *tables, f'<div class="trace-text">{text}</div>'
 
 
 class InspectTab:
