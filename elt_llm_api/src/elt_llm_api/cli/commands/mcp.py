@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
 from threading import Thread
 from types import FrameType
 from typing import TextIO
@@ -46,9 +45,9 @@ def command(context: CommandContext) -> int:
     with reserved_stdout() as protocol:
         services = open_services(loaded)
         server = create_server(services, local_principal)
-        with services, run_queued_jobs(services.queue, lambda: services.loaded), interruptible_input() as ending:
+        with services, run_queued_jobs(services.queue, lambda: services.loaded), interruptible_input() as signals:
             anyio.run(serve, protocol)
-    return ending.exit_code
+    return 128 + signals[0] if signals else 0
 
 
 _INPUT, _OUTPUT, _ERRORS = 0, 1, 2
@@ -73,22 +72,13 @@ def reserved_stdout() -> Iterator[TextIO]:
         os.close(private)
 
 
-@dataclass
-class StopSignal:
-    """The signals that were received, the first of which ended the input."""
-
-    signals: list[int] = field(default_factory=list)
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code: 0 if the input ended by itself, else 128 plus the number of the first signal."""
-        return 128 + self.signals[0] if self.signals else 0
-
-
 @contextmanager
-def interruptible_input() -> Iterator[StopSignal]:
-    """Make the first SIGTERM or SIGINT end the standard input, and the second end the process. Main thread only."""
-    ending = StopSignal()
+def interruptible_input() -> Iterator[list[int]]:
+    """Make the first SIGTERM or SIGINT end the standard input, and the second end the process. Main thread only.
+
+    Yields the numbers of the received signals.
+    """
+    received: list[int] = []
     real = os.dup(_INPUT)
     reading, writing = os.pipe()
     wakeup, waking = os.pipe()
@@ -96,16 +86,16 @@ def interruptible_input() -> Iterator[StopSignal]:
     os.close(reading)
 
     def end(number: int, _: FrameType | None) -> None:
-        if ending.signals:
+        if received:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
-        ending.signals.append(number)
+        received.append(number)
         os.write(waking, b"!")
 
     former = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
     Thread(target=_copy_input, args=(writing, real, wakeup), name="input", daemon=True).start()
     try:
-        yield ending
+        yield received
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)

@@ -102,31 +102,20 @@ def citation_annotations(text: str, citations: Sequence[Citation]) -> list[dict[
     annotations = []
     for citation in citations:
         starts = [match.start() for match in re.finditer(re.escape(citation.reference), text)]
-        width = len(citation.reference) if starts else 0
-        annotations += [_annotation(citation, start, start + width) for start in starts or [len(text)]]
-    return sorted(annotations, key=lambda one: int(one["url_citation"]["start_index"]))
-
-
-def citation_url(citation: Citation) -> str:
-    """Return the path on this server that shows the cited text."""
-    start, end = citation.span
-    return f"/v1/documents/{citation.collection}/{citation.source_id}/text?start={start}&end={end}"
-
-
-def _annotation(citation: Citation, start: int, end: int) -> dict[str, Any]:
-    content = {
-        "start_index": start,
-        "end_index": end,
-        "title": citation.source_title,
-        "url": citation_url(citation),
-        "reference": citation.reference,
-        "collection": citation.collection,
-        "source_id": citation.source_id,
-        "page": citation.page,
-        "span": list(citation.span),
-        "excerpt": citation.excerpt,
-    }
-    return {"type": "url_citation", "url_citation": content}
+        width, (start, end) = len(citation.reference) if starts else 0, citation.span
+        fields: dict[str, Any] = {
+            "title": citation.source_title,
+            "url": f"/v1/documents/{citation.collection}/{citation.source_id}/text?start={start}&end={end}",
+            "reference": citation.reference,
+            "collection": citation.collection,
+            "source_id": citation.source_id,
+            "page": citation.page,
+            "span": list(citation.span),
+            "excerpt": citation.excerpt,
+        }
+        annotations += [{"start_index": at, "end_index": at + width, **fields} for at in starts or [len(text)]]
+    annotations.sort(key=lambda one: int(one["start_index"]))
+    return [{"type": "url_citation", "url_citation": one} for one in annotations]
 
 
 def _footnote_line(citation: Citation) -> str:

@@ -10,7 +10,6 @@ import unicodedata
 import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -161,19 +160,13 @@ def _is_text(head: bytes) -> bool:
     return b"\0" not in head or not (b"\0" in head[::2] and b"\0" in head[1::2])
 
 
-@dataclass(frozen=True)
-class UploadResult:
-    """The names under which files were stored, and the job that will ingest them."""
-
-    names: tuple[str, ...]
-    job: QueuedJob
-
-
 class UploadActions(ServiceActions):
     """Stores uploads in collections that the caller may write."""
 
-    async def receive(self, principal: Principal, headers: Headers, body: AsyncGenerator[bytes, None]) -> UploadResult:
-        """Store the files of a form, and queue a job that ingests them.
+    async def receive(
+        self, principal: Principal, headers: Headers, body: AsyncGenerator[bytes, None]
+    ) -> tuple[list[str], QueuedJob]:
+        """Store the files of a form. Return the names under which they are stored, and the job that will ingest them.
 
         Raises Forbidden, UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded. After an error no file is
         kept.
@@ -190,7 +183,9 @@ class UploadActions(ServiceActions):
         finally:
             await form.close()
 
-    def add(self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]) -> UploadResult:
+    def add(
+        self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]
+    ) -> tuple[list[str], QueuedJob]:
         """Store copies of files on the disk, each under the given name. Raises the errors of `receive`."""
         self.check_may_write_anything(principal)
         with ExitStack() as opened:
@@ -202,7 +197,9 @@ class UploadActions(ServiceActions):
         if not principal.write:
             raise Forbidden("This key may read documents but not upload them.")
 
-    def _store(self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]) -> UploadResult:
+    def _store(
+        self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]
+    ) -> tuple[list[str], QueuedJob]:
         principal.require_write(check_collection_name(collection))
         if not files:
             raise UsageError("The form contains no file.", hint="Send files in the field files.")
@@ -229,7 +226,7 @@ class UploadActions(ServiceActions):
             except OSError as error:
                 raise _no_room_error(error) from error
         arguments = {"collection": collection, "collections": [collection], "uploads": list(named)}
-        return UploadResult(tuple(named), JobActions(self._services).submit(principal, "ingest", arguments))
+        return list(named), JobActions(self._services).submit(principal, "ingest", arguments)
 
     def _check_quota(self, folder: Path, named: dict[str, Path]) -> None:
         kept = [path for path in folder.iterdir() if path.name not in named] if folder.is_dir() else []

@@ -49,10 +49,10 @@ async def upload_documents(call: Call) -> UploadResponse:
     """Upload files into a collection. They replace stored files of the same name, and a job ingests them."""
     request = call.request
     try:
-        upload = await UploadActions(call.services).receive(call.principal, request.headers, request.stream())
+        names, job = await UploadActions(call.services).receive(call.principal, request.headers, request.stream())
     except ClientDisconnect as error:
         raise UsageError("The body of the request is incomplete.", hint="Send it again.") from error
-    return UploadResponse(names=upload.names, job=job_summary(upload.job, call.principal))
+    return UploadResponse(names=tuple(names), job=job_summary(job, call.principal))
 
 
 @router.get("")

@@ -70,8 +70,7 @@ async def _create_app(services: Services) -> App:
         _INTERFACE["environment"], GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples")
     )
     vars(gradio.queueing)["traceback"] = _ErrorLogger
-    blocks = gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True)
-    with blocks:
+    with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
         _lay_out_header(blocks, services)
         with gr.Tabs(elem_id="tabs"):
             for title, name in TABS:

@@ -111,13 +111,13 @@ class DocumentsTab:
             return {self._status: "Choose a collection and files first."}
         principal, named = controls.principal_of_event(request), [(Path(path).name, Path(path)) for path in files]
         try:
-            result = await asyncio.to_thread(self._uploads.add, principal, collection.strip(), named)
+            _, job = await asyncio.to_thread(self._uploads.add, principal, collection.strip(), named)
         except EltError as error:
             return {self._files: None, self._status: failure_markdown(error)}
         finally:
             for _, path in named:
                 path.unlink(missing_ok=True)  # the upload stores copies of accepted files
-        return {self._files: None, **self._watch.show(result.job)}
+        return {self._files: None, **self._watch.show(job)}
 
     def forget(
         self, collection: str | None, document: str | None, confirmed: bool, request: gr.Request
