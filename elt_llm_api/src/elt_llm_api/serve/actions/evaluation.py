@@ -1,11 +1,12 @@
 """Evaluate a collection by generated questions, and compare profiles on a caller's own queries."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from statistics import fmean
 from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import ResultModel, RetrievedChunk
@@ -15,7 +16,7 @@ from elt_llm_query.evaluate.runner import for_evaluation, rank_documents
 from pydantic import Field, StrictInt
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.questions import QuestionActions, QuestionRequest, raise_if_abandoned
+from elt_llm_api.serve.actions.questions import CollectionNames, QuestionActions, QuestionRequest, raise_if_abandoned
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 
 if TYPE_CHECKING:
@@ -43,14 +44,30 @@ MOST_QUERIES, MOST_COMPARED_PROFILES, MOST_COMPARED, LONGEST_QUERY = 50, 5, 50, 
 METRIC_NAMES = ("ndcg@10", "recall@10", "mrr@10")
 
 
-class ProfileComparisonRequest(RequestModel):
+Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+DocumentLabel = Annotated[str, Field(min_length=1, max_length=4000)]
+
+
+@dataclass(frozen=True)
+class ProfileComparisonRequest:
     """A request to compare profiles: the profiles, and the queries for the comparison."""
 
-    queries: tuple[str, ...] = Field(min_length=1, max_length=MOST_QUERIES)
-    labels: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    collections: tuple[str, ...] = ()
-    profiles: tuple[str, ...] = Field(("default",), min_length=1, max_length=MOST_COMPARED_PROFILES)
-    top_k: int = Field(10, ge=1, le=MOST_COMPARED)
+    queries: Annotated[
+        tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES, description="What people ask, 1 to 50.")
+    ]
+    labels: Annotated[
+        dict[Query, Annotated[tuple[DocumentLabel, ...], Field(max_length=1000)]] | None,
+        Field(
+            max_length=MOST_QUERIES,
+            description="Relevant documents by query, in the same words: by id, path, name or title.",
+        ),
+    ] = None
+    collections: CollectionNames = ()
+    profiles: Annotated[
+        tuple[Annotated[str, Field(max_length=200)], ...],
+        Field(min_length=1, max_length=MOST_COMPARED_PROFILES, description="Profiles to compare, 1 to 5."),
+    ] = ("default",)
+    top_k: Annotated[int, Field(ge=1, le=MOST_COMPARED, description="Number of chunks to compare.")] = 10
 
 
 class RerankingEffect(ResultModel):

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.results import QueryResult
@@ -33,6 +33,10 @@ logger = logging.getLogger(__name__)
 LONGEST_QUESTION = 20_000  # characters
 LONGEST_ANSWER = 100_000
 MOST_TURNS = 100
+CollectionNames = Annotated[
+    tuple[Annotated[str, Field(max_length=63)], ...],
+    Field(max_length=200, description="Names of collections to search; empty: those of the profile, else all."),
+]
 
 
 class RequestAbandoned(EltError):

@@ -18,7 +18,7 @@ from starlette.requests import Request
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.jobs import NAME
-from elt_llm_api.serve.actions.questions import LONGEST_QUESTION
+from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, CollectionNames
 from elt_llm_api.serve.asgi import PRINCIPAL
 from elt_llm_api.serve.services import Services
 
@@ -63,10 +63,6 @@ def principal_of_context(context: AnyContext) -> Principal:
     return principal
 
 
-CollectionNames = Annotated[
-    tuple[Annotated[str, Field(max_length=63)], ...],
-    Field(max_length=200, description="Names of collections to search; empty: those of the profile, else all."),
-]
 CollectionName = Annotated[str, Field(min_length=1, max_length=63, description="Name of a collection.")]
 DocumentName = Annotated[
     str, Field(min_length=1, max_length=4000, description="A document: its id, path, file name or title.")

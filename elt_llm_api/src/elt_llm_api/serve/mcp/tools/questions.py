@@ -26,7 +26,6 @@ from elt_llm_api.serve.mcp.output import (
 from elt_llm_api.serve.mcp.tool_call import (
     AnyContext,
     CollectionName,
-    CollectionNames,
     DocumentName,
     QuestionArguments,
     ToolCall,
@@ -192,10 +191,6 @@ async def explain(call: ToolCall, request: QuestionArguments) -> Annotated[CallT
     return tool_result(text, explained)
 
 
-_Query = Annotated[str, Field(min_length=1, max_length=evaluation.LONGEST_QUERY)]
-_Document = Annotated[str, Field(min_length=1, max_length=4000)]
-
-
 class ProfileComparison(ResultModel):
     """Every compared profile, in the requested order."""
 
@@ -204,32 +199,12 @@ class ProfileComparison(ResultModel):
 
 @mcp_tool("Compare profiles")
 async def optimize_search(
-    call: ToolCall,
-    queries: Annotated[
-        tuple[_Query, ...],
-        Field(min_length=1, max_length=evaluation.MOST_QUERIES, description="What people ask, 1 to 50."),
-    ],
-    labels: Annotated[
-        dict[_Query, Annotated[tuple[_Document, ...], Field(max_length=1000)]] | None,
-        Field(
-            max_length=evaluation.MOST_QUERIES,
-            description="Relevant documents by query, in the same words: by id, path, name or title.",
-        ),
-    ] = None,
-    collections: CollectionNames = (),
-    profiles: Annotated[
-        tuple[Annotated[str, Field(max_length=200)], ...],
-        Field(min_length=1, max_length=evaluation.MOST_COMPARED_PROFILES, description="Profiles to compare, 1 to 5."),
-    ] = ("default",),
-    top_k: Annotated[int, Field(ge=1, le=evaluation.MOST_COMPARED, description="Number of chunks to compare.")] = 10,
+    call: ToolCall, request: evaluation.ProfileComparisonRequest
 ) -> Annotated[CallToolResult, ProfileComparison]:
     """Compare profiles on your queries: relevance, duration, and what reranking changes.
 
     With labels also nDCG@10, recall@10 and MRR@10, as `elt-llm eval` computes them, with and without reranking.
     """
-    request = evaluation.ProfileComparisonRequest(
-        queries=queries, labels=labels or {}, collections=collections, profiles=profiles, top_k=top_k
-    )
     compared = await evaluation.ProfileComparisonActions(call.services).compare(call.principal, request)
     notes = tuple(dict.fromkeys(note for one in compared for note in one.notes))
     text = append_notes("\n".join(map(_profile_line, compared)), notes)
