@@ -26,13 +26,8 @@ CONTROL_CODES = tuple(code for code in (*range(0x20), *range(0x7F, 0xA0)) if cod
 # Directional marks, embeddings, overrides and isolates, which change the direction of writing (CVE-2021-42574); line
 # and paragraph separators; tags, which spell invisible words; the byte order mark and interlinear annotations.
 INVISIBLE_CODES = (
-    0x061C,
-    0x200E,
-    0x200F,
-    *range(0x2028, 0x202F),
-    *range(0x2066, 0x206A),
-    0xFEFF,
-    *range(0xFFF9, 0xFFFC),
+    *(0x061C, 0x200E, 0x200F, 0xFEFF),
+    *(*range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xFFF9, 0xFFFC)),
 )
 TAG_CODES = tuple(range(0xE0000, 0xE0080))
 SURROGATE_CODES = tuple(range(0xD800, 0xE000))

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import CorruptIndex, EltError
+from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import create_embedding, is_model_available
 from elt_llm_core.settings.loader import SETTINGS_FILE, LoadedSettings, load_settings
 from elt_llm_core.settings.profiles import load_profile, profile_names
@@ -41,9 +41,6 @@ from elt_llm_api.serve.engines import (
 )
 from elt_llm_api.serve.monitoring.recorder import QuestionRecorder, open_recorder
 from elt_llm_api.serve.workers import Workers
-
-if TYPE_CHECKING:
-    from elt_llm_core.models.embedding_model import EmbeddingModel
 
 
 class RecentAnswerCache:
@@ -192,7 +189,7 @@ class Services(Closeable):
     sessions: SessionTable
     queue: JobQueue
     state: Database
-    embedding: "EmbeddingModel"
+    embedding: EmbeddingModel
     feedback: FeedbackTable
     recent_answers: RecentAnswerCache
     recorder: QuestionRecorder
@@ -260,7 +257,7 @@ class ServiceActions:
 
 def open_services(
     loaded: LoadedSettings,
-    embedding: "EmbeddingModel | None" = None,
+    embedding: EmbeddingModel | None = None,
     *,
     model_check_seconds: float = MODEL_CHECK_SECONDS,
 ) -> Services:
@@ -305,7 +302,7 @@ def _open_or_create_store(data_dir: Path) -> Store:
 
 
 def _create_pool(
-    reloader: SettingsReloader, store: Store, embedding: "EmbeddingModel", model_check_seconds: float
+    reloader: SettingsReloader, store: Store, embedding: EmbeddingModel, model_check_seconds: float
 ) -> EnginePool:
     def has_model(profile: str) -> bool:
         settings = reloader.active.settings_for(profile)

@@ -6,21 +6,20 @@ from pathlib import PurePosixPath
 from statistics import fmean
 from threading import Event
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import ResultModel, RetrievedChunk
 from elt_llm_core.utilities import nearest_names
+from elt_llm_query.engine import Engine
 from elt_llm_query.evaluate.metrics import measure_ranking, percentile
 from elt_llm_query.evaluate.runner import for_evaluation, rank_documents
+from elt_llm_query.search import SearchPipeline
 from pydantic import Field, StrictInt
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.questions import CollectionNames, QuestionActions, QuestionRequest, raise_if_abandoned
 from elt_llm_api.serve.services import RequestModel, ServiceActions
-
-if TYPE_CHECKING:
-    from elt_llm_query.engine import Engine
 
 MOST_QUESTIONS = 1000
 MOST_EVALUATED_PROFILES = 5
@@ -128,10 +127,8 @@ class ProfileComparisonActions(ServiceActions):
         return results
 
     def _measure(
-        self, engine: "Engine", profile: str, request: ProfileComparisonRequest, abandoned: Event
+        self, engine: Engine, profile: str, request: ProfileComparisonRequest, abandoned: Event
     ) -> ProfileMetrics:
-        from elt_llm_query.search import SearchPipeline
-
         grades = _relevance_grades(engine, request)
         settings = for_evaluation(self._services.active.settings_for(profile))
         reranks = settings.query.use_reranker and settings.query.reranker_strategy != "none"
@@ -217,7 +214,7 @@ def _mean_values(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: fmean(row[name] for row in rows) for name in rows[0]} if rows else {}
 
 
-def _relevance_grades(engine: "Engine", request: ProfileComparisonRequest) -> dict[str, dict[str, int]]:
+def _relevance_grades(engine: Engine, request: ProfileComparisonRequest) -> dict[str, dict[str, int]]:
     """Return the paths of the labelled documents of each query, all with grade 1.
 
     A label is the id, the path, the file name or the title of a document. Raises UsageError for an unknown document.

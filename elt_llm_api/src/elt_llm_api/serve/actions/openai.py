@@ -6,12 +6,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import numpy as np
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult
 from elt_llm_core.text.normalise import words
 from elt_llm_query.grounding.citations import strip_citation_marks
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.access.principal import Principal
@@ -20,10 +22,6 @@ from elt_llm_api.serve.actions.questions import LONGEST_ANSWER, LONGEST_QUESTION
 from elt_llm_api.serve.errors import NotFound
 from elt_llm_api.serve.safe_text import escape_markdown
 from elt_llm_api.serve.services import ServiceActions
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Places = Literal["annotations", "footnotes", "both"]
 _FOOTNOTES = "\n\nSources:\n"
@@ -286,7 +284,7 @@ class EmbeddingActions(ServiceActions):
 
     async def embed(
         self, model: str, texts: Sequence[str], kind: InputType, dimensions: int | None
-    ) -> "tuple[NDArray[np.float32], int]":
+    ) -> tuple[NDArray[np.float32], int]:
         """Return the vectors of texts, shape (texts, dimension), with rows of length 1, and the number of tokens.
 
         Raises NotFound for another model, UsageError for texts that are empty, too long or too many, ServerOverloaded,
@@ -301,9 +299,7 @@ class EmbeddingActions(ServiceActions):
             raise UsageError(f"At most {MOST_CHARACTERS:,} characters are embedded at once.")
         return await self._services.workers.run(lambda _: self._embed(texts, kind))
 
-    def _embed(self, texts: Sequence[str], kind: InputType) -> "tuple[NDArray[np.float32], int]":
-        import numpy as np
-
+    def _embed(self, texts: Sequence[str], kind: InputType) -> tuple[NDArray[np.float32], int]:
         model, tokens = self._services.embedding, 0
         for number, text in enumerate(texts):
             count = len(model.token_spans(text)) if text.strip() else 0

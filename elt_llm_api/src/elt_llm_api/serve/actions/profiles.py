@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elt_llm_consumer.export.text import write_atomically
 from elt_llm_core.errors import StoreError, UsageError
@@ -13,14 +13,12 @@ from elt_llm_core.settings.profiles import BUILT_IN_PROFILES, profile_names
 from elt_llm_core.settings.template import profile_as_yaml
 from elt_llm_core.settings.tree import Profile
 from elt_llm_query.engine import open_engine
+from elt_llm_query.search import SearchResult
 from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.questions import QuestionActions, SearchRequest
 from elt_llm_api.serve.services import ServiceActions, Services
-
-if TYPE_CHECKING:
-    from elt_llm_query.search import SearchResult
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -92,7 +90,7 @@ class SearchTrial:
     def __init__(self, services: Services) -> None:
         self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()
 
-    async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> "SearchResult":
+    async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> SearchResult:
         """Search with a profile that has these keys and values. The trace explains the result.
 
         If the request names no collections, those of `request.profile` are searched. Raises SettingsError for invalid
@@ -103,7 +101,7 @@ class SearchTrial:
         async with self._one_at_a_time:
             return await self._services.workers.run(lambda _: self._search(scope, request, profile))
 
-    def _search(self, scope: tuple[str, ...], request: SearchRequest, profile: Profile) -> "SearchResult":
+    def _search(self, scope: tuple[str, ...], request: SearchRequest, profile: Profile) -> SearchResult:
         active = self._services.active
         with open_engine(
             profile.apply_to(active.loaded.settings),

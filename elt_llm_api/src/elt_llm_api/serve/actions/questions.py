@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.results import QueryResult
@@ -16,6 +16,7 @@ from elt_llm_core.state.erasure import quoted_documents
 from elt_llm_core.state.sessions import RatedAnswer, SessionRecord
 from elt_llm_query.conversation.conversation import Conversation, InMemoryTurns
 from elt_llm_query.engine import Engine
+from elt_llm_query.search import SearchResult
 from elt_llm_query.strategies import may_ask_model
 from elt_llm_query.synthesis.events import Event as AnswerEvent
 from elt_llm_query.synthesis.events import Listener, ignore_events
@@ -25,9 +26,6 @@ from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.monitoring.measures import Kind
 from elt_llm_api.serve.monitoring.recorder import QuestionTimer
 from elt_llm_api.serve.services import RequestModel, ServiceActions
-
-if TYPE_CHECKING:
-    from elt_llm_query.search import SearchResult
 
 logger = logging.getLogger(__name__)
 LONGEST_QUESTION = 20_000  # characters
@@ -148,7 +146,7 @@ class QuestionActions(ServiceActions):
         readable = principal.readable(self._services.collection_names())
         return not any(chosen) and (session is None or set(readable) <= set(session.collections))
 
-    async def search(self, principal: Principal, request: SearchRequest) -> "SearchResult":
+    async def search(self, principal: Principal, request: SearchRequest) -> SearchResult:
         """Return the chunks for a question, best first. Raises ServerOverloaded, Forbidden, and search errors."""
         with self._record("search", principal, request) as timer:
             work = self._services.workers.run(lambda abandoned: self._search(principal, request, abandoned))
@@ -201,7 +199,7 @@ class QuestionActions(ServiceActions):
         watch = self._services.recorder.watch
         return watch(kind, principal.name, request.question, request.profile, request_id=request_id)
 
-    def _search(self, principal: Principal, request: SearchRequest, abandoned: Event) -> "SearchResult":
+    def _search(self, principal: Principal, request: SearchRequest, abandoned: Event) -> SearchResult:
         query = self._services.active.settings_for(request.profile).query
         uses_model = may_ask_model(request.strategy or query.strategy, query)
         scope = self.scope(principal, request)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from queue import Empty, Full, Queue
 from threading import Lock, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.results import QueryResult
@@ -17,6 +17,7 @@ from elt_llm_core.state.calibrations import MetricTable, Period, PeriodStart
 from elt_llm_core.state.erasure import TraceFiles
 from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import Closeable
+from elt_llm_query.search import SearchResult
 
 from elt_llm_api.serve.monitoring.exporters import TraceFileSink, open_span_exporter
 from elt_llm_api.serve.monitoring.measures import (
@@ -27,9 +28,6 @@ from elt_llm_api.serve.monitoring.measures import (
     answer_fields,
     chunk_fields,
 )
-
-if TYPE_CHECKING:
-    from elt_llm_query.search import SearchResult
 
 ObservationSink = Callable[[QuestionObservation], None]
 """A function that writes or sends the observation of a question. Raises OSError on failure."""
@@ -188,7 +186,7 @@ class QuestionTimer:
         self._record(answer_fields(result))
         return result
 
-    def found(self, result: "SearchResult") -> "SearchResult":
+    def found(self, result: SearchResult) -> SearchResult:
         """Record the chunks of a search result, and return the result."""
         self._record(chunk_fields(result.chunks, result.stages))
         return result

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 import gradio as gr
@@ -10,6 +10,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult, TraceStage
 from elt_llm_core.settings.tree import Profile, QuerySettings, Settings
 from elt_llm_query.retrieve.trace import REASONS, FuseDetails, RetrieveDetails, last_ranking, left_out_by_reason
+from elt_llm_query.search import SearchResult
 from markupsafe import Markup
 
 from elt_llm_api.display.explain import (
@@ -33,9 +34,6 @@ from elt_llm_api.serve.ui.controls import (
     profile_choices,
 )
 from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, fill_template, flatten_lines, html_table
-
-if TYPE_CHECKING:
-    from elt_llm_query.search import SearchResult
 
 SIDES = ("A", "B")
 _LABELS = {
@@ -72,7 +70,7 @@ def _build_control(key: str, side: str) -> Any:
     return gr.Slider(0.0, 1.0, value=default, step=0.05, **labels)
 
 
-def search_comparison_html(first: "SearchResult", second: "SearchResult") -> str:
+def search_comparison_html(first: SearchResult, second: SearchResult) -> str:
     """Return both result lists and the number of shared chunks. A sign marks each chunk that both lists contain."""
     ranks = [
         {(chunk.collection, chunk.node_id): rank for rank, chunk in enumerate(one.chunks, start=1)}
@@ -85,7 +83,7 @@ def search_comparison_html(first: "SearchResult", second: "SearchResult") -> str
     return fill_template("comparison", count_noun(shared, "chunk"), share, times, *tables)
 
 
-def _result_table(name: str, result: "SearchResult", other_ranks: dict[tuple[str, str], int]) -> Markup:
+def _result_table(name: str, result: SearchResult, other_ranks: dict[tuple[str, str], int]) -> Markup:
     rows = []
     for rank, chunk in enumerate(result.chunks, start=1):
         other = other_ranks.get((chunk.collection, chunk.node_id))

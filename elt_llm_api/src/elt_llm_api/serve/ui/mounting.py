@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from elt_llm_core.utilities import install_command
-from starlette.datastructures import MutableHeaders, QueryParams
+from starlette.datastructures import MutableHeaders, QueryParams, URLPath
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,9 +25,6 @@ from elt_llm_api.serve.access.principal import LOCAL, Principal
 from elt_llm_api.serve.asgi import PRINCIPAL, Middleware, send_error
 from elt_llm_api.serve.errors import NotInstalled
 from elt_llm_api.serve.services import Services, freeze_garbage_collector
-
-if TYPE_CHECKING:
-    from starlette.datastructures import URLPath
 
 MOST_EVENTS_PER_CALLER = 16
 """Largest number of waiting events of one caller."""
@@ -319,7 +316,7 @@ class UserInterfaceRoute(BaseRoute):
         """Return a full match for the paths of the user interface."""
         return (Match.FULL if scope["type"] == "http" and is_interface_path(scope["path"]) else Match.NONE), {}
 
-    def url_path_for(self, name: str, /, **path_params: Any) -> "URLPath":
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
         """Raise NoMatchFound, because the paths have no names."""
         raise NoMatchFound(name, path_params)
 

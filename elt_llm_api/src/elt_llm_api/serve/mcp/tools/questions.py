@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Annotated, Any
 
+import click
 from elt_llm_core.results import AnswerOutcome, CheckedSentence, Citation, QueryResult, ResultModel, TraceStage
 from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, QuestionRewritten, SourcesFound
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from elt_llm_api.display.explain import explanation_lines
 from elt_llm_api.serve.actions import evaluation
 from elt_llm_api.serve.actions.documents import LONGEST_QUOTE, LONGEST_SPAN, DocumentSpan, QuoteCheck, SpanActions
 from elt_llm_api.serve.actions.questions import AskRequest, FinalAnswer, KeepAlive, QuestionActions, SearchRequest
@@ -178,10 +180,6 @@ async def explain(call: ToolCall, request: QuestionArguments) -> Annotated[CallT
 
     Asks the question and returns the whole trace: terms, ranks, scores, durations, and near misses with the reasons.
     """
-    import click
-
-    from elt_llm_api.display.explain import explanation_lines
-
     result = await QuestionActions(call.services).ask(call.principal, AskRequest(**vars(request), explain=True))
     shared = {name: getattr(result, name) for name in TraceExplanation.model_fields if name != "stages"}
     explained = TraceExplanation(**shared, stages=result.trace.stages)
