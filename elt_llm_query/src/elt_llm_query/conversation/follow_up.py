@@ -245,7 +245,7 @@ def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
     if possessive := _PATTERNS["possessive"].search(rest):
         return not (_content(rest[: possessive.start()], tokeniser) and len(_content(rest, tokeniser)) > 2)
     pronoun, has_one = _PATTERNS["pronoun"].search(rest), _PATTERNS["one"].search(rest.rstrip("?!. "))
-    # In a phrase such as "a youth one", "one" stands for the noun of the last question.
+    # In a phrase such as "a youth one", "one" means the noun of the last question.
     is_phrase = has_one and not _PATTERNS["asks"].match(rest) and len(rest.split()) <= _MOST_WORDS
     if pronoun is None or is_phrase:
         return False
