@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import category
 
 import numpy as np
@@ -19,6 +19,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.settings.tree import STRATEGIES, QuerySettings, Settings, StrategyName
 from elt_llm_core.utilities import Closeable
+from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import FOREIGN_WEIGHT, RerankResult, applied_weight
@@ -52,13 +53,10 @@ from elt_llm_query.retrieve.trace import (
 )
 from elt_llm_query.shape.shaper import ChunkShaper
 from elt_llm_query.strategies import create_strategy
-from elt_llm_query.strategies.strategy import Strategy
+from elt_llm_query.strategies.strategy import PassRunner, Strategy
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
-from elt_llm_query.understanding.analysis import QuestionAnalyser, QuestionAnalysis, apply_filters
+from elt_llm_query.understanding.analysis import QuestionAnalyser, apply_filters
 from elt_llm_query.understanding.routing import CollectionRouter
-
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
 
 MOST_THREADS = 16
 MOST_CHARACTERS = 4000
@@ -73,10 +71,8 @@ class SearchResult:
     chunks: tuple[RetrievedChunk, ...]
     stages: tuple[TraceStage, ...]
     notes: tuple[str, ...]
-    searched_for: str = ""
-    """The question with its spelling corrected."""
-    failed: bool = False
-    """Whether a part of the search failed. A failed result is not cached, because a retry may succeed."""
+    searched_for: str = ""  # the question with its spelling corrected
+    failed: bool = False  # such a result is not cached, because a retry may succeed
 
 
 class SearchPipeline(Closeable):
@@ -96,11 +92,12 @@ class SearchPipeline(Closeable):
         settings: Settings,
         *,
         make_reranker: Callable[[QuerySettings], Reranker] | None = None,
-        llm: "LLM | None" = None,
+        llm: LLM | None = None,
         caches: QueryCaches[SearchResult] | None = None,
         aliases: Aliases = NO_ALIASES,
     ) -> None:
         query = self.query = settings.query
+        self._generations = tuple(generations)
         self.caches = caches or QueryCaches(query.cache_size, query.cache_ttl)
         threads = max(1, min(MOST_THREADS, 2 * len(generations)))
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="retrieval")
@@ -131,15 +128,19 @@ class SearchPipeline(Closeable):
         filters, RetrievalError if every retriever of every collection failed.
         """
         conditions = parse_conditions(where)
-        chosen = self._strategy(strategy or self.query.strategy)
+        chosen = self._strategies.get(strategy or self.query.strategy)
+        if chosen is None:
+            known_names = ", ".join(sorted(self._strategies))
+            raise UsageError(f"There is no strategy '{strategy}'.", hint=f"Strategies are: {known_names}.")
         log = StageLog()
         with log.stage(UnderstandDetails.stage) as stage:
             text = normalise_question(question)
             key = (self.key, chosen.name, text, top_k, conditions)
             cached = self.caches.results.get(key)
             cache = {"hit": cached is not None, **asdict(self.caches.results.counts)}
-            known = cached or self.analyser.analyse(text, conditions, partial(self._allowed_masks, conditions))
-            details = UnderstandDetails.of(known.stages[0]) if isinstance(known, SearchResult) else known.details()
+            allowed = (lambda: condition_masks(conditions, self._generations).masks) if conditions else None
+            known = cached or self.analyser.analyse(text, conditions, allowed)
+            details = UnderstandDetails.of(known.stages[0]) if isinstance(known, SearchResult) else known
             stage.record(0, replace(details, question=text, strategy=chosen.name, cache=cache))
         if isinstance(known, SearchResult):
             # The stages after the first come from the cached search, so they took no time in this search.
@@ -152,7 +153,7 @@ class SearchPipeline(Closeable):
 
     def _search(
         self,
-        analysis: QuestionAnalysis,
+        analysis: UnderstandDetails,
         strategy: Strategy,
         top_k: int | None,
         conditions: Sequence[Condition],
@@ -161,12 +162,15 @@ class SearchPipeline(Closeable):
     ) -> SearchResult:
         query, limits = self.query, self._filter(analysis, conditions, log)
         passes = SearchPass(self, limits, log, cancelled)
-        reranked = strategy.search(QueryVariant(analysis.text), passes)
+        reranked = strategy.search(QueryVariant(analysis.question), passes)
         with log.stage(ShapeDetails.stage) as stage:
             most = top_k or (query.similarity_top_k if self.reranker.name == "none" else query.reranker_top_k)
-            shaped = self._shaper.shape(reranked.candidates, most, stage, to_read=top_k is None, limits=limits)
+            shaped, more = self._shaper.shape(reranked.candidates, most, stage, to_read=top_k is None, limits=limits)
         notes = (
-            *analysis.notes,
+            *(
+                f"No document has the word '{typed}'; '{meant}' was searched for instead."
+                for typed, meant in analysis.corrected.items()
+            ),
             *(note for one in self.collections for note in one.generation.notes),
             *self.reranker.notes,
             *strategy.notes,
@@ -174,20 +178,21 @@ class SearchPipeline(Closeable):
             *passes.failures,
             *reranked.notes,
             *(limits.notes if limits else ()),
-            *shaped.notes,
+            *more,
         )
-        chunks = tuple(chunk.to_chunk() for chunk in shaped.chunks)
-        return SearchResult(
-            chunks, log.stages, tuple(dict.fromkeys(notes)), analysis.text, failed=bool(passes.failures)
-        )
+        chunks = tuple(chunk.to_chunk() for chunk in shaped)
+        failed = bool(passes.failures)
+        return SearchResult(chunks, log.stages, tuple(dict.fromkeys(notes)), analysis.question, failed)
 
-    def _filter(self, analysis: QuestionAnalysis, conditions: Sequence[Condition], log: StageLog) -> FilterMasks | None:
+    def _filter(
+        self, analysis: UnderstandDetails, conditions: Sequence[Condition], log: StageLog
+    ) -> FilterMasks | None:
         """Return masks of the nodes that fulfil the given and the suggested conditions; None without conditions."""
         suggested = analysis.suggested if self.query.filters_from_question == "apply" else ()
         if not conditions and not suggested:
             return None
         with log.stage(FilterDetails.stage) as stage:
-            limits, applied = apply_filters(conditions, suggested, [one.generation for one in self.collections])
+            limits, applied = apply_filters(conditions, suggested, self._generations)
             left = {one.name: int(mask.sum()) for one, mask in zip(self.collections, limits.masks, strict=True)}
             of_all = {one.name: len(one.generation.ids) for one in self.collections}
             stage.record(sum(left.values()), FilterDetails(where=list(map(str, applied)), left=left, of_all=of_all))
@@ -198,77 +203,37 @@ class SearchPipeline(Closeable):
         """The greatest number of chunks that the retrievers of all collections can return together."""
         return 2 * self.query.retriever_top_k * max(1, len(self.collections))
 
-    def _strategy(self, name: str) -> Strategy:
-        strategy = self._strategies.get(name)
-        if strategy is None:
-            raise UsageError(
-                f"There is no strategy '{name}'.", hint=f"Strategies are: {', '.join(sorted(self._strategies))}."
-            )
-        return strategy
-
-    def _allowed_masks(self, conditions: Sequence[Condition]) -> Sequence[Mask] | None:
-        return condition_masks(conditions, [one.generation for one in self.collections]).masks if conditions else None
-
     def close(self) -> None:
         """Stop the retrieval threads. The caller closes the generations and the models."""
         self._executor.shutdown(wait=True)
 
 
-class SearchPass:
-    """A runner of the search passes of one question. Each pass records its stages in the log."""
+class SearchPass(PassRunner):
+    """The search passes of one question over the collections of a pipeline."""
 
     def __init__(
-        self,
-        pipeline: SearchPipeline,
-        limits: FilterMasks | None,
-        log: StageLog,
-        cancelled: Callable[[], bool] | None = None,
+        self, pipeline: SearchPipeline, limits: FilterMasks | None, log: StageLog, cancelled: Callable[[], bool] | None
     ) -> None:
-        """Set up the passes of one question; model calls stop once `cancelled` returns True."""
+        super().__init__(pipeline.collections, log, cancelled)
         self._pipeline = pipeline
         self._masks = limits.masks if limits else None
-        self.log = log
-        self.cancelled = cancelled
-        self._failures: list[str] = []
-        self._notes: list[str] = []
+        self.notes: list[str] = []
+        """Sentences about collections that the passes so far did not search."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
-        """Return all candidates of the retrievers, reranked by the text of the variant.
-
-        Raises RetrievalError if every retriever of every collection failed.
-        """
+        """Return all candidates, reranked by the variant's text. Raises RetrievalError if every retriever failed."""
         variant = self._pipeline.analyser.complete(variant)
         collections, masks = self._route(variant)
         vectors = self._embed(variant, retrievers, collections)
         results = self._retrieve(variant, retrievers, vectors, collections, masks)
-        pools = self._fuse(variant, retrievers, results, vectors)
-        return self._rerank(variant.text, pools)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences about collections that the passes so far did not search."""
-        return tuple(dict.fromkeys(self._notes))
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Sentences about failures of the passes so far. A result with failures is not cached."""
-        return tuple(dict.fromkeys(self._failures))
-
-    @property
-    def collections(self) -> tuple[OpenCollection, ...]:
-        """The collections of the pipeline. If there are many, each pass searches only the best collections."""
-        return self._pipeline.collections
-
-    def report_failure(self, sentence: str) -> None:
-        """Record a sentence about a failure, so that the result is not cached."""
-        self._failures.append(sentence)
+        return self._rerank(variant.text, self._fuse(variant, retrievers, results, vectors))
 
     def _route(self, variant: QueryVariant) -> tuple[tuple[OpenCollection, ...], tuple[Mask, ...] | None]:
         """Return the collections to search in this pass, with their masks, and record the choice in a stage."""
         started = perf_counter()
         route = self._pipeline.router.route(variant, self._masks)
         if route is None:
-            return self._pipeline.collections, self._masks
+            return self.collections, self._masks
         with self.log.stage(RouteDetails.stage, started) as stage:
             details = RouteDetails(
                 question=variant.text,
@@ -277,17 +242,14 @@ class SearchPass:
                 common_names=list(route.common_names),
             )
             stage.record(len(route.searched), details)
-        self._notes += [route.note] if route.note else []
-        chosen = tuple(self._pipeline.collections[index] for index in route.searched)
+        self.notes += [route.note] if route.note else []
+        chosen = tuple(self.collections[index] for index in route.searched)
         return chosen, tuple(self._masks[index] for index in route.searched) if self._masks else None
 
     def _embed(
         self, variant: QueryVariant, retrievers: RetrieverChoice, collections: Sequence[OpenCollection]
     ) -> dict[bytes, Vector]:
-        """Return one vector of the question for each embedding model.
-
-        Raises RetrievalError if embedding failed and no keyword index can be searched.
-        """
+        """Return the question's vector for each embedding model. Raises RetrievalError if nothing can be searched."""
         embedded = collections if retrievers.dense or self._pipeline.reranker.needs_vector else ()
         vectors: dict[bytes, Vector] = {}
         failures: list[EltError] = []
@@ -306,7 +268,7 @@ class SearchPass:
         by_keywords = retrievers.keyword and not all(one.keywords_missing for one in collections)
         if failures and not by_keywords:
             raise RetrievalError(f"The question could not be embedded: {failures[0]}", hint=failures[0].hint)
-        self._failures += [f"The question could not be embedded: {failure}" for failure in failures]
+        self.failures += [f"The question could not be embedded: {failure}" for failure in failures]
         return vectors
 
     def _vector(self, embedding: EmbeddingModel, variant: QueryVariant) -> Vector:
@@ -344,7 +306,7 @@ class SearchPass:
                 },
             )
             stage.record(sum(counts), details)
-        self._failures += [note for one in results for note in one.notes]
+        self.failures += [note for one in results for note in one.notes]
         return results
 
     def _fuse(
@@ -369,29 +331,26 @@ class SearchPass:
         return pools
 
     def _rerank(self, question: str, pools: list[Pool]) -> RerankResult:
-        reranker = self._pipeline.reranker
+        reranker, query = self._pipeline.reranker, self._pipeline.query
         with self.log.stage(RerankDetails.stage) as stage:
-            read = cut_to_budget(pools, self._pipeline.query) if reranker.calls_model else pools
+            read = cut_to_budget(pools, query) if reranker.calls_model else pools
             reranked = reranker.rerank(question, read, self.cancelled)
-            details = self._rerank_details(question, read, reranked)
-            if reranker.calls_model:
-                details = replace(details, model_scores=list(reranked.model_scores), **_budget(pools, read))
+            weight = query.rerank_weight
+            if all(score is None for _, score in reranked.model_scores):
+                weight = applied_weight(weight, read, reranked.candidates)
+            details = RerankDetails(
+                question=question,
+                method=reranker.name,
+                weight=weight,
+                ranking=[(candidate.node_id, candidate.score) for candidate in reranked.candidates],
+                parts=[(candidate.node_id, candidate.parts()) for candidate in reranked.candidates],
+                collections={pool.collection.name: _pool_scale(pool) for pool in read},
+                model_scores=list(reranked.model_scores) if reranker.calls_model else None,
+                **(_budget(pools, read) if reranker.calls_model else {}),
+            )
             stage.record(len(reranked.candidates), details)
-        self._failures += reranked.notes
+        self.failures += reranked.notes
         return reranked
-
-    def _rerank_details(self, question: str, pools: list[Pool], reranked: RerankResult) -> RerankDetails:
-        weight = self._pipeline.query.rerank_weight
-        if all(score is None for _, score in reranked.model_scores):
-            weight = applied_weight(weight, pools, reranked.candidates)
-        return RerankDetails(
-            question=question,
-            method=self._pipeline.reranker.name,
-            weight=weight,
-            ranking=[(candidate.node_id, candidate.score) for candidate in reranked.candidates],
-            parts=[(candidate.node_id, candidate.parts()) for candidate in reranked.candidates],
-            collections={pool.collection.name: _pool_scale(pool) for pool in pools},
-        )
 
 
 def _pool_scale(pool: Pool) -> PoolScale:

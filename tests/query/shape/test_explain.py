@@ -69,7 +69,7 @@ def test_a_search_without_explain_fetches_only_the_chunks_that_are_read(make_gen
 
 def test_the_matched_words_are_shown_as_the_question_spells_them(make_generation: MakeGeneration) -> None:
     words = QuestionTerms("Which Schiedsrichter records U-21 cards?", make_generation({**TEXTS, "n6": "U21 records"}))
-    stems = {term.stem: (term.written, term.nodes) for term in words.terms}
+    stems = {term["stem"]: (term["written"], term["nodes"]) for term in words.terms}
     assert stems["card"] == ("cards", 3)
     assert stems["u21"] == ("U-21", 1)
     assert words.matched(["card", "record", "u21"]) == MatchedTerms(("records", "U-21", "cards"), ())

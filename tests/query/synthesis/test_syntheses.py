@@ -18,6 +18,12 @@ def prompts_of(calls: ModelCalls) -> list[str]:
     return list(llm.prompts)
 
 
+def with_answer(task: AnswerTask, **changed: int) -> AnswerTask:
+    """The task with these settings of the section `answer`."""
+    answer = task.settings.answer.model_copy(update=changed)
+    return replace(task, settings=task.settings.model_copy(update={"answer": answer}))
+
+
 @pytest.mark.parametrize("name", SYNTHESIS_NAMES)
 def test_every_synthesis_method_returns_the_answer_and_streams_the_answer(
     name: Any, task: AnswerTask, calls_of: MakeCalls
@@ -59,7 +65,7 @@ def test_a_reply_without_steps_is_an_answer(task: AnswerTask, calls_of: MakeCall
 
 def test_the_best_of_several_attempts_is_kept(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"1. A guess.\nAnswer: {FALSE}", f"1. Look at source 1.\nAnswer: {TRUE}")
-    draft = create_synthesis("tot")(replace(task, branches=2), calls_of(*attempts, "1: 6\n2: 9"), CollectedText())
+    draft = create_synthesis("tot")(with_answer(task, branches=2), calls_of(*attempts, "1: 6\n2: 9"), CollectedText())
     assert (draft.text, draft.steps) == (TRUE, ("Look at source 1.",))
     listed: Any = draft.details["attempts"]
     assert [one["judged"] for one in listed] == [6.0, 9.0]
@@ -67,13 +73,15 @@ def test_the_best_of_several_attempts_is_kept(task: AnswerTask, calls_of: MakeCa
 
 def test_support_by_the_sources_outweighs_the_models_own_score(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
-    draft = create_synthesis("tot")(replace(task, branches=2), calls_of(*attempts, "1: 9\n2: 3"), CollectedText())
+    draft = create_synthesis("tot")(with_answer(task, branches=2), calls_of(*attempts, "1: 9\n2: 3"), CollectedText())
     assert draft.text == TRUE
 
 
 def test_without_usable_scores_the_check_by_code_decides(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
-    draft = create_synthesis("tot")(replace(task, branches=2), calls_of(*attempts, "Both are nice."), CollectedText())
+    draft = create_synthesis("tot")(
+        with_answer(task, branches=2), calls_of(*attempts, "Both are nice."), CollectedText()
+    )
     assert draft.text == TRUE
 
 
@@ -93,7 +101,7 @@ def test_reflection_ends_without_problems(task: AnswerTask, calls_of: MakeCalls)
 
 def test_reflection_is_bounded_and_keeps_the_best_version(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(f"{TRUE} It was founded by the king.", FALSE, FALSE)
-    draft = create_synthesis("reflect")(replace(task, rounds=2), calls, CollectedText())
+    draft = create_synthesis("reflect")(with_answer(task, reflect_steps=2), calls, CollectedText())
     assert draft.text == f"{TRUE} It was founded by the king."
     assert len(calls.ledger) == 3
 

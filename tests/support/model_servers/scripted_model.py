@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_query.synthesis.calls import ModelCalls, PromptSource
-from elt_llm_query.synthesis.drafting import DraftCheck, UnsupportedSentence
+from elt_llm_query.synthesis.drafting import DraftCheck
 
 QUESTION = "How long may a book be kept?"
 LIES = ("for ten years", "by the king")
@@ -47,7 +47,7 @@ def check(text: str, _: Sequence[PromptSource]) -> DraftCheck:
     sentences = [one.strip() for one in text.split(".") if one.strip()]
     lies = [one for one in sentences if any(lie in one for lie in LIES)]
     share = 1.0 - len(lies) / len(sentences) if sentences else 0.0
-    return DraftCheck(share, tuple(UnsupportedSentence(one, "no source says so") for one in lies))
+    return DraftCheck(share, tuple((one, "no source says so") for one in lies))
 
 
 CHUNKS = (

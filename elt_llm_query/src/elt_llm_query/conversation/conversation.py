@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 
 STAGE = "follow up"
 BY_MODEL = "by the language model"
-_RECENT_TURNS = 8
 _REWRITE_BUDGET = 600  # tokens of earlier turns in the rewriting prompt, by a low estimate
 _ANSWER_BUDGET = 400  # tokens of earlier turns in the answer prompt, whose space is mostly for chunks
 _SHARE = 8  # earlier turns take at most one eighth of the context window
-_LONGEST = 400  # characters
-_QUOTES = "\"'“”„`"
 
 
 class QuestionAnswerer(Protocol):
@@ -38,7 +35,6 @@ class QuestionAnswerer(Protocol):
     @property
     def ask(self) -> Callable[..., QueryResult]:
         """Return the function that answers a question. It takes options by name and raises EltError."""
-        ...
 
 
 class TurnStore(Protocol):
@@ -46,18 +42,13 @@ class TurnStore(Protocol):
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
         """The turns in order; `last` limits them to the latest."""
-        ...
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
         """Append a question with its answer to the conversation. Raises StoreError, UsageError."""
-        ...
 
 
 class InMemoryTurns:
-    """A `TurnStore` of given questions with their answers, oldest first, which does not store new turns.
-
-    Rules rewrite each question by means of the questions before it.
-    """
+    """A `TurnStore` of given turns, oldest first, which stores no new ones; rules rewrite each of their questions."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []
@@ -105,8 +96,13 @@ class Conversation:
         exists, and the errors of the engine; after an error of the engine, no turn is stored.
         """
         started = time.perf_counter()
-        turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
-        rewritten, notes = self._rewrite(question, turns, options.get("cancelled"))
+        turns = self._sessions.turns(self._session_id, last=8)
+        notes: tuple[str, ...] = ()
+        rewritten = rewrite_by_rules(question, [earlier_turn(turn) for turn in turns])
+        if rewritten.rule and self._llm is not None and self._prompt is not None:
+            rewritten, notes = rewrite_by_model(
+                self._llm, self._prompt, question, turns, rewritten, cancelled=options.get("cancelled")
+            )
         took_ms = (time.perf_counter() - started) * 1000
         shown: tuple[ConversationTurn, ...] = ()
         if rewritten.rule:
@@ -118,7 +114,14 @@ class Conversation:
             options |= {"history": tuple(zip((turn.understood for turn in shown), answers, strict=True))}
         result = self._engine.ask(rewritten.text, **options)
         if turns:
-            result = _with_rewrite_noted(result, question, rewritten, notes, took_ms)
+            details = {"asked": question, "understood": rewritten.text, "rule": rewritten.rule or "complete by itself"}
+            stage = TraceStage(name=STAGE, took_ms=took_ms, kept=1, details=details)
+            understood = (f"Understood as: {rewritten.text}",) if rewritten.rule else ()
+            noted = {
+                "notes": (*understood, *notes, *result.notes),
+                "trace": Trace(stages=(stage, *result.trace.stages)),
+            }
+            result = result.model_copy(update=noted)
         if rewritten.rule and (read := self._numbers_read(turns, shown)):
             result = result.model_copy(update={"metadata": {**result.metadata, EARLIER_TURNS_KEY: read}})
         try:
@@ -126,15 +129,6 @@ class Conversation:
         except StoreError as error:
             result = result.model_copy(update={"notes": (*result.notes, f"This turn could not be stored: {error}")})
         return result
-
-    def _rewrite(
-        self, question: str, turns: list[ConversationTurn], cancelled: Callable[[], bool] | None
-    ) -> tuple[RewrittenQuestion, list[str]]:
-        by_rules = rewrite_by_rules(question, [earlier_turn(turn) for turn in turns])
-        if not by_rules.rule or self._llm is None or self._prompt is None:
-            return by_rules, []
-        rewritten, note = rewrite_by_model(self._llm, self._prompt, question, turns, by_rules, cancelled=cancelled)
-        return rewritten, [note] if note else []
 
     def _history(self, turns: list[ConversationTurn]) -> tuple[ConversationTurn, ...]:
         """Return the last answered turns that fit beside the sources; an empty tuple without a language model."""
@@ -156,24 +150,10 @@ def earlier_turn(turn: ConversationTurn) -> EarlierTurn:
     return EarlierTurn(turn.understood, tuple(dict.fromkeys(sections)))
 
 
-def _with_rewrite_noted(
-    result: QueryResult, question: str, rewritten: RewrittenQuestion, notes: list[str], took_ms: float
-) -> QueryResult:
-    """Add the rewritten question to the notes and the rule to the trace."""
-    details = {"asked": question, "understood": rewritten.text, "rule": rewritten.rule or "complete by itself"}
-    rewriting = [f"Understood as: {rewritten.text}"] if rewritten.rule else []
-    stage = TraceStage(name=STAGE, took_ms=took_ms, kept=1, details=details)
-    trace = Trace(stages=(stage, *result.trace.stages))
-    return result.model_copy(update={"notes": (*rewriting, *notes, *result.notes), "trace": trace})
-
-
 def fit_history(
     turns: Sequence[ConversationTurn], budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[ConversationTurn, ...]:
-    """Return the last turns, in order, whose texts together have at most `budget` tokens.
-
-    The history has no gaps: no turn before the latest turn that does not fit is included.
-    """
+    """Return the last turns, in order and without gaps, whose texts together have at most `budget` tokens."""
     kept: list[ConversationTurn] = []
     left = budget
     for turn in reversed(turns):
@@ -197,8 +177,8 @@ def rewrite_by_model(
     by_rules: RewrittenQuestion,
     *,
     cancelled: Callable[[], bool] | None = None,
-) -> tuple[RewrittenQuestion, str]:
-    """Return the model's rewriting and an empty note, or the rules' rewriting `by_rules` and a note on the reason.
+) -> tuple[RewrittenQuestion, tuple[str, ...]]:
+    """Return the model's rewriting without notes, or the rules' rewriting `by_rules` and a note on the reason.
 
     `turns` are the earlier turns, oldest first. `cancelled` stops the model. A failure of the model raises no error,
     because the rewriting by rules needs no model.
@@ -209,17 +189,17 @@ def rewrite_by_model(
     try:
         written = complete(llm, build_messages(prompt, {"earlier": earlier, "question": question}), cancelled=cancelled)
     except ModelError as error:
-        return by_rules, f"The follow-up was understood by rules alone: {error}."
-    text = written.text.strip().strip(_QUOTES).strip()
+        return by_rules, (f"The follow-up was understood by rules alone: {error}.",)
+    text = written.text.strip().strip("\"'“”„`").strip()
     if flaw := _find_flaw(written, text, question, turns):
-        return by_rules, f"The follow-up was understood by rules: the language model's version {flaw}."
-    return RewrittenQuestion(text, BY_MODEL), ""
+        return by_rules, (f"The follow-up was understood by rules: the language model's version {flaw}.",)
+    return RewrittenQuestion(text, BY_MODEL), ()
 
 
 def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence[ConversationTurn]) -> str:
     if written.finish != "stop" or not text:
         return "is not complete"
-    if len(text.splitlines()) > 1 or len(text) > _LONGEST:
+    if len(text.splitlines()) > 1 or len(text) > 400:
         return "is no single question"
     if lost := _labels(question) - set(words(text)):
         return f"leaves out {', '.join(sorted(lost))}"

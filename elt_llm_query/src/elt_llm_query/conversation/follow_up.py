@@ -21,13 +21,11 @@ _FILE: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
 _PATTERNS: Final = _FILE.patterns()
 _ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_FILE.part, ("article", "boundaries", "phrase", "verb"))
 _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
-_FEWEST_ALIKE = 2  # words of a phrase that is swapped by its last word
 _MOST_WORDS = 5  # of a fragment with only a code or a number
 _SHORT = 5  # words; a longer text without a pronoun or "what about" is a complete question
 _SHORT_CONNECTED = 8
 _FEW_TERMS = 4  # content words; a pronoun in a longer question refers to that question
 _MOST_EXCHANGED = 3  # content words that may replace a subject; more words form a separate question
-_MOST_TOPIC = 8  # words of an earlier question that are its topic
 
 
 @dataclass(frozen=True)
@@ -47,10 +45,7 @@ class RewrittenQuestion:
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the only code or number of the last question by the one in a fragment such as "and rule 8?".
-
-    The fragment may have no other new words.
-    """
+    """Replace the only code or number of the last question by that of a fragment without other new words."""
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
@@ -94,34 +89,23 @@ def swap_time(fragment: str, last: str) -> str:
     return f"{last[: times[-1].start()]}{fragment}{last[times[-1].end() :]}"
 
 
-def is_kind_phrase(text: str) -> bool:
-    """Return whether a text is a phrase with "one" for the noun of the last question, such as "a youth one"."""
-    return (
-        bool(_PATTERNS["one"].search(text.rstrip("?!. ")))
-        and not _PATTERNS["asks"].match(text)
-        and len(text.split()) <= _MOST_WORDS
-    )
-
-
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """Return the new phrase and a regular expression for the phrase with the same ending; empty if none applies."""
+    """Return the new phrase and a pattern for the phrase with the same ending; empty if none applies."""
     opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
-    if len(bare) < _FEWEST_ALIKE or _PATTERNS["asks"].match(part):
+    if len(bare) < 2 or _PATTERNS["asks"].match(part):
         return part, ""
     return part, rf"(?:\b{_ARTICLE}\s+)?(?:\b(?!{_BOUNDARIES}\b)[\w-]+\s+)?\b{re.escape(bare[-1])}\b"
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """Return the new phrase and a regular expression for the phrase with the same preposition; empty if none applies.
-
-    A phrase with an article is replaced only at the end of the question. Elsewhere such a phrase may be the topic.
-    """
+    """Return the new phrase and a pattern for the phrase with the same preposition; empty if none applies."""
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:
         return fragment, ""
+    # A phrase with an article is replaced only at the end of the question: elsewhere it may be the topic.
     word = re.escape(opening[1])
     return bare, rf"\b{word}\s+{_PHRASE}|\b{word}\s+{_ARTICLE}\s+{_PHRASE}(?=\W{{0,3}}$)"
 
@@ -162,10 +146,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span of the last question by the words of the follow-up.
-
-    Its article is kept if these have none, and "a" or "an" is corrected.
-    """
+    """Replace a span by the follow-up, keep its article if that has none, and correct "a" or "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -177,16 +158,14 @@ def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
     return f"{last[:start]}{fragment}{last[end:]}"
 
 
-def rewrite_by_rules(
-    question: str, before: Sequence[EarlierTurn], tokeniser: KeywordTokeniser | None = None
-) -> RewrittenQuestion:
+def rewrite_by_rules(question: str, before: Sequence[EarlierTurn]) -> RewrittenQuestion:
     """Rewrite a question so that it needs no earlier turn; `before` has the earlier turns, oldest first."""
     text = " ".join(question.split())
     rest, connected = _without_connective(text)
     if not before or not words(rest):
         return RewrittenQuestion(text)  # no earlier turn, or no question, such as "thanks"
-    tokeniser = tokeniser or KeywordTokeniser(question_language(before[-1].question))
     last = before[-1]
+    tokeniser = KeywordTokeniser(question_language(last.question))
     asking = fold(rest).strip(" ?!.")
     if any(_PATTERNS[name].fullmatch(asking) for name in ("asking", "asking_which")):  # such as "since when"
         swapped = swap_question_word(rest.rstrip("?!. "), last.question)
@@ -208,10 +187,7 @@ def rewrite_by_rules(
 def _swap_part(
     rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
 ) -> RewrittenQuestion | None:
-    """Replace a part of the last question by an incomplete follow-up such as "and for juniors?".
-
-    The first rule that keeps all its words is used.
-    """
+    """Replace a part of the last question by an incomplete follow-up, by the first rule that keeps all its words."""
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),
@@ -220,17 +196,13 @@ def _swap_part(
     ]
     if may_be_subject and not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
         rules.append(("another subject of the same question", swap_subject))
-    for rule, swap in rules:
-        swapped = swap(fragment, last.question)
-        if swapped and _keeps_content(fragment, swapped, tokeniser):
-            return RewrittenQuestion(swapped, rule)
-    return None
-
-
-def _keeps_content(fragment: str, swapped: str, tokeniser: KeywordTokeniser) -> bool:
     named = {word for name in parse_question(fragment, tokeniser).names for word in words(name)}
     stems = set(tokeniser.stems(fragment)) - set(tokeniser.stems("one ones"))
-    return named <= set(words(swapped)) and stems <= set(tokeniser.stems(swapped))
+    for rule, swap in rules:
+        swapped = swap(fragment, last.question)
+        if swapped and named <= set(words(swapped)) and stems <= set(tokeniser.stems(swapped)):
+            return RewrittenQuestion(swapped, rule)
+    return None
 
 
 def _without_connective(text: str) -> tuple[str, bool]:
@@ -272,8 +244,10 @@ def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
         return len(_content(rest, tokeniser)) < _FEW_TERMS
     if possessive := _PATTERNS["possessive"].search(rest):
         return not (_content(rest[: possessive.start()], tokeniser) and len(_content(rest, tokeniser)) > 2)
-    pronoun = _PATTERNS["pronoun"].search(rest)
-    if pronoun is None or is_kind_phrase(rest):
+    pronoun, has_one = _PATTERNS["pronoun"].search(rest), _PATTERNS["one"].search(rest.rstrip("?!. "))
+    # In a phrase such as "a youth one", "one" means the noun of the last question.
+    is_phrase = has_one and not _PATTERNS["asks"].match(rest) and len(rest.split()) <= _MOST_WORDS
+    if pronoun is None or is_phrase:
         return False
     # A pronoun may refer to a name before it, or to the subject of an earlier clause.
     before = rest[: pronoun.start()]
@@ -286,7 +260,7 @@ def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> Rew
     """Append the content words of the last question or, if the last question has none, the topic of its answer."""
     surfaces = parse_question(_PATTERNS["measure"].sub("", last.question), tokeniser).surfaces
     content = dict.fromkeys(word for word in surfaces if not _PATTERNS["asking"].fullmatch(fold(word)))
-    topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")
+    topic = " ".join(list(content)[:8]) or next(iter(last.topics), "")
     if not topic:
         return RewrittenQuestion(rest)
     return RewrittenQuestion(f"{rest.rstrip('?!. ')} ({topic})?", "with the last topic")

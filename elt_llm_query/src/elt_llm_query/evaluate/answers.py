@@ -1,10 +1,10 @@
 """Measure answers: cited pages, quoted gold answers, and right or wrong refusals."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from elt_llm_core.errors import UsageError
@@ -22,10 +22,7 @@ _SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_
 
 @dataclass(frozen=True)
 class AnswerJudgement:
-    """The result of one question.
-
-    `cited` is the number of gold sentences (sentences that hold the answer) whose page is cited.
-    """
+    """The result of one question; `cited` is the number of gold sentences whose page is cited."""
 
     question: LabelledQuestion
     outcome: AnswerOutcome
@@ -41,60 +38,23 @@ class AnswerJudgement:
 
 @dataclass(frozen=True)
 class AnswerReport:
-    """The metrics over all questions. Shares are 0 to 1.
+    """The metrics over all questions. Shares are 0 to 1, those without a kind of the answerable questions.
 
-    `overlap` is the median share of a question's content words that are also in its gold sentences.
+    A right page is that of a gold sentence; `right_page_cited` includes the citations of refusals. `refused` and
+    `not_certain` (refused or uncertain) have the share of each kind of unanswerable question. `overlap` is the median
+    share of a question's content words that are also in its gold sentences.
     """
 
     judged: tuple[AnswerJudgement, ...]
     overlap: float
-
-    @property
-    def answerable(self) -> int:
-        """The number of questions that have an answer."""
-        return len(self._answerable())
-
-    @property
-    def right_page_cited(self) -> float:
-        """Share of answerable questions with a right page among the citations, including those of a refusal."""
-        return _share([one.cited > 0 for one in self._answerable()])
-
-    @property
-    def answered_from_right_page(self) -> float:
-        """Share of answerable questions that were answered with a right page among the citations."""
-        return _share([one.answered and one.cited > 0 for one in self._answerable()])
-
-    @property
-    def answered_from_every_page(self) -> float:
-        """Share of answerable questions that were answered with every right page among the citations."""
-        return _share([one.answered and one.cited == len(one.question.gold) for one in self._answerable()])
-
-    @property
-    def wrongly_refused(self) -> float:
-        """Share of answerable questions that were refused."""
-        return _share([not one.answered for one in self._answerable()])
-
-    @property
-    def uncertain(self) -> float:
-        """Share of answerable questions whose answer is marked as uncertain."""
-        return _share([one.outcome == "uncertain" for one in self._answerable()])
-
-    @property
-    def refused(self) -> dict[str, float]:
-        """The share of refused questions by kind of unanswerable question."""
-        return self._shares_by_kind(lambda one: one.outcome == "not found")
-
-    @property
-    def not_certain(self) -> dict[str, float]:
-        """The share of questions that were refused or answered as uncertain, by kind of unanswerable question."""
-        return self._shares_by_kind(lambda one: one.outcome != "answered")
-
-    def _shares_by_kind(self, hit: Callable[[AnswerJudgement], bool]) -> dict[str, float]:
-        by_kind: dict[str, list[bool]] = defaultdict(list)
-        for one in self.judged:
-            if not one.question.answerable:
-                by_kind[one.question.kind].append(hit(one))
-        return {kind: _share(hits) for kind, hits in sorted(by_kind.items())}
+    answerable: int
+    right_page_cited: float
+    answered_from_right_page: float
+    answered_from_every_page: float
+    uncertain: float
+    wrongly_refused: float
+    refused: Mapping[str, float]
+    not_certain: Mapping[str, float]
 
     def to_json(self) -> dict[str, Any]:
         """Return the metrics and the result of every question as JSON."""
@@ -121,9 +81,6 @@ class AnswerReport:
             ],
         }
 
-    def _answerable(self) -> list[AnswerJudgement]:
-        return [one for one in self.judged if one.question.answerable]
-
 
 def measure_answers(
     questions: Sequence[LabelledQuestion],
@@ -132,7 +89,8 @@ def measure_answers(
     progress: ProgressListener | None = None,
 ) -> AnswerReport:
     """Ask every question and compare the citations with its gold sentences, by file name and page."""
-    judged, overlaps = [], []
+    judged: list[AnswerJudgement] = []
+    overlaps: list[float] = []
     for question in track_progress(questions, progress or SilentListener(), "ask"):
         result = ask(question.question)
         pages = {(PurePosixPath(citation.source).name, citation.page) for citation in result.citations}
@@ -142,11 +100,32 @@ def measure_answers(
             stems = set(tokeniser.stems(question.question))
             gold_stems = {stem for gold in question.gold for stem in tokeniser.stems(gold.sentence)}
             overlaps.append(len(stems & gold_stems) / len(stems) if stems else 0.0)
-    return AnswerReport(tuple(judged), median(overlaps) if overlaps else 0.0)
+    answerable = [one for one in judged if one.question.answerable]
+    return AnswerReport(
+        judged=tuple(judged),
+        overlap=median(overlaps) if overlaps else 0.0,
+        answerable=len(answerable),
+        right_page_cited=_share([one.cited > 0 for one in answerable]),
+        answered_from_right_page=_share([one.answered and one.cited > 0 for one in answerable]),
+        answered_from_every_page=_share([one.answered and one.cited == len(one.question.gold) for one in answerable]),
+        uncertain=_share([one.outcome == "uncertain" for one in answerable]),
+        wrongly_refused=_share([not one.answered for one in answerable]),
+        refused=_shares_by_kind(judged, {"not found"}),
+        not_certain=_shares_by_kind(judged, {"not found", "uncertain"}),
+    )
 
 
 def _share(hits: Sequence[bool]) -> float:
-    return sum(hits) / len(hits) if hits else 0.0
+    return fmean(hits) if hits else 0.0
+
+
+def _shares_by_kind(judged: Sequence[AnswerJudgement], outcomes: Collection[AnswerOutcome]) -> dict[str, float]:
+    """Return the share of unanswerable questions with one of these outcomes, by kind of question."""
+    by_kind: dict[str, list[bool]] = defaultdict(list)
+    for one in judged:
+        if not one.question.answerable:
+            by_kind[one.question.kind].append(one.outcome in outcomes)
+    return {kind: _share(hits) for kind, hits in sorted(by_kind.items())}
 
 
 SENTENCES = (1, 3)
@@ -154,10 +133,7 @@ SENTENCES = (1, 3)
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """The result of one question: whether its chunks hold a gold answer, and whether its quotes do.
-
-    There is a quote for each number of sentences, with its confidence.
-    """
+    """Whether the chunks hold a gold answer and, by number of sentences, whether the quote does, and its confidence."""
 
     identity: str
     question: str
@@ -225,10 +201,7 @@ def measure_gold_answers(
     identities: Sequence[str] | None = None,
     progress: ProgressListener | None = None,
 ) -> GoldAnswerReport:
-    """Quote an answer to each question with gold answers, or only to those questions that `identities` names.
-
-    Raises UsageError if no question of the dataset has answers.
-    """
+    """Quote answers to questions with gold answers, or to those in `identities`. Raises UsageError if none has any."""
     wanted = answers.keys() & set(answers if identities is None else identities)
     chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
     if not chosen:

@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,6 @@ FREE = ("cosine", "passage_cosine", "unknown", "residue_distance", "named_rest")
 PULL_INTERCEPT, PULL_SCALE, PULL_WEIGHT = 20.0, 40.0, 40.0
 _UNDECIDED = 1.0  # an example with shipped log odds of about this size is near the threshold
 _STEPS, _ENOUGH = 50, 1e-9
-_LARGEST_STEP = 1.0
 Array = NDArray[np.float64]
 
 
@@ -60,10 +60,15 @@ def fit_weights(examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
         slope = inputs.T @ (weights * (chance - answerable)) + pull * (fitted - shipped)
         curvature = (inputs * (weights * chance * (1 - chance))[:, None]).T @ inputs + np.diag(pull)
         step = np.linalg.solve(curvature, slope)
-        fitted -= step * min(1.0, _LARGEST_STEP / max(float(np.abs(step).max()), _ENOUGH))
+        fitted -= step * min(1.0, 1.0 / max(float(np.abs(step).max()), _ENOUGH))
         if float(np.abs(step).max()) < _ENOUGH:
             break
-    return _with_same_threshold(_to_weights(fitted), examples)
+    scale, moved = float(fitted[1]), dict(zip(FREE, fitted[2:], strict=True))
+    by_name = tuple(
+        (name, round(scale * weight + float(moved.get(name, 0.0)), 6)) for name, weight in SHIPPED_WEIGHTS.weights
+    )
+    intercept = round(scale * SHIPPED_WEIGHTS.intercept + float(fitted[0]), 6)
+    return _with_same_threshold(ConfidenceWeights(intercept, by_name), examples)
 
 
 def logits(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> Array:
@@ -76,15 +81,6 @@ def logits(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> 
 def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> Array:
     """The confidence of each example, 0 to 1, shape (len(examples),)."""
     return _sigmoid(logits(examples, weights))
-
-
-def _to_weights(fitted: Array) -> ConfidenceWeights:
-    """Convert the fitted coefficients to one weight for each kind of evidence."""
-    scale, free = float(fitted[1]), dict(zip(FREE, fitted[2:], strict=True))
-    weights = tuple(
-        (name, round(scale * weight + float(free.get(name, 0.0)), 6)) for name, weight in SHIPPED_WEIGHTS.weights
-    )
-    return ConfidenceWeights(round(scale * SHIPPED_WEIGHTS.intercept + float(fitted[0]), 6), weights)
 
 
 def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
@@ -103,8 +99,6 @@ def _sigmoid(values: Array) -> Array:
 
 FOLDS = 5
 FEWEST = 10  # of either kind; fewer held-out questions prove nothing
-MOST_WORSE_AUROC = 0.005
-MOST_MORE_REFUSED = 0.02
 
 
 @dataclass(frozen=True)
@@ -177,26 +171,23 @@ def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
     """Return the confidence of each example by weights fitted to the other folds, shape (len(examples),)."""
     folds = np.array([int(hashlib.sha256(one.group.encode()).hexdigest(), 16) % FOLDS for one in examples])
     held_out = np.zeros(len(examples))
-    for fold in range(FOLDS):
-        tested = [example for example, its in zip(examples, folds, strict=True) if its == fold]
+    for fold in set(folds.tolist()):
         rest = [example for example, its in zip(examples, folds, strict=True) if its != fold]
-        if tested:
-            held_out[folds == fold] = confidences(tested, fit_weights(rest))
+        tested = [example for example, its in zip(examples, folds, strict=True) if its == fold]
+        held_out[folds == fold] = confidences(tested, fit_weights(rest))
     return held_out
 
 
 def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confidence: Array) -> HeldOutFigures:
     by_kind = {kind: confidence[[its == kind for its in kinds]].tolist() for kind in set(kinds)}
-    answerable = by_kind[ANSWERABLE]
     refused = {
-        kind: sum(SHIPPED_THRESHOLDS.outcome(one) == "not found" for one in its) / len(its)
-        for kind, its in by_kind.items()
+        kind: fmean(SHIPPED_THRESHOLDS.outcome(one) == "not found" for one in its) for kind, its in by_kind.items()
     }
     others = [kind for kind in (REMOVED, FOREIGN) if kind in by_kind]
     right = np.where([example.answerable for example in examples], confidence, 1 - confidence)
     weights = np.array([example.weight for example in examples])
     return HeldOutFigures(
-        auroc={kind: auroc(answerable, by_kind[kind]) for kind in others},
+        auroc={kind: auroc(by_kind[ANSWERABLE], by_kind[kind]) for kind in others},
         loss=float((-np.log(np.clip(right, 1e-9, 1.0)) * weights).sum() / weights.sum()),
         wrongly_refused=refused[ANSWERABLE],
         refused={kind: refused[kind] for kind in others},
@@ -208,8 +199,8 @@ def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
     if after.loss >= before.loss:
         return "held-out questions are judged no better by weights fitted to the others"
     for kind, share in after.auroc.items():
-        if share < before.auroc[kind] - MOST_WORSE_AUROC:
+        if share < before.auroc[kind] - 0.005:
             return f"held-out questions are separated less well ({kind})"
-    if after.wrongly_refused > before.wrongly_refused + MOST_MORE_REFUSED:
+    if after.wrongly_refused > before.wrongly_refused + 0.02:
         return "more of the held-out questions would be wrongly refused"
     return ""

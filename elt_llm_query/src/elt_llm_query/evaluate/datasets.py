@@ -56,7 +56,12 @@ class Dataset:
 
 def read_dataset(directory: Path) -> Dataset:
     """Read a dataset. Raises UsageError, naming file and line, for a wrong layout or an unknown id."""
-    documents = tuple(_read_corpus(directory / CORPUS))
+    documents = tuple(
+        CorpusDocument(
+            identity, _text(where, row, "title") if row.get("title") is not None else "", _text(where, row, "text")
+        )
+        for where, identity, row in _identified_rows(directory / CORPUS, "document")
+    )
     questions = read_questions(directory / QUERIES)
     known = {document.corpus_id for document in documents}
     relevant = _read_judgements(directory / QRELS, questions.keys(), known)
@@ -73,10 +78,7 @@ def read_unanswerable(directory: Path) -> dict[str, str]:
 
 
 def read_answers(directory: Path) -> dict[str, tuple[str, ...]]:
-    """Read the alternative answers of each question from `metadata.answers` or `metadata.answer`, if it has any.
-
-    Raises UsageError for an answer that is no text or empty.
-    """
+    """Read the alternative answers of each question from its `metadata`. Raises UsageError for one without text."""
     answers_of: dict[str, tuple[str, ...]] = {}
     for where, row in _json_lines(directory / QUERIES):
         metadata = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
@@ -88,24 +90,10 @@ def read_answers(directory: Path) -> dict[str, tuple[str, ...]]:
     return answers_of
 
 
-def _read_corpus(path: Path) -> Iterator[CorpusDocument]:
-    seen: set[str] = set()
-    for where, row in _json_lines(path):
-        corpus_id = _text(where, row, "_id")
-        if corpus_id in seen:
-            raise UsageError(f"{where}: document '{corpus_id}' occurs twice.")
-        seen.add(corpus_id)
-        title = _text(where, row, "title") if row.get("title") is not None else ""
-        yield CorpusDocument(corpus_id, title, _text(where, row, "text"))
-
-
 def read_questions(path: Path) -> dict[str, str]:
     """Read questions by id, in order. Raises UsageError, naming file and line."""
     questions: dict[str, str] = {}
-    for where, row in _json_lines(path):
-        query_id = _text(where, row, "_id")
-        if query_id in questions:
-            raise UsageError(f"{where}: question '{query_id}' occurs twice.")
+    for where, query_id, row in _identified_rows(path, "question"):
         questions[query_id] = text = _text(where, row, "text")
         try:
             normalise_question(text)  # refuse it now, not after an hour of embedding
@@ -130,18 +118,13 @@ def _read_judgements(path: Path, questions: Collection[str], documents: Collecti
             raise UsageError(f"{where}: question '{query_id}' is not in {QUERIES}.")
         if corpus_id not in documents:
             raise UsageError(f"{where}: document '{corpus_id}' is not in {CORPUS}.")
-        relevant.setdefault(query_id, {})[corpus_id] = _grade(where, score)
+        try:
+            grade = relevant.setdefault(query_id, {})[corpus_id] = int(score)
+        except ValueError as error:
+            raise UsageError(f"{where}: the score is '{score[:40]}', not a whole number.") from error
+        if abs(grade) > HIGHEST_GRADE:
+            raise UsageError(f"{where}: the score is {score[:40]}; {HIGHEST_GRADE} is the highest.")
     return relevant
-
-
-def _grade(where: str, score: str) -> int:
-    try:
-        grade = int(score)
-    except ValueError as error:
-        raise UsageError(f"{where}: the score is '{score[:40]}', not a whole number.") from error
-    if abs(grade) > HIGHEST_GRADE:
-        raise UsageError(f"{where}: the score is {score[:40]}; {HIGHEST_GRADE} is the highest.")
-    return grade
 
 
 def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -154,6 +137,17 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise UsageError(f"{where}: the line is not a JSON object.", hint=LAYOUT_HINT)
         yield where, row
+
+
+def _identified_rows(path: Path, noun: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield position, id and row of each line. Raises UsageError for an id that occurs twice."""
+    seen: set[str] = set()
+    for where, row in _json_lines(path):
+        identity = _text(where, row, "_id")
+        if identity in seen:
+            raise UsageError(f"{where}: {noun} '{identity}' occurs twice.")
+        seen.add(identity)
+        yield where, identity, row
 
 
 def _text(where: str, row: Mapping[str, Any], key: str) -> str:

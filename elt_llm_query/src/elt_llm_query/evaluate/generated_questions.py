@@ -158,28 +158,23 @@ class GeneratedQuestion:
 
 
 def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, seed: int = 1) -> list[GeneratedQuestion]:
-    """Generate at most `number` questions, an equal share of each kind as far as there are enough.
-
-    The same documents and seed give the same questions; another document changes few of them. Raises UsageError if the
-    documents give no question.
-    """
+    """Generate at most `number` questions, reproducibly, of all kinds alike. Raises UsageError if there are none."""
     spans_of: dict[str, dict[str, set[AnswerSpan]]] = {kind: defaultdict(set) for kind in KINDS}
     templates = templates_for(generation.passport.language)
     ends: dict[str, int] = {}
     for start in range(0, len(generation.ids), _AT_ONCE):
         for node in generation.nodes(generation.ids[start : start + _AT_ONCE]):
             ends[node.document_id] = max(node.end, ends.get(node.document_id, 0))
-            for kind, text, span in _chunk_questions(node, templates):
-                spans_of[kind][text].add(span)
+            found = [(ROW, *one) for one in _row_questions(node, templates)]
+            if node.metadata.get("kind") != "table":
+                found += [(DEFINITION, *one) for one in definitions(node.text, templates)]
+            for kind, text, first, last in found:
+                spans_of[kind][text].add(AnswerSpan(node.document_id, node.start + first, node.start + last))
     for document_id, outline in generation.outlines(sorted(ends)).items():
         for text, span in _heading_questions(document_id, outline, ends[document_id], templates):
             spans_of[HEADING][text].add(span)
     by_kind = [
-        [
-            GeneratedQuestion(text, kind, tuple(sorted(spans)))
-            for text, spans in texts.items()
-            if len(spans) <= MOST_SPANS
-        ]
+        [GeneratedQuestion(text, kind, tuple(sorted(own))) for text, own in texts.items() if len(own) <= MOST_SPANS]
         for kind, texts in spans_of.items()
     ]
     chosen = _choose_questions(by_kind, number, seed)
@@ -220,19 +215,8 @@ def _key(span: AnswerSpan) -> str:
     return f"{span.document_id}[{span.start}:{span.end}]"
 
 
-def _chunk_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, str, AnswerSpan]]:
-    for text, start, end in _row_questions(node, templates):
-        yield ROW, text, AnswerSpan(node.document_id, node.start + start, node.start + end)
-    if node.metadata.get("kind") != "table":
-        for text, start, end in definitions(node.text, templates):
-            yield DEFINITION, text, AnswerSpan(node.document_id, node.start + start, node.start + end)
-
-
 def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
-    """Yield questions for the table rows of a chunk.
-
-    A table's header is its first row, or the last line of the context for the continuation of a table.
-    """
+    """Yield questions for table rows; the header is the first row or, in a continuation, the context's last line."""
     header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):
@@ -271,10 +255,6 @@ def _choose_questions(
     return sorted(chosen, key=lambda one: (KINDS.index(one.kind), one.spans))
 
 
-MOST_OF_OTHERS = 60  # questions generated from all other collections
-MOST_OTHERS = 10  # other collections that are opened
-
-
 def foreign_questions(language: str) -> list[str]:
     """Return the shipped questions about other subjects, in German for German collections, else in English."""
     path = files(__package__).joinpath(f"foreign_questions/{'de' if language == 'de' else 'en'}.txt")
@@ -289,7 +269,7 @@ def questions_of_other_collections(
     A collection that shares a document or a question with this one is about the same subject and is left out.
     Unreadable collections are left out too.
     """
-    names = [record.name for record in store.collections.all() if record.name != generation.collection][:MOST_OTHERS]
+    names = [record.name for record in store.collections.all() if record.name != generation.collection][:10]
     hashes = {document.document_hash for document in generation.documents()}
     texts = {question.text for question in own}
     questions: list[str] = []
@@ -297,7 +277,7 @@ def questions_of_other_collections(
         try:
             with open_generation(store, name) as other:
                 if hashes.isdisjoint(document.document_hash for document in other.documents()):
-                    foreign = {one.text for one in generate_questions(other, MOST_OF_OTHERS // len(names), seed)}
+                    foreign = {one.text for one in generate_questions(other, 60 // len(names), seed)}
                     questions += sorted(foreign) if foreign.isdisjoint(texts) else []
         except (CorruptIndex, UsageError):  # damaged, empty, or without questions
             continue

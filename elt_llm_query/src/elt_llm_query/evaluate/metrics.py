@@ -26,10 +26,7 @@ def recall(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> floa
 
 def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
     """1 / rank of the first relevant document, 0 if none is among the first `depth`; trec_eval's cut `recip_rank`."""
-    for rank, document in enumerate(ranked[:depth], 1):
-        if document in grades:
-            return 1.0 / rank
-    return 0.0
+    return next((1.0 / rank for rank, document in enumerate(ranked[:depth], 1) if document in grades), 0.0)
 
 
 def precision(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:

@@ -7,7 +7,9 @@ Networks", NeurIPS 2017. Risk is the share of wrong answers among the answers, c
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -98,10 +100,7 @@ class RefusalQuestion:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """The result of one question: the confidence, 0 to 1, whether the quoted answer is right, and the evidence by name.
-
-    `evidence` is empty if nothing could be quoted.
-    """
+    """The result of one question: confidence, 0 to 1, whether the quote is right, and any evidence by name."""
 
     question: RefusalQuestion
     confidence: float
@@ -163,15 +162,16 @@ class QuotingSession(Closeable):
             read_document=DocumentTexts([generation]),
         )
 
-    def chunks(self, question: str, without: frozenset[str] = frozenset()) -> Sequence[RetrievedChunk]:
+    def chunks(self, question: str, without: Collection[str] = ()) -> Sequence[RetrievedChunk]:
         """Return the chunks to quote from, best first. Chunks of lower rank replace those of removed documents."""
         if not without:
             return sorted(self._pipeline.search(question).chunks, key=lambda chunk: -chunk.score)
-        left = []
-        for chunk in self._pipeline.search(question, top_k=self._wide).chunks:
-            others = (other["source_id"] for other in chunk.metadata.get("alternates", ()))
-            if without.isdisjoint([chunk.source_id, *others]):
-                left.append(chunk)
+        left = [
+            chunk
+            for chunk in self._pipeline.search(question, top_k=self._wide).chunks
+            if chunk.source_id not in without
+            and not any(other["source_id"] in without for other in chunk.metadata.get("alternates", ()))
+        ]
         return left[:MOST_READ]
 
     def quote(self, question: str, chunks: Sequence[RetrievedChunk], most_sentences: int = 3) -> Answer:
@@ -182,14 +182,14 @@ class QuotingSession(Closeable):
         """Ask each question, except those with too few chunks left after their documents were removed."""
         outcomes = []
         for question in questions:
-            chunks = self.chunks(question.text, frozenset(question.without))
+            chunks = self.chunks(question.text, question.without)
             if question.without and len(chunks) < FEWEST_LEFT:
                 continue
             answer = self.quote(question.text, chunks)
-            evidence = answer.reasoning.get("evidence")
+            found = answer.reasoning.get("evidence")
             right = question.kind == ANSWERABLE and question.is_right(answer)
-            by_name = evidence if isinstance(evidence, Mapping) else {}
-            outcomes.append(RefusalOutcome(question, answer.confidence, right, by_name, self.thresholds))
+            evidence = found if isinstance(found, Mapping) else {}
+            outcomes.append(RefusalOutcome(question, answer.confidence, right, evidence, self.thresholds))
         return outcomes
 
     def close(self) -> None:
@@ -216,7 +216,6 @@ class RefusalFigures:
     `curve` has a point for each distinct confidence, highest first; `area` is the area under it, the mean risk (AURC).
     """
 
-    kind: str
     questions: int
     refused: float
     not_certain: float
@@ -226,19 +225,13 @@ class RefusalFigures:
 
     def to_json(self) -> dict[str, Any]:
         """Return the metrics as JSON."""
-        points = points_at_coverages(self.curve)
-        return {
-            "questions": self.questions,
-            **rounded(
-                {
-                    "refused": self.refused,
-                    "refused_or_uncertain": self.not_certain,
-                    "auroc": self.auroc,
-                    "aurc": self.area,
-                }
-            ),
-            "curve": [rounded({"coverage": at.coverage, "risk": at.risk, "threshold": at.threshold}) for at in points],
-        }
+        shares = {"refused": self.refused, "refused_or_uncertain": self.not_certain}
+        curve = [
+            rounded({"coverage": at.coverage, "risk": at.risk, "threshold": at.threshold})
+            for at in points_at_coverages(self.curve)
+        ]
+        areas = {"auroc": self.auroc, "aurc": self.area}
+        return {"questions": self.questions, **rounded(shares | areas), "curve": curve}
 
 
 @dataclass(frozen=True)
@@ -273,10 +266,10 @@ def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalRepo
     return RefusalReport(
         name=name,
         answerable=len(answerable),
-        right=sum(one.right for one in answerable) / len(answerable),
-        uncertain=sum(one.outcome == "uncertain" for one in answerable) / len(answerable),
-        wrongly_refused=sum(not one.answered for one in answerable) / len(answerable),
-        by_kind={kind: _figures_of_kind(kind, answerable, others) for kind, others in by_kind.items()},
+        right=fmean(one.right for one in answerable),
+        uncertain=fmean(one.outcome == "uncertain" for one in answerable),
+        wrongly_refused=fmean(not one.answered for one in answerable),
+        by_kind={kind: _figures_of_kind(answerable, others) for kind, others in by_kind.items()},
         outcomes=tuple(outcomes),
     )
 
@@ -293,17 +286,13 @@ def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
 
 
 def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[CoveragePoint, ...]:
-    """Return a point for each distinct confidence, highest first; `scored` pairs a confidence with whether it is right.
-
-    Equal confidences are answered together: they cannot be separated.
-    """
-    ordered = sorted(scored, key=lambda one: -one[0])
-    points: list[CoveragePoint] = []
-    wrong = 0
-    for number, (confidence, right) in enumerate(ordered, 1):
-        wrong += not right
-        if number == len(ordered) or ordered[number][0] != confidence:
-            points.append(CoveragePoint(confidence, number / len(ordered), wrong / number))
+    """Return a point for each distinct confidence, highest first; `scored` pairs a confidence with being right."""
+    confidence = np.array([one for one, _ in scored])
+    wrong = np.array([not right for _, right in scored])
+    points = []
+    for threshold in sorted(set(confidence.tolist()), reverse=True):
+        answered = confidence >= threshold
+        points.append(CoveragePoint(threshold, float(answered.mean()), float(wrong[answered].mean())))
     return tuple(points)
 
 
@@ -318,15 +307,12 @@ def points_at_coverages(curve: Sequence[CoveragePoint], coverages: Sequence[floa
     return [next(at for at in curve if at.coverage >= min(coverage, 1.0) - 1e-9) for coverage in coverages]
 
 
-def _figures_of_kind(
-    kind: str, answerable: Sequence[RefusalOutcome], others: Sequence[RefusalOutcome]
-) -> RefusalFigures:
+def _figures_of_kind(answerable: Sequence[RefusalOutcome], others: Sequence[RefusalOutcome]) -> RefusalFigures:
     curve = risk_and_coverage([(one.confidence, one.right) for one in (*answerable, *others)])
     return RefusalFigures(
-        kind=kind,
         questions=len(others),
-        refused=sum(not one.answered for one in others) / len(others),
-        not_certain=sum(one.outcome != "answered" for one in others) / len(others),
+        refused=fmean(not one.answered for one in others),
+        not_certain=fmean(one.outcome != "answered" for one in others),
         auroc=auroc([one.confidence for one in answerable], [one.confidence for one in others]),
         curve=curve,
         area=area_under_risk(curve),
@@ -350,10 +336,14 @@ def questions_of_dataset(dataset: Dataset, directory: Path) -> list[RefusalQuest
 
 def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[RefusalQuestion]:
     """Return each question twice: with all documents, and with the answering documents removed."""
+
+    def is_answer(answer: Answer, spans: Sequence[AnswerSpan]) -> bool:
+        return any(span.is_in(one.source_id, *one.span) for span in spans for one in answer.citations)
+
     doubled: list[RefusalQuestion] = []
     for number, question in enumerate(questions, 1):
         identity, documents = f"own-{number:04}", {span.document_id for span in question.spans}
-        doubled.append(RefusalQuestion(identity, question.text, ANSWERABLE, _answers_from(question.spans)))
+        doubled.append(RefusalQuestion(identity, question.text, ANSWERABLE, partial(is_answer, spans=question.spans)))
         doubled.append(RefusalQuestion(f"{identity}-without", question.text, REMOVED, without=documents))
     return doubled
 
@@ -386,10 +376,6 @@ def _right(answers: Collection[str], grades: Mapping[str, int]) -> Callable[[Ans
     if answers:
         return lambda answer: contains_answer(answer.text, answers)
     return lambda answer: any(citation.source in grades for citation in answer.citations)
-
-
-def _answers_from(spans: Sequence[AnswerSpan]) -> Callable[[Answer], bool]:
-    return lambda answer: any(span.is_in(one.source_id, *one.span) for span in spans for one in answer.citations)
 
 
 def _plain(text: str) -> str:

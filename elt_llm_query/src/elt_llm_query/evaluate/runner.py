@@ -37,11 +37,7 @@ def with_strategy(settings: Settings, name: str) -> Settings:
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Return settings that measure the ranking: 100 candidates per retriever; no chunk is removed, widened or cached.
-
-    Otherwise most of the 100 chunks would be merged with their neighbours, and the metrics would not measure the
-    ranking.
-    """
+    """Return settings that measure the ranking: 100 candidates a retriever; no chunk is removed, widened or cached."""
     return _with(
         settings,
         retriever_top_k=max(DEPTH, settings.query.retriever_top_k),
@@ -79,11 +75,7 @@ def evaluate(
     corpus_ids: Mapping[str, str] | None = None,
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Evaluate the profiles on a dataset and return one report per profile, in order.
-
-    The generation holds the dataset's corpus. The `source` of a document is its corpus id, or is mapped to it by
-    `corpus_ids`. 100 documents are ranked, each by its best chunk.
-    """
+    """Evaluate profiles on a dataset whose corpus the generation holds, by source or by `corpus_ids` of sources."""
     named = corpus_ids or {}
 
     def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:
@@ -101,10 +93,7 @@ def measure_profiles(
     profiles: Mapping[str, Settings],
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Ask at least one question by each profile and return one report per profile, in order.
-
-    Each retriever returns at least 100 candidates; the time of a question includes finding so many.
-    """
+    """Ask at least one question by each profile and return the reports in order; the time includes 100 candidates."""
     listed, listener = list(questions), progress or SilentListener()
     listener.stage("ask", len(listed) * len(profiles))
     reports = []

@@ -83,27 +83,23 @@ def paired_difference(
     def means(generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
         return np.asarray(paired[generator.integers(0, len(paired), (rows, len(paired)))].mean(axis=1))
 
+    def totals(generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
+        signs = generator.integers(0, 2, (rows, len(paired)), dtype=np.int8) * 2 - 1
+        return np.asarray(np.abs(signs @ paired))
+
+    # Over random signs; the p-value is never 0, because the observed signs are one of the samples.
+    observed = abs(paired.sum()) - _TOLERANCE * max(1, len(paired))
+    as_extreme = int((_resample(totals, len(paired), seed) >= observed).sum())
     low, high = np.percentile(_resample(means, len(paired), seed), [2.5, 97.5])  # the percentile bootstrap
     return FigureDifference(
         figure=figure,
         mean=float(paired.mean()),
         low=float(low),
         high=float(high),
-        p_value=_p_value(paired, seed),
+        p_value=(1 + as_extreme) / (ROUNDS + 1),
         better=int((paired > 0).sum()),
         worse=int((paired < 0).sum()),
     )
-
-
-def _p_value(paired: NDArray[np.float64], seed: int) -> float:
-    """The two-sided p-value over random signs; never 0, because the observed signs are one of the samples."""
-    observed = abs(paired.sum()) - _TOLERANCE * max(1, len(paired))
-
-    def as_extreme(generator: np.random.Generator, rows: int) -> NDArray[np.float64]:
-        signs = generator.integers(0, 2, (rows, len(paired)), dtype=np.int8) * 2 - 1
-        return np.asarray(np.abs(signs @ paired))
-
-    return (1 + int((_resample(as_extreme, len(paired), seed) >= observed).sum())) / (ROUNDS + 1)
 
 
 def _resample(

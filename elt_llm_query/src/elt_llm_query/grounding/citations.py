@@ -23,13 +23,9 @@ _EMPTY = _PATTERNS.pattern("empty")
 _FRAMING = _PATTERNS.pattern("framing")
 _LIST_NUMBER = _PATTERNS.pattern("list_number")
 _SILENT = _PATTERNS.pattern("silent")
-_MOST_EMPTY_WORDS = 14
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
 _JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")
-_FEWEST_WORDS = 4
-_ENDS = 2
 _LONGEST = 2000  # characters of a sentence that are compared
-_LONGEST_RANGE = 20
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class AnswerStatement:
     def clauses(self) -> list[str]:
         """Return the clauses that can be compared with the sources separately: at least two, or none."""
         parts = [part for part in _JOINTS.split(self.claim) if part]
-        return parts if len(parts) > 1 and all(len(part.split()) >= _FEWEST_WORDS for part in parts) else []
+        return parts if len(parts) > 1 and all(len(part.split()) >= 4 for part in parts) else []
 
 
 def move_marks_inside(text: str) -> str:
@@ -73,16 +69,18 @@ def split_statements(text: str) -> list[AnswerStatement]:
         cited = tuple(dict.fromkeys(number for mark in _MARK.findall(written) for number in _numbers(mark)))
         bare = strip_citation_marks(written).strip()
         starts_line = not text[:start].rpartition("\n")[2].strip()
-        content = _without_list_number(bare) if starts_line else bare
-        statements.append(AnswerStatement(start, end, bare, "" if _claims_nothing(content) else _claim(content), cited))
+        content = _without_start(_LIST_NUMBER, bare) if starts_line else bare
+        rest = _without_start(_OPENING, strip_markup(content)[:_LONGEST])
+        claim = "" if _claims_nothing(content) else rest[:1].upper() + rest[1:]
+        statements.append(AnswerStatement(start, end, bare, claim, cited))
     return statements
 
 
-def _without_list_number(text: str) -> str:
-    """Remove the number of a list item, such as "1.", "(2)" or "Step 3:", which claims nothing."""
+def _without_start(pattern: re.Pattern[str], text: str) -> str:
+    """Remove what the pattern matches at the start of the folded text, if folding keeps the positions."""
     folded = fold(text)
-    number = _LIST_NUMBER.match(folded) if len(folded) == len(text) else None
-    return text[number.end() :] if number else text
+    start = pattern.match(folded) if len(folded) == len(text) else None
+    return text[start.end() :] if start else text
 
 
 def _numbers(mark: str) -> list[int]:
@@ -90,34 +88,22 @@ def _numbers(mark: str) -> list[int]:
     numbers: list[int] = []
     for part in re.split(r"[,;]", mark.strip(" \t[]")):
         ends = [int(number) for number in re.findall(r"\d+", part)]
-        if len(ends) == _ENDS and 0 < ends[1] - ends[0] <= _LONGEST_RANGE:
+        if len(ends) == 2 and 0 < ends[1] - ends[0] <= 20:
             numbers.extend(range(ends[0], ends[1] + 1))
         else:
             numbers.extend(ends)
     return numbers
 
 
-def _claim(text: str) -> str:
-    """Remove markup and openings such as "according to the documents"."""
-    bare = strip_markup(text)[:_LONGEST]
-    folded = fold(bare)
-    opening = _OPENING.match(folded) if len(folded) == len(bare) else None
-    rest = bare[opening.end() :] if opening else bare
-    return rest[:1].upper() + rest[1:]
-
-
 def _claims_nothing(text: str) -> bool:
-    """Return whether the text claims nothing.
-
-    Examples are greetings, introductions, questions, headings, and remarks about the documents or the writer.
-    """
+    """Whether the text is a greeting, an introduction, a question, a heading, or about the documents or the writer."""
     bare = strip_markup(text)
     if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
         return True
     folded = fold(bare)
     if _SILENT.search(folded) or re.fullmatch(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*", folded):
         return True
-    is_short = len(folded.split()) <= _MOST_EMPTY_WORDS and not any(map(str.isdigit, folded))
+    is_short = len(folded.split()) <= 14 and not any(map(str.isdigit, folded))
     return is_short and bool(_EMPTY.match(folded) or _FRAMING.match(folded))
 
 
@@ -142,10 +128,7 @@ class Quote:
 
 
 def number_quotes(quotes: Sequence[Quote]) -> tuple[list[int], tuple[Citation, ...]]:
-    """Number the quotes from 1 in order of first mention, and return one citation per number.
-
-    Quotes of the same span of the same document share a number.
-    """
+    """Number the quotes from 1 in order, equal spans of a document once, and return one citation per number."""
     keys = [(quote.chunk.collection, quote.chunk.source_id, quote.span) for quote in quotes]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys), 1)}
     firsts = dict(zip(reversed(keys), reversed(quotes), strict=True))
@@ -172,10 +155,7 @@ def quote_citation(quote: Quote, number: int) -> Citation:
 
 
 def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]) -> tuple[Citation, ...]:
-    """Set page and section of each citation to those at the start of its excerpt; outlines are by document id.
-
-    A chunk may cross a page break or hold several short sections, so its own page is not always the excerpt's.
-    """
+    """Set page and section of each citation to those at the start of its excerpt, by the outlines of the documents."""
     return tuple(
         citation.model_copy(
             update={"page": outline.page_at(citation.span[0]), "section": outline.section_at(citation.span[0])}

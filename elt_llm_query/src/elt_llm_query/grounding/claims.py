@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cached_property
 from importlib.resources import files
 from itertools import combinations
+from pathlib import Path
 from typing import Final
 
 from elt_llm_core.text.languages import words as language_words
@@ -15,45 +16,16 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.grounding.rules import MEASURES, NumberValue, RuleSet, find_numbers, read_rules
 from elt_llm_query.grounding.sentences import match_term
+from elt_llm_query.understanding.patterns import PatternFile
 
-NEGATORS: Final = language_words("negators", folded=True)
-NEGATED_ENDING: Final = "n't"
-# Verbs that negate the verb after them.
-DENYING: Final = frozenset("fail fails failed refuse refuses refused unable decline declined".split())  # noqa: SIM905
+_PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
+_BE, _BY, _DENYING, _LIMITS, _REFERRING = map(_PATTERNS.words, ("be", "by", "denying", "limits", "referring"))
+_NEGATORS: Final = language_words("negators", folded=True) | _DENYING
 _PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")
-_SHORTEST = 4
-
-
-class AntonymTable:
-    """Looks up antonyms by the stems of one language, so that "increased" is an antonym of "decreases"."""
-
-    def __init__(self, tokeniser: KeywordTokeniser) -> None:
-        self._tokeniser = tokeniser
-        self._of: dict[str, set[str]] = {}
-        for pair in files(__package__).joinpath("antonyms.txt").read_text(encoding="utf-8").splitlines():
-            left, right = map(self.key, pair.split())
-            self._of.setdefault(left, set()).add(right)
-            self._of.setdefault(right, set()).add(left)
-
-    def key(self, word: str) -> str:
-        """The key of a folded word: its stem, or the word itself if it is a stopword."""
-        return next(iter(self._tokeniser.stems(word)), word)
-
-    def of(self, key: str) -> AbstractSet[str]:
-        """Return the keys of the antonyms of a word, which is given by its key."""
-        return self._of.get(key, set())
-
-
-def is_negated_by_prefix(word: str, other: str) -> bool:
-    """Return whether one stem is the other stem with a negating prefix, such as `unable` and `able`."""
-    longer, shorter = (word, other) if len(word) > len(other) else (other, word)
-    return len(shorter) >= _SHORTEST and any(longer == prefix + shorter for prefix in _PREFIXES)
 
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019]|[.&+#/-](?=\w)){0,60}|[%$€£]")
 _CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]")
-_SCOPE = 5
-_LIMITS = frozenset("only merely just more less fewer later earlier longer until before unless except nur mehr".split())  # noqa: SIM905
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 
@@ -81,8 +53,12 @@ class ParsedSentence:
     numbers: tuple[NumberValue, ...]
     stems: frozenset[str]
     words: frozenset[str]
-    denied: frozenset[str]
     rules: RuleSet
+
+    @cached_property
+    def denied(self) -> frozenset[str]:
+        """The stems of the negated words."""
+        return frozenset(stem for token in self.tokens if token.denied for stem in token.stems)
 
     @property
     def without_rules(self) -> "ParsedSentence":
@@ -92,16 +68,12 @@ class ParsedSentence:
             for token in self.tokens
             if token.start not in self.rules.positions
         )
-        return replace(self, tokens=tokens, denied=_denied_stems(tokens))
+        return replace(self, tokens=tokens)
 
     @property
     def names(self) -> list[SentenceToken]:
         """Return the tokens of the sentence that are names."""
         return [token for token in self.tokens if token.name]
-
-
-def _denied_stems(tokens: Sequence[SentenceToken]) -> frozenset[str]:
-    return frozenset(stem for token in tokens if token.denied for stem in token.stems)
 
 
 def parse_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[str, bool], bool]) -> ParsedSentence:
@@ -125,7 +97,6 @@ def parse_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[st
         numbers,
         frozenset(stem for token in tokens for stem in token.stems),
         frozenset(token.word for token in tokens),
-        _denied_stems(tokens),
         read_rules(text, numbers, tokeniser.stems),
     )
 
@@ -136,9 +107,9 @@ def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
     found = list(_WORD.finditer(text))
     for position, one in enumerate(found):
         word = fold(one.group())
-        if not (word in NEGATORS or word in DENYING or word.endswith(NEGATED_ENDING)):
+        if word not in _NEGATORS and not word.endswith("n't"):
             continue
-        following = found[position + 1 : position + 1 + _SCOPE]
+        following = found[position + 1 : position + 1 + 5]
         if following and fold(following[0].group()) in _LIMITS:
             continue
         denying.add(one.start())
@@ -151,17 +122,6 @@ def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
         if fold(one.group()) == "nicht":  # follows the verb and its objects as often as it precedes them
             denied |= {other.start() for other in found[max(0, position - 2) : position]}
     return denied, denying
-
-
-_LONGEST = 9
-_FEWEST_SHARED = 0.45
-_NEARLY_ALL = 0.7
-_FEW = 3
-_BY = frozenset("by von durch vom".split())  # noqa: SIM905
-REFERRING = frozenset(
-    """it he she they his her its their him them this these that those both such es er sie sein seine seinen ihr ihre
-    ihren dieser diese dieses diesem deren dessen ihm ihn""".split()  # noqa: SIM905
-)
 
 
 @dataclass(frozen=True)
@@ -180,11 +140,6 @@ class AlignmentSlot:
     def nouns(self) -> bool:
         """Whether both sides have a capitalised word within the sentence: in German, two different nouns."""
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
-
-    @property
-    def phrases(self) -> tuple[str, str]:
-        """Return the words of both sides as text."""
-        return " ".join(token.text for token in self.ours), " ".join(token.text for token in self.theirs)
 
 
 @dataclass(frozen=True)
@@ -206,26 +161,26 @@ def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
     ours, theirs = list(map(_key, claim.tokens)), list(map(_key, source.tokens))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     shared = sum(block.size for block in matcher.get_matching_blocks())
-    if shared < _FEWEST_SHARED * len(ours):
+    if shared < 0.45 * len(ours):
         return Alignment((), (), crossed=False, denied=False)
     apart = [
         (claim.tokens[start:end], source.tokens[other_start:other_end])
         for kind, start, end, other_start, other_end in matcher.get_opcodes()
-        if kind != "equal" and max(end - start, other_end - other_start) <= _LONGEST
+        if kind != "equal" and max(end - start, other_end - other_start) <= 9
     ]
     slots = (_slot(claim, source, mine, other) for mine, other in apart if mine and other)
     same_voice = bool(_BY & claim.words) == bool(_BY & source.words)
-    near = shared >= _NEARLY_ALL * len(ours)
+    near = shared >= 0.7 * len(ours)
+    few = [(*mine, *other) for mine, other in apart if max(len(mine), len(other)) <= 3]
     return Alignment(
         tuple(filter(None, slots)),
         tuple((mine[0], other[0]) for mine, other in apart if len(mine) == len(other) == 1),
         crossed=near and same_voice and _has_crossed_names(apart),
-        denied=near and _negated_words(apart),
+        denied=near and sum(token.denies for tokens in few for token in tokens) % 2 == 1,
     )
 
 
 def _has_crossed_names(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
-    """Return whether two names or numbers of the claim have exchanged positions in the source."""
     moved = [(_proper(mine) - _proper(other), _proper(other) - _proper(mine)) for mine, other in apart]
     return any(
         one & other_gone and gone & other
@@ -243,13 +198,6 @@ def _capital(token: SentenceToken) -> bool:
     return bool(token.stems) and token.start > 0 and token.text[0].isupper()
 
 
-def _negated_words(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
-    counts = [
-        sum(token.denies for token in (*mine, *other)) for mine, other in apart if max(len(mine), len(other)) <= _FEW
-    ]
-    return sum(counts) % 2 == 1
-
-
 def _key(token: SentenceToken) -> str:
     return token.stems[0] if token.stems else token.word
 
@@ -262,7 +210,7 @@ def _slot(
     # A name that the sentence has elsewhere is still wrong in place of another name, which the claim lacks.
     if not mine and any(token.name for token in other):
         mine = tuple(token for token in ours if token.name)
-    if not mine or not other or (any(token.word in REFERRING for token in theirs) and not any(t.name for t in other)):
+    if not mine or not other or (any(token.word in _REFERRING for token in theirs) and not any(t.name for t in other)):
         return None
     return AlignmentSlot(mine, other)
 
@@ -276,10 +224,7 @@ def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) 
 
 
 _REACH = 4
-_BE = frozenset("is are was were be been being wurde wurden wird werden worden".split())  # noqa: SIM905
 _MOST = 7
-_ENOUGH = 0.75
-_BEFORE_DOER = 4
 
 
 def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
@@ -300,7 +245,7 @@ def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
         theirs = (_positions(source, left)[0], _positions(source, right)[0])
         verbs = _verbs(claim.tokens[min(ours) + 1 : max(ours)])
         shared = verbs & _verbs(source.tokens[min(theirs) + 1 : max(theirs)])
-        if not shared or len(shared) < _ENOUGH * len(verbs):
+        if not shared or len(shared) < 0.75 * len(verbs):
             continue
         same_voice = _passive(claim, min(ours), max(ours)) == _passive(source, min(theirs), max(theirs))
         same_order = (ours[0] < ours[1]) == (theirs[0] < theirs[1])
@@ -371,62 +316,59 @@ def _verbs(tokens: Sequence[SentenceToken]) -> set[str]:
 def _passive(sentence: ParsedSentence, first: int, last: int) -> bool:
     between = [token.word for token in sentence.tokens[first + 1 : last]]
     before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]
-    return bool(_BY.intersection(between[-_BEFORE_DOER:])) and bool(
+    return bool(_BY.intersection(between[-4:])) and bool(
         _BE.intersection([*between, *before]) or len(between) <= _REACH
     )
 
 
 class ContradictionFinder:
-    """Finds antonyms and one-sided negations between a claim and a sentence, both parsed with `tokeniser`."""
+    """Finds antonyms and one-sided negations between a claim and a sentence, both parsed with `tokeniser`.
+
+    Antonyms are compared by their stems, so that "increased" is an antonym of "decreases".
+    """
 
     def __init__(self, tokeniser: KeywordTokeniser) -> None:
-        self._antonyms = AntonymTable(tokeniser)
+        self._tokeniser = tokeniser
+        self._antonyms: dict[str, set[str]] = {}
+        for pair in files(__package__).joinpath("antonyms.txt").read_text(encoding="utf-8").splitlines():
+            left, right = map(self._key, pair.split())
+            self._antonyms.setdefault(left, set()).add(right)
+            self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return the antonyms and one-sided negations.
-
-        An antonym and a negation together cancel out ("not simple" for "complicated").
-        """
-        key, of = self._antonyms.key, self._antonyms.of
+        """Return antonyms and one-sided negations; one of each cancel out ("not simple" for "complicated")."""
+        pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
         # At aligned positions each side may have both words.
-        aligned = [ours.text for ours, theirs in alignment.pairs if key(theirs.word) in of(key(ours.word))]
+        aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]
         opposed = tuple(dict.fromkeys([*self._opposed(claim, source), *aligned]))
-        denied = _negated_on_one_side(claim, source)
+        denied = tuple(dict.fromkeys([*_negated_only_in(claim, source), *_negated_only_in(source, claim)]))
         found = () if len(opposed) == len(denied) == 1 else (*opposed, *denied)
         if alignment.denied and not denied:
             negation = next((one.text for sentence in (claim, source) for one in sentence.tokens if one.denies), "")
             return (*found, negation)
         return found
 
+    def _key(self, word: str) -> str:
+        """The stem of a folded word, or the word itself if it is a stopword."""
+        return next(iter(self._tokeniser.stems(word)), word)
+
     def _opposed(self, claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
-        ours = {self._antonyms.key(token.word): token for token in claim.tokens if not token.name}
-        theirs = {self._antonyms.key(token.word) for token in source.tokens}
-        found = [
-            token.text
-            for key, token in ours.items()
-            if key not in theirs and any(other in theirs and other not in ours for other in self._antonyms.of(key))
-        ]
+        """Return the words of the claim whose antonym, or negation by a prefix ("unable"), is only in the source."""
+        keys = {self._key(token.word): token.text for token in claim.tokens if not token.name}
+        theirs = {self._key(token.word) for token in source.tokens}
+        ours, others = {key: text for key, text in keys.items() if key not in theirs}, theirs - keys.keys()
+        found = [text for key, text in ours.items() if others & self._antonyms.get(key, set())]
         prefixed = [
-            token.text
-            for key, token in ours.items()
-            if len(key) >= _SHORTEST
-            and key not in theirs
-            and any(is_negated_by_prefix(key, other) and other not in ours for other in theirs)
+            text
+            for key, text in ours.items()
+            for one in others
+            if min(len(key), len(one)) >= 4 and any(key == prefix + one or one == prefix + key for prefix in _PREFIXES)
         ]
         return (*found, *prefixed)
 
 
-def _negated_on_one_side(claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
-    """Return the words that only one side negates.
-
-    For each negation, this is the first negated word that the other side also has.
-    """
-    ours = [word for word in _negated_words_in(claim, source) if word not in source.denied]
-    theirs = [word for word in _negated_words_in(source, claim) if word not in claim.denied]
-    return tuple(dict.fromkeys([*ours, *theirs]))
-
-
-def _negated_words_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
+def _negated_only_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
+    """Return the first word of each negation that the other sentence has too, if it does not negate the word."""
     shared_words = []
     is_open = False
     for token in one.tokens:
@@ -434,4 +376,4 @@ def _negated_words_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
         if is_open and not token.denies and (shared := [stem for stem in token.stems if match_term(stem, other.stems)]):
             shared_words.append(shared[0])
             is_open = False
-    return shared_words
+    return [word for word in shared_words if word not in other.denied]

@@ -34,7 +34,7 @@ from elt_llm_query.grounding.claims import (
     parse_sentence,
     roles_swapped,
 )
-from elt_llm_query.grounding.rules import RuleDifference, compare_rules
+from elt_llm_query.grounding.rules import compare_rules
 from elt_llm_query.grounding.sentences import (
     embed_truncated,
     match_term,
@@ -47,9 +47,9 @@ from elt_llm_query.understanding.question import question_language
 
 _CAPITALISED = re.compile(r"(?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][\w'\u2019-]{1,60}")
 _LOWER = re.compile(r"(?<![\w'\u2019-])[a-zß-ÿ][\w'\u2019-]{1,60}")
-_DETERMINED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("determined")
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_DETERMINED = _PATTERNS.pattern("determined")
 _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|ungen|heiten|keiten|tionen)$")
-_BEFORE = 2
 
 
 @dataclass(frozen=True)
@@ -110,17 +110,12 @@ class SourceIndex:
             lead = leads.get((start, end))
             sentence = self.read(lead.readable_with_question if lead else strip_markup(chunk.text[start:end]))
             if sentence.tokens:
-                before = frozenset[str]().union(*(one.sentence.words for one in sentences[-_BEFORE:]))
+                before = frozenset[str]().union(*(one.sentence.words for one in sentences[-2:]))
                 sentences.append(SourceSentence(number, start, end, sentence, before, over))
         return sentences
 
 
-_REACH = 6
-_DEFINITE = frozenset({"the", "der", "die", "das", "both", "this", "such"})
-_PRONOUNS = frozenset(
-    """it he she they his her its their him them this these that those es er sie sein seine ihr ihre dieser diese
-    dieses deren dessen""".split()  # noqa: SIM905
-)
+_DEFINITE, _PRONOUNS = map(_PATTERNS.words, ("definite", "pronouns"))
 
 
 @dataclass(frozen=True)
@@ -128,142 +123,26 @@ class ClaimComparison:
     """The comparison of a claim with sentences: the share of its words that they contain, and their disagreements."""
 
     sentences: tuple[SourceSentence, ...]
-    coverage: float
-    """Share of the weight of the claim's words, without names and numbers, that the sentences have."""
-    strange: float
-    """Share of the same weight that no chunk has at all."""
-    elsewhere: float
-    """Share of the same weight that only other sentences have."""
-    numbers: tuple[str, ...]
-    """Numbers of the claim that the sentences lack."""
-    names: tuple[str, ...]
-    """Names of the claim that the sentences, and what they refer to, lack."""
-    borrowed: tuple[str, ...]
-    """Names that only the sentences before or the headings have."""
-    contrary: tuple[str, ...]
-    """Words with an antonym in the sentences, and words negated on one side only."""
-    other_force: tuple[str, ...]
-    """"May" for "must" in the sentences, or vice versa."""
+    coverage: float  # share of the weight of the claim's words, without names and numbers, that the sentences have
+    elsewhere: float  # share of the same weight that only other sentences have
+    numbers: tuple[str, ...]  # of the claim that the sentences lack
+    names: tuple[str, ...]  # of the claim that the sentences, and what they refer to, lack
+    borrowed: tuple[str, ...]  # names that only the sentences before or the headings have
+    contrary: tuple[str, ...]  # words with an antonym in the sentences, and words negated on one side only
+    other_force: tuple[str, ...]  # "may" for "must" in the sentences, or vice versa
     exchanged: float
     swapped: bool
-    replaced: tuple[AlignmentSlot, ...]
-    """Positions where the first of the sentences has another name, number or noun."""
-    traded: int
-    """The number of names that the claim and the first sentence each have and the other lacks."""
-
-
-class ClaimComparer:
-    """Compares a claim with sentences of the sources."""
-
-    def __init__(self, sources: SourceIndex, contraries: ContradictionFinder) -> None:
-        self._sources = sources
-        self._contraries = contraries
-
-    def coverage(self, claim: ParsedSentence, stems: frozenset[str]) -> float:
-        """Return the share, by weight, of the claim's words that `stems` contains."""
-        weights = {stem: self._sources.weight(stem) for stem in claim.stems}
-        total = sum(weights.values())
-        return sum(weight * match_term(stem, stems) for stem, weight in weights.items()) / total if total else 0.0
-
-    def compare(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> ClaimComparison:
-        """Compare the claim with the sentences in every respect."""
-        stems = frozenset[str]().union(*(one.sentence.stems for one in sentences))
-        rules = self._compare_rules(claim, sentences)
-        if rules is not None:
-            claim = claim.without_rules
-            sentences = [replace(one, sentence=one.sentence.without_rules) for one in sentences]
-        tokens = (token for token in claim.tokens if not token.name and not token.number)
-        terms = {stem: self._sources.weight(stem) for token in tokens for stem in token.stems}
-        total = sum(terms.values()) or 1.0
-        lacking = {stem: weight * (1.0 - match_term(stem, stems)) for stem, weight in terms.items()}
-        strange = sum(weight for stem, weight in lacking.items() if not match_term(stem, self._sources.stems))
-        aligned = [align_claim(claim, one.sentence) for one in sentences]
-        names = [(token.text, self._locate_name(token, claim, sentences)) for token in claim.names]
-        return ClaimComparison(
-            sentences=tuple(sentences),
-            coverage=1.0 - sum(lacking.values()) / total if terms else 1.0,
-            strange=strange / total,
-            elsewhere=(sum(lacking.values()) - strange) / total,
-            numbers=self._numbers(claim, sentences),
-            names=tuple(name for name, location in names if location == "missing"),
-            borrowed=tuple(name for name, location in names if location == "beside"),
-            contrary=(*(rules.contrary if rules else ()), *self._contrary(claim, sentences, aligned)),
-            other_force=rules.other_force if rules else (),
-            exchanged=max(exchange_score(claim, one.sentence) for one in sentences),
-            swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
-            replaced=tuple(slot for slot in aligned[0].slots if slot.proper or self._is_other_noun(slot)),
-            traded=_traded_names(claim, sentences[0].sentence),
-        )
-
-    def _compare_rules(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> RuleDifference | None:
-        """Compare the claim as a rule with the most similar sentence; None if either states no rule."""
-        stating = [one.sentence for one in sentences if one.sentence.rules.clauses]
-        if not claim.rules.clauses or not stating:
-            return None
-        nearest = max(stating, key=lambda one: self.coverage(claim, one.stems))
-        return compare_rules(claim.rules, nearest.rules)
-
-    def _numbers(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> tuple[str, ...]:
-        missing = []
-        for number in claim.numbers:
-            # The stems of the nearest words, without the number itself.
-            near = sorted((one for one in claim.tokens if one.stems), key=lambda one: abs(one.start - number.start))
-            around = {stem for token in near[1 : _REACH + 1] if not token.number for stem in token.stems}
-            agreeing = [one.sentence for one in sentences if any(map(number.agrees, one.sentence.numbers))]
-            is_near = len(sentences) == 1 or any(around & one.stems for one in agreeing)
-            is_missing = not is_near if agreeing else not number.weak
-            if is_missing:
-                missing.append(claim.text[number.start : number.end])
-        return tuple(missing)
-
-    def _locate_name(
-        self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
-    ) -> Literal["there", "beside", "missing"]:
-        """Return whether a name is in the sentences, only in the headings or sentences before, or missing."""
-        parsed = [one.sentence for one in sentences]
-        is_acronym = token.text.isupper() and len(token.text) > 1
-        if any(
-            _has_name(one.words, one.stems, token)
-            or (is_acronym and _spelled_out(token, one.text))
-            or _abbreviated(token, claim, one)
-            for one in parsed
-        ):
-            return "there"
-        if any(_has_name(one.over, frozenset(), token) for one in sentences):
-            return "beside"
-        refers = any(_PRONOUNS & one.words or {token.word for token in one.tokens[:1]} & _DEFINITE for one in parsed)
-        return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
-
-    def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Return whether the difference has a noun that the chunks use elsewhere.
-
-        A noun that they never use may be a synonym.
-        """
-        return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
-
-    def _contrary(
-        self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
-    ) -> tuple[str, ...]:
-        """Return the antonyms and one-sided negations of the relevant sentence that has the fewest of them."""
-        best: tuple[str, ...] | None = None
-        for one, alignment in zip(sentences, aligned, strict=True):
-            found = self._contraries.find(claim, one.sentence, alignment)
-            relevant = self.coverage(claim, one.sentence.stems) > 0.25
-            if relevant and (best is None or len(found) > len(best)):
-                best = found
-        return best or ()
+    replaced: tuple[AlignmentSlot, ...]  # positions where the first sentence has another name, number or noun
+    traded: int  # names that the claim and the first sentence each have and the other lacks
 
 
 def _has_name(words: frozenset[str], stems: frozenset[str], token: SentenceToken) -> bool:
-    if token.word in words or any(match_term(stem, stems) for stem in token.stems):
-        return True
-    return any(_same_root(token.word, word) for word in words)
+    same_stem = any(match_term(stem, stems) for stem in token.stems)
+    return token.word in words or same_stem or any(_same_root(token.word, word) for word in words)
 
 
-def _traded_names(claim: ParsedSentence, source: ParsedSentence) -> int:
-    ours = sum(not _has_name(source.words, source.stems, token) for token in claim.names)
-    theirs = sum(not _has_name(claim.words, claim.stems, token) for token in source.names)
-    return min(ours, theirs)
+def _lacking_names(one: ParsedSentence, other: ParsedSentence) -> int:
+    return sum(not _has_name(other.words, other.stems, token) for token in one.names)
 
 
 def _same_root(left: str, right: str) -> bool:
@@ -293,11 +172,7 @@ def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSent
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text(encoding="utf-8"))
 INTERCEPT: Final[float] = _WEIGHTS["intercept"]
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
-_COMPARED = 6
 _ALONE = 3
-_GAIN = 0.12
-_GAIN_ELSEWHERE = 0.25
-_FEW_WORDS = 4
 _OFTEN = 2
 _OTHER_FORCE = 0.7  # "may" for "must" is neither supported nor an antonym
 
@@ -316,7 +191,7 @@ class SupportFinder:
 
     def __init__(self, sources: SourceIndex, embedding: EmbeddingModel, contraries: ContradictionFinder) -> None:
         self._sources = sources
-        self._comparer = ClaimComparer(sources, contraries)
+        self._contraries = contraries
         self._embedding = embedding
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
@@ -347,8 +222,8 @@ class SupportFinder:
         return alone if crosses_chunks and alone.chance >= _ENOUGH else best
 
     def _ranked(self, claim: ParsedSentence, within: Sequence[SourceSentence]) -> list[tuple[float, SourceSentence]]:
-        covered = [(self._comparer.coverage(claim, one.sentence.stems), one) for one in within]
-        best = sorted(covered, key=lambda one: -one[0])[:_COMPARED]
+        covered = [(self._coverage(claim, one.sentence.stems), one) for one in within]
+        best = sorted(covered, key=lambda one: -one[0])[:6]
         self._embed([claim.text, *(one.sentence.text for _, one in best)])
         near = [(coverage + self._cosine(claim.text, one.sentence.text), one) for coverage, one in best]
         return sorted(near, key=lambda one: -one[0])
@@ -357,26 +232,23 @@ class SupportFinder:
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
         """Return the sentence that supports most of the words missing in the first, from the same chunk if possible."""
-        already = self._comparer.coverage(claim, first.sentence.stems)
-        gains = [
-            (self._comparer.coverage(claim, first.sentence.stems | one.sentence.stems) - already, one)
-            for one in within
-            if one is not first
-        ]
-        fitting = [
-            (gain, one) for gain, one in gains if gain > (_GAIN if one.chunk == first.chunk else _GAIN_ELSEWHERE)
-        ]
+        already = self._coverage(claim, first.sentence.stems)
+        fitting = []
+        for one in within:
+            gain = self._coverage(claim, first.sentence.stems | one.sentence.stems) - already
+            if one is not first and gain > (0.12 if one.chunk == first.chunk else 0.25):
+                fitting.append((gain, one))
         beside = [(gain, one) for gain, one in fitting if one.chunk == first.chunk]
         return max(beside or fitting, key=lambda one: one[0])[1] if fitting else None
 
     def _option(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence]
     ) -> tuple[ClaimComparison, dict[str, float]]:
-        compared = self._comparer.compare(claim, sentences)
+        compared = self._compare(claim, sentences)
         text = " ".join(one.sentence.text for one in sentences)
         self._embed([text])
         distance = 1.0 - self._cosine(claim.text, text)
-        if len(claim.tokens) < _FEW_WORDS:  # too short for a meaningful embedding
+        if len(claim.tokens) < 4:  # too short for a meaningful embedding
             distance = min(distance, 1.0 - compared.coverage)
         return compared, {
             "lacking": 1.0 - compared.coverage,
@@ -393,6 +265,89 @@ class SupportFinder:
             "traded": float(bool(compared.traded)),
         }
 
+    def _coverage(self, claim: ParsedSentence, stems: frozenset[str]) -> float:
+        """Return the share, by weight, of the claim's words that `stems` contains."""
+        weights = {stem: self._sources.weight(stem) for stem in claim.stems}
+        total = sum(weights.values())
+        return sum(weight * match_term(stem, stems) for stem, weight in weights.items()) / total if total else 0.0
+
+    def _compare(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> ClaimComparison:
+        stems = frozenset[str]().union(*(one.sentence.stems for one in sentences))
+        against_rule, other_force = tuple[str, ...](), tuple[str, ...]()
+        stating = [one.sentence for one in sentences if one.sentence.rules.clauses]
+        if claim.rules.clauses and stating:
+            nearest = max(stating, key=lambda one: self._coverage(claim, one.stems))
+            against_rule, other_force = compare_rules(claim.rules, nearest.rules)
+            claim = claim.without_rules
+            sentences = [replace(one, sentence=one.sentence.without_rules) for one in sentences]
+        tokens = (token for token in claim.tokens if not token.name and not token.number)
+        terms = {stem: self._sources.weight(stem) for token in tokens for stem in token.stems}
+        total = sum(terms.values()) or 1.0
+        lacking = {stem: weight * (1.0 - match_term(stem, stems)) for stem, weight in terms.items()}
+        strange = sum(weight for stem, weight in lacking.items() if not match_term(stem, self._sources.stems))
+        aligned = [align_claim(claim, one.sentence) for one in sentences]
+        names = [(token.text, self._locate_name(token, claim, sentences)) for token in claim.names]
+        return ClaimComparison(
+            sentences=tuple(sentences),
+            coverage=1.0 - sum(lacking.values()) / total if terms else 1.0,
+            elsewhere=(sum(lacking.values()) - strange) / total,
+            numbers=self._numbers(claim, sentences),
+            names=tuple(name for name, location in names if location == "missing"),
+            borrowed=tuple(name for name, location in names if location == "beside"),
+            contrary=(*against_rule, *self._contrary(claim, sentences, aligned)),
+            other_force=other_force,
+            exchanged=max(exchange_score(claim, one.sentence) for one in sentences),
+            swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
+            replaced=tuple(slot for slot in aligned[0].slots if slot.proper or self._is_other_noun(slot)),
+            traded=min(_lacking_names(claim, sentences[0].sentence), _lacking_names(sentences[0].sentence, claim)),
+        )
+
+    def _numbers(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> tuple[str, ...]:
+        missing = []
+        for number in claim.numbers:
+            # The stems of the nearest words, without the number itself.
+            near = sorted((one for one in claim.tokens if one.stems), key=lambda one: abs(one.start - number.start))
+            around = {stem for token in near[1:7] if not token.number for stem in token.stems}
+            agreeing = [one.sentence for one in sentences if any(map(number.agrees, one.sentence.numbers))]
+            is_near = len(sentences) == 1 or any(around & one.stems for one in agreeing)
+            is_missing = not is_near if agreeing else not number.weak
+            if is_missing:
+                missing.append(claim.text[number.start : number.end])
+        return tuple(missing)
+
+    def _locate_name(
+        self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
+    ) -> Literal["there", "beside", "missing"]:
+        """Return whether a name is in the sentences, only in the headings or sentences before, or missing."""
+        parsed = [one.sentence for one in sentences]
+        is_acronym = token.text.isupper() and len(token.text) > 1
+        if any(
+            _has_name(one.words, one.stems, token)
+            or (is_acronym and _spelled_out(token, one.text))
+            or _abbreviated(token, claim, one)
+            for one in parsed
+        ):
+            return "there"
+        if any(_has_name(one.over, frozenset(), token) for one in sentences):
+            return "beside"
+        refers = any(_PRONOUNS & one.words or {token.word for token in one.tokens[:1]} & _DEFINITE for one in parsed)
+        return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
+
+    def _is_other_noun(self, slot: AlignmentSlot) -> bool:
+        """Whether the difference has a noun that the chunks use elsewhere; one that they never use may be a synonym."""
+        return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
+
+    def _contrary(
+        self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
+    ) -> tuple[str, ...]:
+        """Return the antonyms and one-sided negations of the relevant sentence that has the most of them."""
+        found = (
+            self._contraries.find(claim, one.sentence, alignment)
+            for one, alignment in zip(sentences, aligned, strict=True)
+            if self._coverage(claim, one.sentence.stems) > 0.25
+        )
+        return max(found, key=len, default=())
+
     def _cosine(self, left: str, right: str) -> float:
         return float(self._vectors[left] @ self._vectors[right])
 
@@ -405,7 +360,6 @@ class SupportFinder:
 Verdict = Literal["supported", "partly", "unsupported", "no claim"]
 
 _ENOUGH = 0.5
-_PARTLY = 0.25
 _EXCHANGED = 0.3
 _UNLIKE = 1.1  # of 2: nothing of the words and nothing of the meaning
 
@@ -519,7 +473,7 @@ def _verdict(support: ClaimSupport) -> Verdict:
     compared = support.comparison
     contradicted = compared.numbers or compared.contrary or compared.swapped or compared.exchanged > _EXCHANGED
     unlike = support.features["lacking"] + support.features["distance"] > _UNLIKE
-    return "unsupported" if contradicted or unlike or support.chance < _PARTLY else "partly"
+    return "unsupported" if contradicted or unlike or support.chance < 0.25 else "partly"
 
 
 def _reasons(compared: ClaimComparison) -> Iterator[str]:
@@ -534,7 +488,8 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
     if compared.swapped or compared.exchanged > _EXCHANGED:
         yield "Names or numbers have changed places."
     for slot in compared.replaced:
-        yield "The source has '{1}', not '{0}'.".format(*slot.phrases)
+        ours, theirs = (" ".join(token.text for token in side) for side in (slot.ours, slot.theirs))
+        yield f"The source has '{theirs}', not '{ours}'."
 
 
 def _cite(

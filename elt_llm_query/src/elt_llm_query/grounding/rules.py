@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final
 
 from elt_llm_core.text.languages import alternatives, load_language, month_names
 from elt_llm_core.text.languages import numbers as number_words
@@ -18,28 +18,24 @@ from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.understanding.patterns import PatternFile
 
-RuleMarkKind = Literal[
-    "neednot", "not", "must", "may", "only", "without", "over", "under", "most", "least", "till", "from"
-]
-
 _PLAIN: Final = str.maketrans("äöüß\u2019", "aous'")
 _PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
 # In the order of trial at a position: longer wordings before the shorter ones in them.
 _MONTH: Final = alternatives(month_names(["en"]))
-_WORDINGS: Final = [
-    (cast("RuleMarkKind", kind), words.replace("MONTHS", _MONTH)) for kind, words in _PATTERNS.rows("rule_words")
-]
+_WORDINGS: Final = _PATTERNS.rows("rule_words")
 _MARK: Final = re.compile(
-    "|".join(rf"(?P<{kind}_{number}>(?<!\w)(?:{words})(?!\w))" for number, (kind, words) in enumerate(_WORDINGS))
+    "|".join(
+        rf"(?P<{kind}_{number}>(?<!\w)(?:{words.replace('MONTHS', _MONTH)})(?!\w))"
+        for number, (kind, words) in enumerate(_WORDINGS)
+    )
 )
-_KINDS: Final = {f"{kind}_{number}": kind for number, (kind, _) in enumerate(_WORDINGS)}
 
 
 @dataclass(frozen=True)
 class RuleMark:
-    """A word or phrase of rules at start:end of a text; `words` are folded."""
+    """A word or phrase of rules at start:end of a text; `kind` is a kind of `rule_words`, and `words` are folded."""
 
-    kind: RuleMarkKind
+    kind: str
     start: int
     end: int
     words: str
@@ -60,7 +56,6 @@ MEASURES: Mapping[str, str] = {
 _SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
 # Measures that are so many of a smaller one.
 _OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}
-_NEAR = 0.06
 _VALUES = {**_SPECIAL, **number_words("ordinals", folded=True), **number_words("numbers", folded=True)}
 _ONES, _TENS = (
     alternatives(word for word, value in load_language("en").numbers.items() if low <= value <= high)
@@ -86,17 +81,14 @@ class NumberValue:
     rough: bool = False
 
     def agrees(self, other: "NumberValue") -> bool:
-        """Return whether both numbers may mean the same amount.
-
-        An approximate number also agrees with an exact number that rounds to it.
-        """
+        """Whether both numbers may mean the same amount; an approximate one also agrees with one that rounds to it."""
         if self.measure and other.measure and self.measure != other.measure:
             (unit, values), (other_unit, other_values) = _in_smaller_unit(self), _in_smaller_unit(other)
             return unit == other_unit and bool(values & other_values)
         if self.values & other.values:
             return True
         return self.rough and any(
-            abs(rough - exact) <= _NEAR * max(rough, exact) and _digits(rough) < _digits(exact)
+            abs(rough - exact) <= 0.06 * max(rough, exact) and _digits(rough) < _digits(exact)
             for rough in self.values
             for exact in other.values
         )
@@ -162,8 +154,6 @@ def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
     return replace(number, values=values, measure=measure, rough=bool(_ROUGHLY.search(before)))
 
 
-Force = Literal["may", "must", "neednot", ""]
-
 _CLAUSE: Final = re.compile(r"[;:] |, (?:but|and|while|whereas|however|aber|und|sondern|wahrend)\b")
 _WORD: Final = re.compile(r"\w+")
 _UP: Final = frozenset({"over", "least", "from"})
@@ -171,15 +161,11 @@ _DOWN: Final = frozenset({"under", "most", "till"})
 _TIMES: Final = frozenset({"till", "from"})
 _HARD: Final = frozenset({"over", "under", "most", "least"})
 _REACH: Final = 34  # characters between a limit and its number
-_BEFORE: Final = 26
 _FOLLOWING: Final = 4  # words after a limit without a number that name its subject
-_BARE_TIMES: Final = frozenset(
-    "before after until till from by vor nach ab bis bevor".split()  # noqa: SIM905
-)
+_BARE_TIMES: Final = _PATTERNS.words("bare_times")
 _NEED_NOT_IF_DENIED: Final = frozenset(
     {"muss", "mussen", "mus", "braucht", "brauchen", "ist verpflichtet", "sind verpflichtet"}
 )
-_ALIKE: Final = 0.34
 
 
 @dataclass(frozen=True)
@@ -199,9 +185,9 @@ class RuleLimit:
 
 @dataclass(frozen=True)
 class RuleClause:
-    """The rule of one clause: whether something may, must or need not be done, its negation, and its limits."""
+    """The rule of one clause: its force ("may", "must", "neednot" or ""), its negation, and its limits."""
 
-    force: Force
+    force: str
     denied: bool
     denial: str
     limits: tuple[RuleLimit, ...]
@@ -221,41 +207,40 @@ class RuleSet:
     inside: frozenset[int]
 
 
-@dataclass(frozen=True)
-class RuleDifference:
-    """The words of a claim that contradict a rule, and the words that only change its force ("may" for "must")."""
-
-    contrary: tuple[str, ...] = ()
-    other_force: tuple[str, ...] = ()
-
-
 def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str], Sequence[str]]) -> RuleSet:
     """Read the rules of a text; empty for a text without rules. The function `stems` reduces words to their stems."""
     # Lower case without umlauts, if that leaves every character at its position.
     lowered = text.lower().translate(_PLAIN) if len(text.lower()) == len(text) else ""
-    stating = [(start, end, inside) for start, end, inside in _clauses(lowered) if _states_rule(inside)]
-    clauses = [_clause(lowered, start, end, inside, numbers, stems) for start, end, inside in stating]
-    return RuleSet(
-        tuple(clause for clause, _ in clauses),
-        frozenset[int]().union(*(positions for _, positions in clauses)),
-        frozenset[int]().union(*(range(start, end) for start, end, _ in stating)),
-    )
+    found = _MARK.finditer(lowered)
+    marks = [RuleMark(str(one.lastgroup).partition("_")[0], *one.span(), one.group()) for one in found]
+    clauses, positions, covered = [], set[int](), set[int]()
+    for start, end in pairwise([0, *(one.start() for one in _CLAUSE.finditer(lowered)), len(lowered)]):
+        inside = [mark for mark in marks if start <= mark.start < end]
+        if _states_rule(inside):
+            clause, of_words = _clause(lowered, start, end, inside, numbers, stems)
+            clauses.append(clause)
+            positions |= of_words
+            covered.update(range(start, end))
+    return RuleSet(tuple(clauses), frozenset(positions), frozenset(covered))
 
 
-def compare_rules(claim: RuleSet, source: RuleSet) -> RuleDifference:
-    """Compare each clause of a claim with the most similar clause of a source sentence."""
+def compare_rules(claim: RuleSet, source: RuleSet) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Compare each clause of a claim with the most similar clause of a source sentence.
+
+    Return the words that contradict a rule, and those that only change its force ("may" for "must").
+    """
     contrary: list[str] = []
     other_force: list[str] = []
     for ours in claim.clauses:
         theirs = max(source.clauses, key=lambda one: (len(one.stems & ours.stems), one == ours))
-        if len(theirs.stems & ours.stems) < _ALIKE * min(len(ours.stems), len(theirs.stems)):
+        if len(theirs.stems & ours.stems) < 0.34 * min(len(ours.stems), len(theirs.stems)):
             continue
         contrary.extend(_contradicting_words(ours, theirs))
         # "Must be at least 16 to row" equals "may row only from 16": with a limit both forces mean the same.
         bounded = ours.only or theirs.only or ours.limits or theirs.limits
         if not contrary and {ours.force, theirs.force} == {"may", "must"} and not bounded:
             other_force.append(ours.force)
-    return RuleDifference(tuple(dict.fromkeys(filter(None, contrary))), tuple(other_force))
+    return tuple(dict.fromkeys(filter(None, contrary))), tuple(other_force)
 
 
 def _contradicting_words(ours: RuleClause, theirs: RuleClause) -> Iterator[str]:
@@ -271,18 +256,9 @@ def _contradicting_words(ours: RuleClause, theirs: RuleClause) -> Iterator[str]:
 
 
 def _limits_same_subject(limit: RuleLimit, other: RuleLimit) -> bool:
-    if limit.condition or other.condition:
-        return limit.condition and other.condition and bool(limit.stems & other.stems)
-    if limit.numbers and other.numbers:
+    if limit.numbers and other.numbers:  # no conditions, which have none
         return any(one.agrees(two) for one in limit.numbers for two in other.numbers)
-    return bool(limit.stems & other.stems)
-
-
-def _clauses(lowered: str) -> Iterator[tuple[int, int, list[RuleMark]]]:
-    marks = [RuleMark(_KINDS[one.lastgroup or ""], *one.span(), one.group()) for one in _MARK.finditer(lowered)]
-    cuts = [0, *(one.start() for one in _CLAUSE.finditer(lowered)), len(lowered)]
-    for start, end in pairwise(cuts):
-        yield start, end, [mark for mark in marks if start <= mark.start < end]
+    return limit.condition == other.condition and bool(limit.stems & other.stems)
 
 
 def _states_rule(inside: Sequence[RuleMark]) -> bool:
@@ -323,17 +299,13 @@ def _clause(
     return RuleClause(force, len(left) % 2 == 1, denial, limits, only, frozenset(stems(bare))), positions
 
 
-def _force(inside: Sequence[RuleMark], *, negated: bool) -> Force:
-    """Return the force of the first modal verb, such as "must" or "may".
-
-    In German, a negation turns "muss" and "braucht" into "need not".
-    """
+def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
+    """Return the force of the first modal verb; in German, a negation turns "muss" and "braucht" into "need not"."""
     limited = any(mark.kind in _HARD for mark in inside)
     for mark in inside:
         if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
             return "neednot"
-    first = next((mark.kind for mark in inside if mark.kind in {"may", "must"}), "")
-    return "may" if first == "may" else "must" if first == "must" else ""
+    return next((mark.kind for mark in inside if mark.kind in {"may", "must"}), "")
 
 
 def _negated_bounds(negations: Sequence[RuleMark], inside: Sequence[RuleMark]) -> list[RuleMark]:
@@ -362,24 +334,21 @@ def _limit(
     *,
     negated: bool,
 ) -> RuleLimit | None:
-    kind: RuleMarkKind = mark.kind
-    if kind not in _UP and kind not in _DOWN and kind != "without" and not (kind == "only" and " " in mark.words):
+    kind = mark.kind
+    if kind not in {*_UP, *_DOWN, "without"} and not (kind == "only" and " " in mark.words):
         return None
     condition = kind in {"without", "only"}
     up = (kind in _UP) != negated if kind in _HARD | _TIMES else kind == "only" or negated
-    after = clause[mark.end - offset :]
-    following = " ".join(one.group() for one in _WORD.finditer(after[:120]))
-    named = frozenset(stems(" ".join(following.split()[:_FOLLOWING])))
-    return RuleLimit(
-        up, condition, () if condition else _numbers(mark, numbers, offset + len(clause)), named, mark.words
-    )
+    following = _WORD.findall(clause[mark.end - offset :][:120])[:_FOLLOWING]
+    limiting = () if condition else _numbers(mark, numbers, offset + len(clause))
+    return RuleLimit(up, condition, limiting, frozenset(stems(" ".join(following))), mark.words)
 
 
 def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[NumberValue, ...]:
     """Return the number of a limit: the next number, or else the number just before ("five or more")."""
     trailing = mark.words.startswith(("or ", "and ", "oder ")) or mark.words.startswith("ubers")
     following = [one for one in numbers if mark.end <= one.start < min(end, mark.end + _REACH)]
-    leading = [one for one in numbers if mark.start - _BEFORE <= one.start < mark.start]
+    leading = [one for one in numbers if mark.start - 26 <= one.start < mark.start]
     if trailing or (not following and mark.kind in _HARD):
         return tuple(leading[-1:])
     return tuple(replace(one, rough=False) for one in following[:1])

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,7 +35,6 @@ _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
 _TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
 _EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
 _SYNTAX = re.compile(r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
-_LONGEST_HEADING = 8
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _piece_kind(text: str) -> TextPieceKind:
 
 def _is_heading(text: str, titles: Collection[str], *, alone: bool, over_table: bool) -> bool:
     """Return whether a line is a heading: a known title, capitals, or a short separate line without full stop."""
-    short = len(text.split()) <= _LONGEST_HEADING
+    short = len(text.split()) <= 8
     if _bare_title(text) in titles or (text.isupper() and short):
         return True
     unlabelled = _LABEL.sub("", text, count=1) if _LABELLED.match(text) else text
@@ -132,10 +131,6 @@ def _bare_title(title: str) -> str:
 CandidateKind = Literal["prose", "row", "item"]
 
 _WORD = re.compile(r"\w+")
-_FEWEST_WORDS = 4
-_FEWEST_CELL_WORDS = 2
-_SHORTEST_PROSE = 8
-_FEWEST_ROWS = 3
 _FIGURE = re.compile(r"[^\w|]{0,5}\d[\d.,' ]{0,20}[^\w|]{0,5}|[-\u2212\u2013\u2014]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
 
@@ -173,17 +168,14 @@ class SentenceCandidate:
 
 
 def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandidate]:
-    """Return the quotable sentences of each chunk in order.
-
-    Of a sentence in overlapping chunks, only the longest part is returned.
-    """
+    """Return the quotable sentences of each chunk in order; of a sentence in overlapping chunks, the longest part."""
     candidates = [candidate for number, chunk in enumerate(chunks) for candidate in _chunk_candidates(number, chunk)]
-    kept: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    kept: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     chosen = []
-    for position in sorted(range(len(candidates)), key=lambda position: -len(candidates[position].text)):
-        candidate, chunk = candidates[position], chunks[candidates[position].chunk]
+    for position, candidate in sorted(enumerate(candidates), key=lambda one: -len(one[1].text)):
+        chunk = chunks[candidate.chunk]
         start, end = (chunk.span[0] + offset for offset in (candidate.start, candidate.end))
-        spans = kept.setdefault((chunk.collection, chunk.source_id), [])
+        spans = kept[chunk.collection, chunk.source_id]
         if not any(left <= start and end <= right for left, right in spans):
             spans.append((start, end))
             chosen.append(position)
@@ -247,7 +239,10 @@ def _cells(row: str) -> list[str]:
 
 def _chunk_candidates(number: int, chunk: RetrievedChunk) -> Iterator[SentenceCandidate]:
     pieces = split_pieces(chunk.text, re.split(r" > |\n", f"{chunk.section or ''} > {chunk.context}"))
-    above = _PrecedingContext.of(chunk)
+    last = (chunk.section or "").split(" > ")[-1]
+    above = _PrecedingContext(
+        question=last if last.endswith("?") else "", header=chunk.context if "|" in chunk.context else ""
+    )
     for position, piece in enumerate(pieces):
         if above.update(pieces, position) or not _has_content(piece):
             continue
@@ -275,12 +270,6 @@ class _PrecedingContext:
     header: str = ""
     opening: str = ""
     stays: bool = True
-
-    @classmethod
-    def of(cls, chunk: RetrievedChunk) -> "_PrecedingContext":
-        """Derive the context at the start of a chunk from its headings."""
-        last = (chunk.section or "").split(" > ")[-1]
-        return cls(question=last if last.endswith("?") else "", header=chunk.context if "|" in chunk.context else "")
 
     def update(self, pieces: Sequence[TextPiece], position: int) -> bool:
         """Add a sentence to the context, and return whether it is only context, such as a heading."""
@@ -316,13 +305,11 @@ class _PrecedingContext:
 
 
 def _names_columns(run: Sequence[str]) -> bool:
-    """Return whether the first row of a table is its header: as many cells as the next, no figures except years.
-
-    Over rows of figures, the first cell may be empty or name the unit, and the others may be dates.
-    """
-    if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
+    """Return whether the first row of a table is its header: as many cells as the next, no figures except years."""
+    if len(run) < 3 or len(_cells(run[0])) != len(_cells(run[1])):
         return False
     first, *others = _cells(run[0])
+    # Over rows of figures, the first cell may be empty or name the unit, and the others may be dates.
     if all(_FIGURE.fullmatch(cell) for row in run[1:] for cell in _cells(row)[1:] if cell):
         return all(cell and not _FIGURE.fullmatch(_YEAR.sub("", cell)) for cell in others)
     return all(cell and not re.search(r"\d", _YEAR.sub("", cell)) for cell in (first, *others))
@@ -332,14 +319,13 @@ def _has_content(piece: TextPiece) -> bool:
     """Return whether a sentence is long enough to answer a question."""
     words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
     if piece.kind == "row":
-        return words >= _FEWEST_CELL_WORDS
-    if piece.kind == "prose" and words <= _SHORTEST_PROSE and not re.search(r"[.!?:;…\d|\"”)]", piece.text):
+        return words >= 2
+    if piece.kind == "prose" and words <= 8 and not re.search(r"[.!?:;…\d|\"”)]", piece.text):
         return False
-    return words >= _FEWEST_WORDS or (piece.kind == "item" and words >= 1)
+    return words >= 4 or (piece.kind == "item" and words >= 1)
 
 
 _SHORTEST_SHARED_PREFIX = 5
-_INFLECTED = 0.8
 # Anchored and bounded, so that no text costs more than its length.
 _LABELLED_NUMBER = re.compile(r"(?<![^\W\d])([^\W\d]{3,30})[ \u00a0-]?(\d{1,9}(?:\.\d{1,9}){0,5})\b")
 
@@ -356,10 +342,7 @@ class TermWeights:
         return sum(self.idf(term) for term in question.terms) or 1.0
 
     def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
-        """Return the weighted share of the question's terms in `stems`, 0 to 1.
-
-        Terms only in the surrounding text (`around`) count half.
-        """
+        """Return the weighted share, 0 to 1, of the question's terms in `stems`; terms only in `around` count half."""
         covered = sum(
             self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
         )
@@ -383,7 +366,7 @@ def match_term(term: str, stems: Collection[str]) -> float:
         return 1.0
     if len(term) < _SHORTEST_SHARED_PREFIX or any(letter.isdigit() for letter in term):
         return 0.0
-    return _INFLECTED if any(_same_prefix(term, stem) for stem in stems) else 0.0
+    return 0.8 if any(_same_prefix(term, stem) for stem in stems) else 0.0
 
 
 def _same_prefix(left: str, right: str) -> bool:

@@ -100,15 +100,12 @@ class QueryCaches(Generic[Value]):
         return {"embeddings": self._vectors.counts, "results": self.results.counts, "answers": self.answers.counts}
 
 
-_KEPT_DOCUMENTS = 16
-
-
 class DocumentTexts:
     """Reads the text and the outline of the document of a chunk, and keeps those of the latest documents."""
 
     def __init__(self, generations: Sequence[Generation]) -> None:
         self._generations = {generation.collection: generation for generation in generations}
-        self._kept: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(_KEPT_DOCUMENTS)
+        self._kept: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(16)
 
     def __call__(self, chunk: RetrievedChunk) -> tuple[str, Outline]:
         """Return the text and the outline of the document of this chunk."""

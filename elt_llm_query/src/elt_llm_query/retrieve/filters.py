@@ -38,7 +38,6 @@ _OPERATOR = re.compile(r"!=|>=|<=|==|=|>|<|\s(?:not\s)?in\s", re.IGNORECASE)
 _OPERATORS: dict[str, Operator] = {operator: operator for operator in get_args(Operator)} | {"==": "="}
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{0,18})?")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?")
-_EARLIEST = "0001-01-01T00:00:00"
 _EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in table,prose'."
 
 
@@ -78,9 +77,12 @@ def matching_values(field: FilterField, condition: Condition) -> NDArray[np.bool
             raise UsageError(
                 f"'{condition.field}' is text, which cannot be compared: {condition}", hint="Use =, !=, in or not in."
             )
+        values = field.values
         for operand in condition.operands:
-            for start, stop in _text_spans(field, operand):
-                chosen[start:stop] = True
+            chosen[bisect_left(values, operand) : bisect_right(values, operand)] = True
+            if field.type == "path":
+                below = f"{operand} > "
+                chosen[bisect_left(values, below) : bisect_left(values, below + "\U0010ffff")] = True
         return chosen
     for operand in condition.operands:
         chosen[_ordered_indexes(field, condition, operand)] = True
@@ -108,16 +110,6 @@ def _listed(value: str) -> tuple[str, ...]:
         raise UsageError(f"'{value[:100]}' is not a list: {error}.", hint=_EXAMPLE) from error
 
 
-def _text_spans(field: FilterField, operand: str) -> list[tuple[int, int]]:
-    """Return index ranges of the values that equal the operand or, in a path field, are below it."""
-    values = field.values
-    spans = [(bisect_left(values, operand), bisect_right(values, operand))]
-    if field.type == "path":
-        below = f"{operand} > "
-        spans.append((bisect_left(values, below), bisect_left(values, below + "\U0010ffff")))
-    return spans
-
-
 def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> list[int]:
     """Return the indexes of the values of a number or date field that match one operand."""
     first, between, last = operand.partition("..")
@@ -126,9 +118,10 @@ def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> 
     last = last if between else first
     start_of, _ = _equal_or_within(field, _of_type(field, condition, first))
     if field.type != "number":
-        start_of = min(
-            (bisect_left(field.values, first[:length]) for length in _date_prefixes(first)), default=start_of
-        )
+        # The year 2024 starts at the same moment as the day 2024-01-01, so shorter dates are compared too.
+        shorter = [first[:length] for length in (4, 7, 10) if length <= len(first)]
+        alike = [date for date in shorter if first == date + "0000-01-01T00:00:00"[len(date) : len(first)]]
+        start_of = min((bisect_left(field.values, date) for date in alike), default=start_of)
     end_before, end = _equal_or_within(field, _of_type(field, condition, last))
     start, stop = {
         ">": (end, len(field.values)),
@@ -142,20 +135,8 @@ def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> 
     return [index for index in range(start, stop) if field.values[index] not in vague]
 
 
-def _date_prefixes(first: str) -> list[int]:
-    """Return the lengths of the shorter ISO 8601 dates that mean the same moment as the date `first`.
-
-    For example, the year 2024 starts at the same moment as the day 2024-01-01, so that both are compared.
-    """
-    lengths = [length for length in (4, 7, 10) if length <= len(first)]
-    return [length for length in lengths if first == first[:length] + "0000-01-01T00:00:00"[length : len(first)]]
-
-
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day that contain `last`, as dates that may end later.
-
-    With `before`, all three are returned.
-    """
+    """Return the year, month and day that contain `last` and may end later; with `before`, all three."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 
@@ -182,20 +163,14 @@ def _of_type(field: FilterField, condition: Condition, operand: str) -> FieldVal
         if not _NUMBER.fullmatch(operand):
             raise UsageError(f"'{condition.field}' is a number, and '{operand}' is not: {condition}", hint=_EXAMPLE)
         return float(operand) if "." in operand else int(operand)
-    if not _DATE.fullmatch(operand) or not _is_moment(operand + _EARLIEST[len(operand) :]):
+    try:
+        datetime.fromisoformat(operand + "0001-01-01T00:00:00"[len(operand) :] if _DATE.fullmatch(operand) else "")
+    except ValueError as error:
         raise UsageError(
             f"'{condition.field}' is a date, and '{operand}' is not: {condition}",
             hint="Write a year, a month, a day or a moment: 2024, 2024-03, 2024-03-31, 2024-03-31T18:00.",
-        )
+        ) from error
     return operand
-
-
-def _is_moment(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 Mask = NDArray[np.bool_]

@@ -17,10 +17,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, RetrieverChoice
 from elt_llm_query.retrieve.trace import ScoreParts
 
-Ranking = list[tuple[str, float]]
-"""Node ids with their scores, best first."""
-NodeKey = tuple[str, str]
-"""A collection and a node id."""
+Ranking = list[tuple[str, float]]  # node ids with their scores, best first
+NodeKey = tuple[str, str]  # a collection and a node id
 
 
 @dataclass(frozen=True, slots=True)

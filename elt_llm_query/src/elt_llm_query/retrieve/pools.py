@@ -15,7 +15,8 @@ compared across collections:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,10 +27,11 @@ from elt_llm_core.errors import FingerprintMismatch, RetrievalError
 from elt_llm_core.index.vector_index import EXACT_BELOW
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings.tree import QuerySettings
+from elt_llm_core.store.records import StoredNode
 from numpy.typing import NDArray
 
 from elt_llm_query.retrieve.filters import FilteredQueryBundle, Mask
-from elt_llm_query.retrieve.fusion import HybridRetriever, Ranking, RetrieverResults, SearchCandidate
+from elt_llm_query.retrieve.fusion import HybridRetriever, NodeKey, Ranking, RetrieverResults, SearchCandidate
 from elt_llm_query.retrieve.query_variant import (
     BOTH_RETRIEVERS,
     AlternativeNames,
@@ -61,10 +63,7 @@ class OpenCollection:
         return self.embedding.fingerprint.key
 
     def is_foreign(self, language: str) -> bool:
-        """Whether a question in this language finds the texts of the collection by their meaning, not by their words.
-
-        `language` is empty if it is unknown.
-        """
+        """Whether a question in this language, empty if unknown, finds the texts of the collection by meaning alone."""
         return self.embedding.multilingual and language not in {"", self.generation.keyword.tokeniser.language}
 
     @property
@@ -144,6 +143,20 @@ def open_collections(
         )
         opened.append(OpenCollection(generation, embedding, retriever))
     return tuple(opened)
+
+
+def stored_nodes(
+    candidates: Iterable[SearchCandidate], generations: Mapping[str, Generation]
+) -> dict[NodeKey, StoredNode]:
+    """Return the stored nodes of the candidates by key, with one query for each collection."""
+    by_collection: dict[str, list[str]] = defaultdict(list)
+    for one in candidates:
+        by_collection[one.collection].append(one.node_id)
+    return {
+        (name, node.node_id): node
+        for name, node_ids in by_collection.items()
+        for node in generations[name].nodes(node_ids)
+    }
 
 
 def retrieve_from_collections(

@@ -12,10 +12,8 @@ from typing import Any, ClassVar, NotRequired, Self, TypedDict
 
 from elt_llm_core.results import TraceStage
 
-Ranking = Sequence[tuple[str, float]]
-"""Node ids with their scores, best first."""
-LeftOut = Sequence[str] | Mapping[str, str]
-"""Ids of nodes that were left out, or a mapping from each such id to the node that is read instead."""
+Ranking = Sequence[tuple[str, float]]  # node ids with their scores, best first
+LeftOut = Sequence[str] | Mapping[str, str]  # ids of nodes left out, or each with the node that is read instead
 
 # The reasons for leaving a candidate out, in the order in which they are applied.
 REASONS = (
@@ -49,10 +47,7 @@ class ScoreParts(TypedDict):
 
 
 class PoolScale(TypedDict):
-    """The size of a collection's pool, its greatest possible keyword score, and its embedding model.
-
-    `least_weight` is the least weight of cosines if the question is in another language than the collection.
-    """
+    """A pool's size, greatest keyword score, embedding model, and cosines' least weight in another language, if any."""
 
     candidates: int
     attainable: float | None
@@ -280,10 +275,7 @@ class StageLog:
 
     @contextmanager
     def stage(self, name: str, started: float | None = None) -> Iterator[OpenStage]:
-        """Time the block and append a stage, unless the block raises.
-
-        `started` is the value of `time.perf_counter` at the start, if the work started before the block.
-        """
+        """Time the block, or from `started` (time.perf_counter), and append a stage unless the block raises."""
         since, current = time.perf_counter() if started is None else started, OpenStage()
         yield current
         took_ms = (time.perf_counter() - since) * 1000

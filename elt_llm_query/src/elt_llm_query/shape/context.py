@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
 from typing import Any
 
 from elt_llm_core.collection.generation import Generation
@@ -34,11 +35,7 @@ class CandidateChunk:
         return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:
-        """Convert to the chunk of a result.
-
-        `alternates` in the metadata has other occurrences of the text. `matches` has the ids and spans of the nodes
-        that were found, if the chunk was expanded.
-        """
+        """Convert to the chunk of a result; the metadata has the text's other places and the nodes that were found."""
         metadata = dict(self.node.metadata)
         if self.alternates:
             metadata["alternates"] = [alternate.location() for alternate in self.alternates]
@@ -118,46 +115,32 @@ def widen_span(text: str, span: Span, sentences: int) -> Span:
     start, end = span
     reach = LONGEST_SENTENCE * sentences
     low, high = max(0, start - reach), min(len(text), end + reach)
-    before = sentence_spans(text[low:start])
-    after = sentence_spans(text[end:high])
     # A sentence that crosses the limit is not whole.
-    before = before[1:] if low > 0 else before
-    after = after[:-1] if high < len(text) else after
-    if sentences and before:
-        start = low + before[-sentences:][0][0]
-    if sentences and after:
-        end = span[1] + after[:sentences][-1][1]
-    return start, end
+    before = sentence_spans(text[low:start])[1 if low > 0 else 0 :]
+    after = sentence_spans(text[end:high])[: -1 if high < len(text) else None]
+    start = low + before[-sentences:][0][0] if before else start
+    return start, end + after[:sentences][-1][1] if after else end
 
 
 def merge_touching(spans: Sequence[ExpandedSpan], texts: Mapping[tuple[str, str], str]) -> list[ExpandedSpan]:
     """Merge spans of one document that overlap or touch; the merged span has the best rank of its parts."""
-    by_document: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for rank, span in enumerate(spans):
-        by_document[span.chunk.document].append(rank)
-    merged: dict[int, ExpandedSpan] = {}
-    for document, ranks in by_document.items():
-        for group in _touching_groups(spans, ranks, texts.get(document, "")):
-            best, *others = [spans[rank] for rank in sorted(group)]
-            chunk = best.chunk
-            for other in others:
-                chunk = join_matches(chunk, other.chunk)
-            start, end = min(spans[rank].span[0] for rank in group), max(spans[rank].span[1] for rank in group)
-            merged[min(group)] = ExpandedSpan(chunk, (start, end))
-    return [merged[rank] for rank in sorted(merged)]
-
-
-def _touching_groups(spans: Sequence[ExpandedSpan], ranks: Sequence[int], text: str) -> list[list[int]]:
     groups: list[list[int]] = []
     reached = 0
-    for rank in sorted(ranks, key=lambda rank: spans[rank].span):
-        start, end = spans[rank].span
-        if groups and (start <= reached or text[reached:start].isspace()):
+    for rank in sorted(range(len(spans)), key=lambda rank: (spans[rank].chunk.document, spans[rank].span)):
+        document, (start, end) = spans[rank].chunk.document, spans[rank].span
+        same = bool(groups) and spans[groups[-1][-1]].chunk.document == document
+        if same and (start <= reached or texts.get(document, "")[reached:start].isspace()):
             groups[-1].append(rank)
+            reached = max(reached, end)
         else:
             groups.append([rank])
-        reached = max(reached, end) if len(groups[-1]) > 1 else end
-    return groups
+            reached = end
+    merged: dict[int, ExpandedSpan] = {}
+    for group in groups:
+        chunk = reduce(join_matches, (spans[rank].chunk for rank in sorted(group)))
+        start, end = min(spans[rank].span[0] for rank in group), max(spans[rank].span[1] for rank in group)
+        merged[min(group)] = ExpandedSpan(chunk, (start, end))
+    return [merged[rank] for rank in sorted(merged)]
 
 
 def read_span(expanded: ExpandedSpan, text: str, outline: Outline | None) -> CandidateChunk:
@@ -177,8 +160,7 @@ def read_span(expanded: ExpandedSpan, text: str, outline: Outline | None) -> Can
     return replace(chunk, node=wider, matches=chunk.matches or (node,))
 
 
-DocumentKey = tuple[str, str]
-"""A collection and a document id."""
+DocumentKey = tuple[str, str]  # a collection and a document id
 
 
 class ContextExpander:
@@ -192,7 +174,10 @@ class ContextExpander:
         self, chunks: Sequence[CandidateChunk], left_out: dict[str, LeftOut]
     ) -> tuple[list[CandidateChunk], dict[str, list[int]]]:
         """Return the expanded chunks and the spans of chunks that grew; merged chunks are recorded in `left_out`."""
-        spans = [ExpandedSpan(chunk, self._first_span(chunk)) for chunk in chunks]
+        spans = []
+        for chunk in chunks:
+            parent = parent_span(chunk) if self._query.read_parents else None
+            spans.append(ExpandedSpan(chunk, parent or (chunk.node.start, chunk.node.end)))
         needed = self._needed_documents(spans)
         if not needed:
             return list(chunks), {}
@@ -217,24 +202,17 @@ class ContextExpander:
         wider = {chunk.node.node_id: [chunk.node.start, chunk.node.end] for chunk in expanded if chunk.matches}
         return expanded, wider
 
-    def _first_span(self, chunk: CandidateChunk) -> Span:
-        parent = parent_span(chunk) if self._query.read_parents else None
-        return parent or (chunk.node.start, chunk.node.end)
-
-    def _needed_documents(self, spans: Sequence[ExpandedSpan]) -> list[DocumentKey]:
-        """Return the documents whose text is needed to expand the chunks."""
+    def _needed_documents(self, spans: Sequence[ExpandedSpan]) -> set[DocumentKey]:
         shared = Counter(one.chunk.document for one in spans)
-        return list(
-            dict.fromkeys(
-                one.chunk.document
-                for one in spans
-                if self._query.widen_sentences
-                or one.span != (one.chunk.node.start, one.chunk.node.end)
-                or (self._query.merge_adjacent and shared[one.chunk.document] > 1)
-            )
-        )
+        return {
+            one.chunk.document
+            for one in spans
+            if self._query.widen_sentences
+            or one.span != (one.chunk.node.start, one.chunk.node.end)
+            or (self._query.merge_adjacent and shared[one.chunk.document] > 1)
+        }
 
-    def _documents(self, needed: Sequence[DocumentKey]) -> tuple[dict[DocumentKey, str], dict[DocumentKey, Outline]]:
+    def _documents(self, needed: Iterable[DocumentKey]) -> tuple[dict[DocumentKey, str], dict[DocumentKey, Outline]]:
         by_collection: dict[str, list[str]] = defaultdict(list)
         for collection, document in needed:
             by_collection[collection].append(document)

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from elt_llm_core.collection.generation import Generation
@@ -33,11 +33,7 @@ _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged wit
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """The outcome of a candidate. `reason` is READ, or the reason for leaving the candidate out.
-
-    `instead` is the node that is read instead of the candidate. `place` is the rank of the candidate among the chunks
-    that are read, from 1.
-    """
+    """The reason for leaving a candidate out, or READ; the node read `instead`; its rank among the read, from 1."""
 
     reason: str
     instead: str | None = None
@@ -46,22 +42,16 @@ class CandidateOutcome:
 
 def traced_candidates(stages: Sequence[TraceStage]) -> list[NodeKey]:
     """Return every candidate once: ranked candidates in their order, then unranked candidates."""
-    ranked = [(parts["collection"], node_id) for stage in stages for node_id, parts in stage.details.get("parts", ())]
-    retrieved = [
-        (collection, node_id)
-        for details in RetrieveDetails.all(stages)
-        for collection, hits in details.collections.items()
-        for node_id, _ in (*hits["dense"], *hits["keyword"])
-    ]
-    return list(dict.fromkeys([*ranked, *retrieved]))
+    found = [(parts["collection"], node_id) for stage in stages for node_id, parts in stage.details.get("parts", ())]
+    for details in RetrieveDetails.all(stages):
+        for collection, hits in details.collections.items():
+            found += [(collection, node_id) for node_id, _ in (*hits["dense"], *hits["keyword"])]
+    return list(dict.fromkeys(found))
 
 
 def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[NodeKey, CandidateOutcome]:
     """Return the outcome of every candidate: read, or left out for a recorded reason."""
-    read = {
-        (chunk.collection, chunk.node_id): CandidateOutcome(READ, place=place)
-        for place, chunk in enumerate(chunks, start=1)
-    }
+    read = {(one.collection, one.node_id): CandidateOutcome(READ, place=place) for place, one in enumerate(chunks, 1)}
     recorded: dict[str, CandidateOutcome] = {}
     # The last stage counts, because a later pass may have ranked a candidate that an earlier pass left out.
     for stage in reversed(stages):
@@ -108,21 +98,8 @@ def _ranked(stages: Sequence[TraceStage]) -> list[tuple[NodeKey, float]]:
 
 
 @dataclass(frozen=True)
-class QueryTerm:
-    """A stem of the question: the word as written, its weight (0 or more) and its number of nodes."""
-
-    written: str
-    stem: str
-    weight: float
-    nodes: int
-
-
-@dataclass(frozen=True)
 class MatchedTerms:
-    """The words of the question that a chunk has, in the order and spelling of the question.
-
-    `within` has the words that match only through an alternative name, as part of a longer word, or in part.
-    """
+    """The words of the question that a chunk has; `within` those that match by another name or in a longer word."""
 
     words: tuple[str, ...]
     within: tuple[str, ...]
@@ -140,9 +117,11 @@ class QuestionTerms:
                 written.setdefault(stem, word)
         weights = term_weights(stems, generation)
         frequency = generation.keyword.document_frequency
-        self.terms = tuple(
-            QueryTerm(written.get(stem, stem), stem, weight, frequency(stem)) for stem, weight in weights.items()
-        )
+        self.terms: list[dict[str, Any]] = [
+            {"written": written.get(stem, stem), "stem": stem, "weight": weight, "nodes": frequency(stem)}
+            for stem, weight in weights.items()
+        ]
+        """The words as written with stem, weight (0 or more) and number of nodes, by distinct stem."""
         self._matcher = QuestionMatcher(stems, weights)
         self._names, self._generation = tuple(names), generation
 
@@ -150,8 +129,8 @@ class QuestionTerms:
         """Return the words of the question that occur in a chunk with these stems."""
         named = replace_alternatives(stems, self._names, self._generation) if self._names else stems
         matched, present = self._matcher.matched([*stems, *named]), set(stems)
-        words = tuple(dict.fromkeys(term.written for term in self.terms if term.stem in present))
-        within = dict.fromkeys(term.written for term in self.terms if term.stem in matched - present)
+        words = tuple(dict.fromkeys(term["written"] for term in self.terms if term["stem"] in present))
+        within = dict.fromkeys(term["written"] for term in self.terms if term["stem"] in matched - present)
         return MatchedTerms(words, tuple(word for word in within if word not in words))
 
 
@@ -180,7 +159,7 @@ def explain_stage(
         described: dict[str, dict[str, Any]] = {}
         for one in (one for one in generations if one.collection in searched):
             words, node_ids = QuestionTerms(question, one, names), by_collection[one.collection]
-            terms[one.collection] = [asdict(term) for term in words.terms]
+            terms[one.collection] = words.terms
             described[one.collection] = {
                 node.node_id: _describe_chunk(node, words.matched(own), outcomes[one.collection, node.node_id])
                 for node, own in zip(one.nodes(node_ids), one.stems(node_ids), strict=True)

@@ -1,17 +1,13 @@
 """Select chunks: drop equal texts and near duplicates, limit the chunks per document, diversify by MMR."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
-from elt_llm_core.settings.tree import QuerySettings
 from numpy.typing import NDArray
 
-from elt_llm_query.retrieve.fusion import SearchCandidate
-from elt_llm_query.retrieve.pools import OpenCollection
-from elt_llm_query.retrieve.trace import LeftOut
-from elt_llm_query.shape.context import CandidateChunk, merge_siblings
+from elt_llm_query.shape.context import CandidateChunk
 
 Vectors = NDArray[np.float32]
 Similarities = NDArray[np.float64]
@@ -85,105 +81,3 @@ def marginal_relevance_order(
         left[best] = False
         nearest = np.maximum(nearest, similarity[best]) if len(chosen) > 1 else similarity[best]
     return chosen
-
-
-# Number of texts fetched per selected chunk: LOOKAHEAD finds duplicates, and VARIETY gives MMR a choice.
-LOOKAHEAD = 2
-VARIETY = 4
-
-
-@dataclass
-class SelectionResult:
-    """The selected chunks in order, and the nodes that were left out, by reason."""
-
-    chunks: list[CandidateChunk]
-    left_out: dict[str, LeftOut] = field(default_factory=dict)
-
-
-class ChunkSelector:
-    """A selector of chunks that fetches the texts of only the best candidates."""
-
-    def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings) -> None:
-        self._by_name = {collection.name: collection for collection in collections}
-        self._query = query
-
-    def select(self, candidates: Sequence[SearchCandidate], top_k: int, *, as_found: bool = False) -> SelectionResult:
-        """Select `top_k` chunks, or fewer if there are not enough usable candidates.
-
-        With `as_found`, chunks are not expanded, so two chunks of one parent are both selected.
-        """
-        wanted = top_k * VARIETY if self._query.use_mmr else top_k
-        fetched: list[CandidateChunk] = []
-        step = wanted * LOOKAHEAD
-        while True:
-            fetched += self._fetch(candidates[len(fetched) : len(fetched) + step])
-            selected = self._distinct(fetched, as_found)
-            if len(selected.chunks) >= wanted or len(fetched) >= len(candidates):
-                break
-            step = len(fetched)
-        selected.chunks = self._varied(selected.chunks, top_k)
-        return selected
-
-    def _distinct(self, fetched: Sequence[CandidateChunk], as_found: bool) -> SelectionResult:
-        selected = SelectionResult(merge_equal_texts(fetched))
-        selected.left_out["same text as another"] = {
-            alternate.candidate.node_id: chunk.candidate.node_id
-            for chunk in selected.chunks
-            for alternate in chunk.alternates
-        }
-        if self._query.read_parents and not as_found:
-            self._merge_siblings(selected)
-        if self._query.near_duplicate_cosine < 1:
-            self._drop_near_duplicates(selected)
-        if self._query.max_per_source:
-            selected.chunks, beyond = cap_per_source(selected.chunks, self._query.max_per_source)
-            if beyond:
-                selected.left_out["beyond max_per_source"] = [chunk.node.node_id for chunk in beyond]
-        return selected
-
-    def _merge_siblings(self, selected: SelectionResult) -> None:
-        selected.chunks = merge_siblings(selected.chunks)
-        siblings = {
-            node.node_id: chunk.node.node_id
-            for chunk in selected.chunks
-            for node in chunk.matches
-            if node.node_id != chunk.node.node_id
-        }
-        if siblings:
-            selected.left_out["same parent as another"] = siblings
-
-    def _drop_near_duplicates(self, selected: SelectionResult) -> None:
-        chunks = selected.chunks
-        duplicates = near_duplicates(self._similarities(chunks), self._query.near_duplicate_cosine)
-        selected.chunks = [chunk for index, chunk in enumerate(chunks) if index not in duplicates]
-        if duplicates:
-            selected.left_out["nearly the same as another"] = {
-                chunks[index].node.node_id: chunks[other].node.node_id for index, other in duplicates.items()
-            }
-
-    def _varied(self, chunks: list[CandidateChunk], top_k: int) -> list[CandidateChunk]:
-        if not self._query.use_mmr:
-            return chunks[:top_k]
-        relevance = [chunk.candidate.score for chunk in chunks]
-        order = marginal_relevance_order(relevance, self._similarities(chunks), self._query.mmr_threshold, top_k)
-        return [chunks[index] for index in order]
-
-    def _similarities(self, chunks: Sequence[CandidateChunk]) -> Similarities:
-        vectors, spaces = [], []
-        for chunk in chunks:
-            collection = self._by_name[chunk.candidate.collection]
-            position = collection.generation.positions([chunk.candidate.node_id])[0]
-            vectors.append(collection.generation.vectors[position])
-            spaces.append(collection.space)
-        return similarities(vectors, spaces)
-
-    def _fetch(self, candidates: Sequence[SearchCandidate]) -> list[CandidateChunk]:
-        by_collection: dict[str, list[str]] = defaultdict(list)
-        for candidate in candidates:
-            by_collection[candidate.collection].append(candidate.node_id)
-        nodes = {
-            (name, node.node_id): node
-            for name, node_ids in by_collection.items()
-            for node in self._by_name[name].generation.nodes(node_ids)
-        }
-        return [CandidateChunk(candidate, nodes[candidate.collection, candidate.node_id]) for candidate in candidates]

@@ -1,34 +1,34 @@
 """Turn a ranking into the chunks of a result: minimum relevance, selection, expansion and token budget."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.settings.tree import QuerySettings
 
 from elt_llm_query.retrieve.filters import FilterMasks
 from elt_llm_query.retrieve.fusion import SearchCandidate
-from elt_llm_query.retrieve.pools import OpenCollection
+from elt_llm_query.retrieve.pools import OpenCollection, stored_nodes
 from elt_llm_query.retrieve.trace import LeftOut, OpenStage, ShapeDetails
-from elt_llm_query.shape.context import CandidateChunk, ContextExpander
-from elt_llm_query.shape.selection import ChunkSelector
+from elt_llm_query.shape.context import CandidateChunk, ContextExpander, merge_siblings
+from elt_llm_query.shape.selection import (
+    Similarities,
+    cap_per_source,
+    marginal_relevance_order,
+    merge_equal_texts,
+    near_duplicates,
+    similarities,
+)
 
 
 def drop_below(
     candidates: Sequence[SearchCandidate], minimum: float
 ) -> tuple[list[SearchCandidate], list[SearchCandidate]]:
     """Split candidates into those with at least the minimum score (0 to 1) and those below it."""
-    kept = [candidate for candidate in candidates if candidate.score >= minimum]
-    dropped = [candidate for candidate in candidates if candidate.score < minimum]
-    return kept, dropped
+    return [one for one in candidates if one.score >= minimum], [one for one in candidates if one.score < minimum]
 
 
 def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget: int) -> list[int]:
-    """Return the indexes of the chunks to drop, lowest score first, until the rest has at most `budget` tokens.
-
-    Of two chunks with equal scores, the later chunk is dropped first. One chunk always remains, even if its tokens
-    exceed the budget.
-    """
+    """Return the indexes to drop, lowest score and latest first, until `budget` tokens or one chunk are left."""
     total = sum(tokens)
     left_out: list[int] = []
     lowest_first = sorted(range(len(tokens)), key=lambda index: (scores[index], -index))
@@ -40,12 +40,9 @@ def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget
     return left_out
 
 
-@dataclass(frozen=True)
-class ShapeResult:
-    """The chunks of a result in their final order, with notes."""
-
-    chunks: tuple[CandidateChunk, ...]
-    notes: tuple[str, ...]
+# Number of texts fetched per selected chunk: LOOKAHEAD finds duplicates, and VARIETY gives MMR a choice.
+LOOKAHEAD = 2
+VARIETY = 4
 
 
 class ChunkShaper:
@@ -55,11 +52,10 @@ class ChunkShaper:
         self._by_name = {collection.name: collection for collection in collections}
         self._query = query
         self._max_tokens = max_tokens
-        generations = {one.name: one.generation for one in collections}
+        self._generations = {one.name: one.generation for one in collections}
         most = query.full_context_max_chunks
-        self._small = {name: one for name, one in generations.items() if 0 < len(one.ids) <= most}
-        self._selector = ChunkSelector(collections, query)
-        self._expander = ContextExpander(generations, query)
+        self._small = {name: one for name, one in self._generations.items() if 0 < len(one.ids) <= most}
+        self._expander = ContextExpander(self._generations, query)
 
     def shape(
         self,
@@ -69,26 +65,24 @@ class ChunkShaper:
         *,
         to_read: bool = False,
         limits: FilterMasks | None = None,
-    ) -> ShapeResult:
-        """Select at most `top_k` chunks in their final order, and record dropped chunks and reasons in `stage`.
+    ) -> tuple[list[CandidateChunk], list[str]]:
+        """Return at most `top_k` chunks in their final order with notes, and record the dropped chunks in `stage`.
 
         With `to_read`, small collections are added whole after the other chunks, and all chunks together stay within
         the token limit of the model. Under `limits`, no collection is added whole, and chunks are expanded only if the
         limits are about whole documents.
         """
         small = self._small if to_read and not limits else {}
-        relevant, irrelevant, minimum = self._relevant([one for one in ranked if one.collection not in small])
+        notes: list[str] = []
+        relevant, irrelevant, minimum = self._relevant([one for one in ranked if one.collection not in small], notes)
         as_found = limits is not None and not limits.of_documents
-        selected = self._selector.select(relevant, top_k, as_found=as_found)
-        left_out: dict[str, LeftOut] = {"below min_relevance_score": [one.node_id for one in irrelevant]}
-        left_out |= selected.left_out
-        left_out |= _beyond_top_k(relevant, selected.chunks, left_out)
-        chunks, wider = (selected.chunks, None) if as_found else self._expander.expand(selected.chunks, left_out)
+        chunks, unselected = self._select(relevant, top_k, as_found=as_found)
+        left_out: dict[str, LeftOut] = {"below min_relevance_score": [one.node_id for one in irrelevant], **unselected}
+        left_out |= _beyond_top_k(relevant, chunks, left_out)
+        chunks, wider = (chunks, None) if as_found else self._expander.expand(chunks, left_out)
         chunks = [*chunks, *(chunk for generation in small.values() for chunk in _all_chunks(generation, ranked))]
-        notes = self._relevance_notes(minimum, relevant)
         if to_read:
-            chunks, more = self._within_budget(chunks, left_out)
-            notes += more
+            chunks = self._within_budget(chunks, left_out, notes)
         details = ShapeDetails(
             top_k=top_k,
             min_relevance_score=minimum,
@@ -99,56 +93,95 @@ class ChunkShaper:
             left_out=left_out,
         )
         stage.record(len(chunks), details)
-        return ShapeResult(tuple(chunks), tuple(notes))
+        return chunks, notes
 
     def _relevant(
-        self, ranked: Sequence[SearchCandidate]
+        self, ranked: Sequence[SearchCandidate], notes: list[str]
     ) -> tuple[list[SearchCandidate], list[SearchCandidate], float]:
         """Return relevant and irrelevant candidates and the minimum score, halved if no candidate reaches it."""
-        minimum = self._query.min_relevance_score
+        minimum = configured = self._query.min_relevance_score
         relevant, irrelevant = drop_below(ranked, minimum)
-        if relevant or not irrelevant:
-            return relevant, irrelevant, minimum
-        return *drop_below(ranked, minimum / 2), minimum / 2
+        if irrelevant and not relevant:
+            minimum /= 2
+            relevant, irrelevant = drop_below(ranked, minimum)
+            used = f"; chunks with {minimum:g} or more were used." if relevant else " or half of it."
+            notes.append(f"No chunk reaches the minimum relevance of {configured:g} (query.min_relevance_score){used}")
+        return relevant, irrelevant, minimum
 
-    def _relevance_notes(self, minimum: float, relevant: Sequence[SearchCandidate]) -> list[str]:
-        configured = self._query.min_relevance_score
-        if minimum == configured:
-            return []
-        outcome = f"; chunks with {minimum:g} or more were used." if relevant else " or half of it."
-        return [f"No chunk reaches the minimum relevance of {configured:g} (query.min_relevance_score){outcome}"]
+    def _select(
+        self, candidates: Sequence[SearchCandidate], top_k: int, *, as_found: bool
+    ) -> tuple[list[CandidateChunk], dict[str, LeftOut]]:
+        """Return `top_k` chunks, or all if fewer, and the nodes that were left out, by reason.
+
+        With `as_found`, chunks are not expanded, so two chunks of one parent are both selected.
+        """
+        wanted = top_k * VARIETY if self._query.use_mmr else top_k
+        fetched: list[CandidateChunk] = []
+        step = wanted * LOOKAHEAD
+        while True:
+            batch = candidates[len(fetched) : len(fetched) + step]
+            nodes = stored_nodes(batch, self._generations)
+            fetched += [CandidateChunk(candidate, nodes[candidate.key]) for candidate in batch]
+            chunks, left_out = self._distinct(fetched, as_found)
+            if len(chunks) >= wanted or len(fetched) >= len(candidates):
+                break
+            step = len(fetched)
+        if not self._query.use_mmr:
+            return chunks[:top_k], left_out
+        relevance = [chunk.candidate.score for chunk in chunks]
+        order = marginal_relevance_order(relevance, self._similarities(chunks), self._query.mmr_threshold, top_k)
+        return [chunks[index] for index in order], left_out
+
+    def _distinct(
+        self, fetched: Sequence[CandidateChunk], as_found: bool
+    ) -> tuple[list[CandidateChunk], dict[str, LeftOut]]:
+        chunks = merge_equal_texts(fetched)
+        same = {other.candidate.node_id: chunk.candidate.node_id for chunk in chunks for other in chunk.alternates}
+        left_out: dict[str, LeftOut] = {}
+        if self._query.read_parents and not as_found:
+            chunks = merge_siblings(chunks)
+            pairs = ((node.node_id, chunk.node.node_id) for chunk in chunks for node in chunk.matches)
+            left_out["same parent as another"] = {own: read for own, read in pairs if own != read}
+        if self._query.near_duplicate_cosine < 1:
+            originals = near_duplicates(self._similarities(chunks), self._query.near_duplicate_cosine)
+            left_out["nearly the same as another"] = {
+                chunks[index].node.node_id: chunks[other].node.node_id for index, other in originals.items()
+            }
+            chunks = [chunk for index, chunk in enumerate(chunks) if index not in originals]
+        if self._query.max_per_source:
+            chunks, beyond = cap_per_source(chunks, self._query.max_per_source)
+            left_out["beyond max_per_source"] = [chunk.node.node_id for chunk in beyond]
+        given = {reason: nodes for reason, nodes in left_out.items() if nodes}
+        return chunks, {"same text as another": same, **given}
+
+    def _similarities(self, chunks: Sequence[CandidateChunk]) -> Similarities:
+        collections = [self._by_name[chunk.candidate.collection] for chunk in chunks]
+        vectors = [
+            one.generation.vectors[one.generation.positions([chunk.candidate.node_id])[0]]
+            for one, chunk in zip(collections, chunks, strict=True)
+        ]
+        return similarities(vectors, [one.space for one in collections])
 
     def _within_budget(
-        self, chunks: list[CandidateChunk], left_out: dict[str, LeftOut]
-    ) -> tuple[list[CandidateChunk], list[str]]:
-        if self._surely_fit(chunks):
-            return chunks, []
-        tokens = [self._tokens(chunk) for chunk in chunks]
+        self, chunks: list[CandidateChunk], left_out: dict[str, LeftOut], notes: list[str]
+    ) -> list[CandidateChunk]:
+        """Return the chunks within the token limit; record the others in `left_out` and `notes`."""
+        models = [self._by_name[chunk.candidate.collection].embedding for chunk in chunks]
+        # A chunk that was not expanded has at most as many tokens as its embedding model can read.
+        if not any(chunk.matches for chunk in chunks) and sum(one.token_limit for one in models) <= self._max_tokens:
+            return chunks
+        # The embedding model estimates the tokens of the language model.
+        texts = (f"{chunk.node.context}\n{chunk.node.text}" for chunk in chunks)
+        tokens = [len(model.token_spans(text)) for model, text in zip(models, texts, strict=True)]
         scores = [chunk.candidate.score for chunk in chunks]
         beyond = sorted(indexes_beyond_budget(tokens, scores, self._max_tokens))
-        if not beyond:
-            return chunks, []
-        left_out["beyond llm.max_context_tokens"] = [chunks[index].node.node_id for index in beyond]
-        kept = [chunk for index, chunk in enumerate(chunks) if index not in set(beyond)]
-        return kept, [
-            f"{len(beyond)} of {len(chunks)} chunks were left out, the least relevant ones: together they have"
-            f" {sum(tokens)} tokens, and llm.max_context_tokens is {self._max_tokens}."
-        ]
-
-    def _surely_fit(self, chunks: Sequence[CandidateChunk]) -> bool:
-        """Return whether the chunks certainly fit the token budget.
-
-        Each is assumed to have as many tokens as its embedding model can read.
-        """
-        if any(chunk.matches for chunk in chunks):
-            return False
-        most = sum(self._by_name[one.candidate.collection].embedding.token_limit for one in chunks)
-        return most <= self._max_tokens
-
-    def _tokens(self, chunk: CandidateChunk) -> int:
-        """Count tokens by the embedding model, as an estimate of the tokens of the language model."""
-        embedding = self._by_name[chunk.candidate.collection].embedding
-        return len(embedding.token_spans(f"{chunk.node.context}\n{chunk.node.text}"))
+        if beyond:
+            left_out["beyond llm.max_context_tokens"] = [chunks[index].node.node_id for index in beyond]
+            notes.append(
+                f"{len(beyond)} of {len(chunks)} chunks were left out, the least relevant ones: together they have"
+                f" {sum(tokens)} tokens, and llm.max_context_tokens is {self._max_tokens}."
+            )
+        return [chunk for index, chunk in enumerate(chunks) if index not in beyond]
 
 
 def _all_chunks(generation: Generation, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:

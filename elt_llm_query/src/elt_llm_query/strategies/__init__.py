@@ -1,52 +1,37 @@
 """Search strategies, which decide on the passes of a question and their query variants."""
 
-from typing import TYPE_CHECKING
+from elt_llm_core.settings.tree import QuerySettings, StrategyName
+from llama_index.core.llms import LLM
 
 from elt_llm_query.retrieve.query_variant import RetrieverChoice
-
-if TYPE_CHECKING:
-    from elt_llm_core.settings.tree import QuerySettings, StrategyName
-    from llama_index.core.llms import LLM
-
-    from elt_llm_query.strategies.strategy import Strategy
+from elt_llm_query.strategies.multi_hop import MultiHopStrategy
+from elt_llm_query.strategies.query_expansion import HydeStrategy, MultiQueryStrategy
+from elt_llm_query.strategies.strategy import AutoStrategy, SingleSearchStrategy, Strategy
 
 
-def may_ask_model(name: "StrategyName", query: "QuerySettings") -> bool:
+def may_ask_model(name: StrategyName, query: QuerySettings) -> bool:
     """Return whether this strategy or the configured reranker calls a language model if one is in use."""
     return name not in {"dense", "sparse", "hybrid"} or query.reranker_strategy == "llm"
 
 
-def create_strategy(name: "StrategyName", query: "QuerySettings", llm: "LLM | None" = None) -> "Strategy":
+def create_strategy(name: StrategyName, query: QuerySettings, llm: LLM | None = None) -> Strategy:
     """Build the strategy with this name. With `use_hybrid_search: false`, only `sparse` uses keywords.
 
     `llm` is any language model of LlamaIndex. A strategy that needs a missing model has a note about the fallback.
     """
     both = RetrieverChoice(dense=True, keyword=query.use_hybrid_search)
     match name:
-        case "dense" | "sparse" | "hybrid":
-            from elt_llm_query.strategies.strategy import SingleSearchStrategy
-
-            alone = {
-                "dense": RetrieverChoice(dense=True, keyword=False),
-                "sparse": RetrieverChoice(dense=False, keyword=True),
-            }
-            return SingleSearchStrategy(name, alone.get(name, both))
+        case "dense" | "hybrid":
+            return SingleSearchStrategy(name, both if name == "hybrid" else RetrieverChoice(dense=True, keyword=False))
+        case "sparse":
+            return SingleSearchStrategy(name, RetrieverChoice(dense=False, keyword=True))
         case "multi_query":
-            from elt_llm_query.strategies.query_expansion import MultiQueryStrategy
-
             return MultiQueryStrategy(both, query.num_queries, llm)
         case "hyde":
-            from elt_llm_query.strategies.query_expansion import HydeStrategy
-
             return HydeStrategy(both, llm)
         case "multi_hop":
-            from elt_llm_query.strategies.multi_hop import MultiHopStrategy
-
             return MultiHopStrategy(both, query.max_hops, llm)
         case "auto":
-            from elt_llm_query.strategies.multi_hop import MultiHopStrategy
-            from elt_llm_query.strategies.strategy import AutoStrategy
-
             routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query")
             strategies: dict[str, Strategy] = {route: create_strategy(route, query, llm) for route in routes}
             # The user did not ask for hops, so only hops along a link between two documents are made.

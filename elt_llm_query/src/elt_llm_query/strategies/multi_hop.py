@@ -5,18 +5,18 @@ Iterative Query Generation", EMNLP 2019; here by rules.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.stems import KeywordTokeniser
+from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank.embedding import RerankResult
 from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
+from elt_llm_query.retrieve.pools import stored_nodes
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
 from elt_llm_query.strategies.strategy import (
     PassRunner,
@@ -26,15 +26,9 @@ from elt_llm_query.strategies.strategy import (
     reply_lines,
 )
 
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
 _PROMPT = (Path(__file__).parent / "prompts" / "follow_up.txt").read_text(encoding="utf-8")
-MOST_NAMES = 8
 MOST_CHARACTERS = 3000  # at the start of a chunk that are searched for names
 SHORTEST_TITLE = 4  # characters; shorter titles occur in many chunks by chance
-MENTIONS = 1.0
-IS_MENTIONED = 0.5
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
 _INNER = r"(?:[\w'\u2019-]|\.(?=\w))"
 _NAME = re.compile(
@@ -44,14 +38,10 @@ _NAME = re.compile(
 _ASIDE = re.compile(r"\s{0,3}\([^()]{0,80}\)\s{0,3}$")
 _WORD = re.compile(r"\w{1,60}")
 
-FOLLOW_UP_SHARE = 0.5
-"""Weight of the score of a follow-up question relative to that of the question itself."""
-LINK_SHARE = 0.3
-"""Weight of a link between two chunks, of which one names the document of the other."""
-READ = 40
-"""Number of best chunks of a follow-up question that are searched for links."""
-BELOW_FIRST = 0.999
-"""Greatest score of lower-ranked chunks as a share of the score of the best chunk, which keeps its rank."""
+FOLLOW_UP_SHARE = 0.5  # weight of the score of a follow-up question relative to that of the question
+LINK_SHARE = 0.3  # weight of a link between two chunks, of which one names the document of the other
+READ = 40  # best chunks of a follow-up question that are searched for links
+BELOW_FIRST = 0.999  # greatest score of lower-ranked chunks as a share of the score of the best, which stays first
 
 
 def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[str]:
@@ -62,7 +52,7 @@ def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[
         name = _trimmed(match.group(), tokeniser)
         if name and not set(tokeniser.stems(name)) <= known:
             names.setdefault(name.casefold(), name)
-        if len(names) == MOST_NAMES:
+        if len(names) == 8:
             break
     return list(names.values())
 
@@ -84,8 +74,8 @@ def link_strength(source: StoredNode, other: StoredNode, question: str) -> float
     if title == own:
         return 0.0
     if _mentions(source.text, title) and not _mentions(question, title):
-        return MENTIONS
-    return IS_MENTIONED if _mentions(other.text, own) else 0.0
+        return 1.0
+    return 0.5 if _mentions(other.text, own) else 0.0
 
 
 def _trimmed(name: str, tokeniser: KeywordTokeniser) -> str:
@@ -120,15 +110,13 @@ class _Hops:
     followed: dict[NodeKey, str]
 
     def combined(self) -> list[SearchCandidate]:
-        """Return the best chunk of the question, then all other chunks by score plus the gain from follow-ups.
-
-        One common factor keeps these scores below the score of the best chunk.
-        """
+        """Return the best chunk of the question, then all other chunks by score plus the gain from follow-ups."""
         if not self.first:
             return []
         head, own = self.first[0], {one.key: one.score for one in self.first}
         others = {key: one for key, one in deduplicate([self.first, *self.later]).items() if key != head.key}
         sums = {key: own.get(key, 0.0) + self.gained.get(key, 0.0) for key in others}
+        # One common factor keeps these scores below the score of the best chunk.
         most, limit = max(sums.values(), default=0.0), head.score * BELOW_FIRST
         factor = limit / most if most > limit else 1.0
         return [head, *best_first([replace(one, score=factor * sums[key]) for key, one in others.items()])]
@@ -146,7 +134,7 @@ class MultiHopStrategy:
 
     retrievers: RetrieverChoice
     max_hops: int
-    llm: "LLM | None" = None
+    llm: LLM | None = None
     needs_link: bool = False
     name: str = "multi_hop"
     notes: tuple[str, ...] = ()
@@ -179,7 +167,8 @@ class MultiHopStrategy:
         ranked = passes.run(QueryVariant(text), self.retrievers).candidates
         hops.later.append(ranked)
         weight = source.score / combined[0].score if combined[0].score else 1.0
-        links = _links(node, ranked[:READ], generations, question.text)
+        read = stored_nodes(ranked[:READ], generations)
+        links = {key: link_strength(node, other, question.text) for key, other in read.items()}
         gains = [
             (weight * (FOLLOW_UP_SHARE * one.score + LINK_SHARE * links.get(one.key, 0.0)), one)
             for one in ranked
@@ -200,16 +189,3 @@ class MultiHopStrategy:
         tokeniser = generation.keyword.tokeniser
         names = bridge_names(node.text, question, tokeniser)
         return " ".join([*names, *missing_words(question, f"{node.title} {node.text}", tokeniser)]) if names else ""
-
-
-def _links(
-    source: StoredNode, ranked: Sequence[SearchCandidate], generations: dict[str, Generation], question: str
-) -> dict[NodeKey, float]:
-    by_collection: dict[str, list[str]] = defaultdict(list)
-    for one in ranked:
-        by_collection[one.collection].append(one.node_id)
-    return {
-        (name, node.node_id): link_strength(source, node, question)
-        for name, node_ids in by_collection.items()
-        for node in generations[name].nodes(node_ids)
-    }

@@ -7,7 +7,8 @@ Labels", ACL 2023.
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank.embedding import RerankResult
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
@@ -20,29 +21,19 @@ from elt_llm_query.strategies.strategy import (
 )
 from elt_llm_query.understanding.question import ParsedQuestion, parse_question
 
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
 _PROMPTS = Path(__file__).parent / "prompts"
 _VARIANTS_PROMPT = (_PROMPTS / "variants.txt").read_text(encoding="utf-8")
 _HYDE_PROMPT = (_PROMPTS / "hypothetical_answer.txt").read_text(encoding="utf-8")
-MOST_VARIANT_NAMES = 3
-MOST_VARIANT_CHARACTERS = 300
 NO_MODEL_FOR_VARIANTS = "No language model is in use, so rules made the variants of the question for multi_query."
-VARIANT_SHARE = 0.5
-"""Weight of the best score of the variants relative to the score of the question."""
+VARIANT_SHARE = 0.5  # weight of the best score of the variants relative to the score of the question
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Return at most `most` variants of a question, none of which equals the question.
-
-    The variants are the parts of a twofold question, each of several names with the content words, and the content
-    words alone.
-    """
+    """Return at most `most` variants: parts of a twofold question, each name with the content words, these alone."""
     variants = list(question.parts)
     if len(question.names) > 1:
         rest = [word for word in question.surfaces if not any(word in name for name in question.names)]
-        variants += [" ".join([name, *rest]) for name in question.names[:MOST_VARIANT_NAMES]]
+        variants += [" ".join([name, *rest]) for name in question.names[:3]]
     variants.append(" ".join(question.surfaces))
     return _usable(variants, question.text, most)
 
@@ -51,7 +42,7 @@ def _usable(variants: list[str], question: str, most: int) -> list[str]:
     """Return the first `most` distinct variants that are not empty, too long or equal to the question."""
     distinct: dict[str, str] = {}
     for variant in variants:
-        if len(variant) <= MOST_VARIANT_CHARACTERS:
+        if len(variant) <= 300:
             distinct.setdefault(variant.casefold(), variant)
     return [variant for folded, variant in distinct.items() if folded not in {question.casefold(), ""}][:most]
 
@@ -62,7 +53,7 @@ class MultiQueryStrategy:
 
     retrievers: RetrieverChoice
     num_queries: int
-    llm: "LLM | None" = None
+    llm: LLM | None = None
     name: str = "multi_query"
 
     @property
@@ -90,25 +81,20 @@ class MultiQueryStrategy:
         reply = ask_helper_model(self.llm, prompt, passes, instead)
         variants = _usable(reply_lines(reply), question, self.num_queries)
         if reply and not variants:
-            passes.report_failure(f"The language model wrote no variant of the question; {instead}.")
+            passes.failures.append(f"The language model wrote no variant of the question; {instead}.")
         return variants
 
 
 NO_MODEL_FOR_HYDE = "The strategy hyde needs a language model, and none is in use; the question was asked as hybrid."
-FEWEST_WORDS = 3
 MOST_HYDE_CHARACTERS = 800  # an embedding model reads that many completely
 
 
 @dataclass(frozen=True)
 class HydeStrategy:
-    """A strategy of one pass whose vector includes a hypothetical answer; the keywords are those of the question.
-
-    If there is no language model, or the model fails or writes nothing, the strategy works as `hybrid`, and a note
-    reports this.
-    """
+    """A strategy of one pass whose vector includes a hypothetical answer; without an answer it works as `hybrid`."""
 
     retrievers: RetrieverChoice
-    llm: "LLM | None" = None
+    llm: LLM | None = None
     name: str = "hyde"
 
     @property
@@ -128,8 +114,8 @@ class HydeStrategy:
         prompt = _HYDE_PROMPT.format(question=question)
         reply = ask_helper_model(self.llm, prompt, passes, "the question was asked as hybrid")
         answer = " ".join(reply.split())[:MOST_HYDE_CHARACTERS]
-        if len(answer.split()) >= FEWEST_WORDS:
+        if len(answer.split()) >= 3:
             return answer
         if not passes.failures:
-            passes.report_failure("The language model wrote no answer for hyde; the question was asked as hybrid.")
+            passes.failures.append("The language model wrote no answer for hyde; the question was asked as hybrid.")
         return ""

@@ -1,12 +1,16 @@
 """The protocols and shared functions of strategies, the single search and the automatic choice."""
 
 import re
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Protocol
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.completion import complete_prompt
+from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank.embedding import RerankResult
 from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
@@ -15,37 +19,23 @@ from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
 from elt_llm_query.retrieve.trace import ChooseDetails, CombineDetails, StageLog
 from elt_llm_query.understanding.question import ASKING_WORDS, ParsedQuestion, parse_question
 
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
 
+@dataclass
+class PassRunner(ABC):
+    """A runner of the search passes of one question, of which each records its stages in the log.
 
-class PassRunner(Protocol):
-    """A runner of the search passes of one question. Each pass records its stages in the log."""
+    If there are many collections, each pass searches only the best. Model calls stop once `cancelled` returns True.
+    `failures` has sentences about failures so far; a result with failures is not cached.
+    """
 
-    @property
-    def collections(self) -> tuple[OpenCollection, ...]:
-        """The collections of the engine. If there are many, each pass searches only the best collections."""
+    collections: tuple[OpenCollection, ...]
+    log: StageLog
+    cancelled: Callable[[], bool] | None = None
+    failures: list[str] = field(default_factory=list)
 
-    @property
-    def log(self) -> StageLog:
-        """The log to which a strategy adds its own stages."""
-
-    @property
-    def cancelled(self) -> Callable[[], bool] | None:
-        """A function that returns True if nobody waits for the result any more; model calls check it."""
-
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """Sentences about failures of the passes so far."""
-
-    def report_failure(self, sentence: str) -> None:
-        """Record a sentence about a failure, so that the result is not cached."""
-
+    @abstractmethod
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
-        """Return all candidates of the retrievers, reranked by the text of the variant.
-
-        Raises RetrievalError if every retriever of every collection failed.
-        """
+        """Return all candidates, reranked by the variant's text. Raises RetrievalError if every retriever failed."""
 
 
 class Strategy(Protocol):
@@ -126,23 +116,18 @@ def choose_route(question: ParsedQuestion) -> ChooseDetails:
 def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[NodeKey, SearchCandidate]:
     """Return the candidates of all rankings by key; the first ranking with a candidate counts."""
     kept: dict[NodeKey, SearchCandidate] = {}
-    for ranking in rankings:
-        for candidate in ranking:
-            kept.setdefault(candidate.key, candidate)
+    for candidate in chain.from_iterable(rankings):
+        kept.setdefault(candidate.key, candidate)
     return kept
 
 
 def add_best_scores(
     first: Sequence[SearchCandidate], others: Sequence[Sequence[SearchCandidate]], weight: float
 ) -> list[SearchCandidate]:
-    """Score candidates by the first ranking plus `weight` times the best score in `others`, and sort by score.
-
-    A candidate that a ranking lacks scores 0 there. The sum is divided by 1 + `weight`, so scores are within 0..1.
-    """
-    best: dict[NodeKey, float] = {}
-    for ranking in others:
-        for candidate in ranking:
-            best[candidate.key] = max(best.get(candidate.key, 0.0), candidate.score)
+    """Score by the first ranking plus `weight` times the best score in `others`, divided by 1 + `weight`, and sort."""
+    best: dict[NodeKey, float] = defaultdict(float)
+    for candidate in chain.from_iterable(others):
+        best[candidate.key] = max(best[candidate.key], candidate.score)
     own = {candidate.key: candidate.score for candidate in first}
     return best_first(
         [
@@ -177,18 +162,15 @@ _MARK = re.compile(r"^\s{0,20}(?:[-*\u2022\u2013]|\(?\d{1,2}[.):])\s{0,5}")
 _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 
 
-def ask_helper_model(llm: "LLM", prompt: str, passes: PassRunner, instead: str) -> str:
-    """Return the reply of a language model; on failure, report the failure and return an empty text.
-
-    The call has a time limit. The report ends with `instead`, the way in which the search continues.
-    """
+def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) -> str:
+    """Return the reply of a model, with a time limit; report a failure, ending with `instead`, and return ""."""
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
     except EltError as failure:
-        passes.report_failure(f"The language model failed during the search ({failure}); {instead}.")
+        passes.failures.append(f"The language model failed during the search ({failure}); {instead}.")
         return ""
     if passes.cancelled is not None and passes.cancelled():
-        passes.report_failure(f"The question was cancelled; {instead}.")
+        passes.failures.append(f"The question was cancelled; {instead}.")
         return ""
     return reply
 

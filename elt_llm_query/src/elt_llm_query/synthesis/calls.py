@@ -20,7 +20,6 @@ OnPiece = Callable[[str], None]
 MARGIN = 64  # tokens that a chat template may add around the messages
 _PER_MESSAGE = 8  # tokens that a chat template puts around a message, at most
 _FENCE = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}source", re.IGNORECASE)
-_LONGEST_NAME = 200
 
 
 def ignore_piece(_piece: str) -> None:
@@ -56,7 +55,7 @@ class PromptSource:
 
 
 def _attribute(value: str) -> str:
-    return _FENCE.sub("(source", " ".join(value.replace('"', "'").split()))[:_LONGEST_NAME]
+    return _FENCE.sub("(source", " ".join(value.replace('"', "'").split()))[:200]
 
 
 def number_sources(chunks: Sequence[RetrievedChunk]) -> list[PromptSource]:
@@ -96,11 +95,7 @@ class ContextWindow:
 
 
 def context_window_of(llm: LLM, bound: TokenUpperBound, most_sources: int) -> ContextWindow:
-    """Return the window of a model.
-
-    The model's tokeniser is not available, so tokens are bounded from above: a prompt with sources fits together with
-    the answer, whichever model reads it.
-    """
+    """Return the window of a model, whose tokens are bounded from above because its tokeniser is not available."""
     size, to_write = llm.metadata.context_window, llm.metadata.num_output
     return ContextWindow(size, to_write, most_sources, bound.most, model_server_of(llm).section)
 
@@ -156,12 +151,7 @@ class ModelCalls:
     ledger: list[LedgerEntry] = field(default_factory=list)
 
     def ask(
-        self,
-        purpose: str,
-        prompt: Prompt,
-        values: dict[str, str],
-        on_piece: OnPiece | None = None,
-        history: Turns = (),
+        self, purpose: str, prompt: Prompt, values: dict[str, str], on_piece: OnPiece | None = None, history: Turns = ()
     ) -> LlmCompletion:
         """Return what the model writes.
 
@@ -186,6 +176,11 @@ class ModelCalls:
     def planned(self, messages: Sequence[ChatMessage]) -> int:
         """Return an upper bound of the number of tokens of messages."""
         return sum(self.window.count(message.content or "") + _PER_MESSAGE for message in messages)
+
+    @property
+    def used_up(self) -> bool:
+        """Whether a call ended at the most tokens that the model may write."""
+        return any(entry.finish == "length" for entry in self.ledger)
 
     @property
     def is_cancelled(self) -> bool:

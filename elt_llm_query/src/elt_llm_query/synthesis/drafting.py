@@ -11,9 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
 from typing import get_args
 
-from elt_llm_core.settings.tree import SynthesisName
+from elt_llm_core.settings.tree import Settings, SynthesisName
 
 from elt_llm_query.synthesis.calls import (
     ModelCalls,
@@ -29,13 +31,7 @@ from elt_llm_query.synthesis.refusals import is_refusal
 
 SYNTHESIS_NAMES: tuple[SynthesisName, ...] = get_args(SynthesisName)
 BEST = 10.0
-HINTS = (
-    "Start from what the question asks for, and find the source that states it.",
-    "Start from each source in turn, and note what it states about the question before you decide.",
-    "Start from what could be wrong: conditions, exceptions, other dates or other people than those asked about.",
-    "Start from the names and figures of the question, and find where each of them appears.",
-    "Start from the shortest answer that could be right, and check every word of it.",
-)
+HINTS = (Path(__file__).parent / "prompts" / "tot_hints.txt").read_text(encoding="utf-8").splitlines()
 _ANSWER = re.compile(
     r"^[ \t*#_>]{0,12}(?:final\s{1,4})?(?:answer|antwort|atsakymas|réponse)[*_]{0,3}\s{0,4}:[*_]{0,3}\s{0,8}",
     re.IGNORECASE | re.MULTILINE,
@@ -45,19 +41,11 @@ _SCORE = re.compile(r"^\s{0,8}[\[(#]?(\d{1,2})[\])]?\s{0,8}[:=\-.]\s{0,8}(\d{1,2
 
 
 @dataclass(frozen=True)
-class UnsupportedSentence:
-    """A sentence of a draft that the sources do not support, and why."""
-
-    sentence: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class DraftCheck:
-    """The share of a draft's sentences that the sources support, 0 to 1, and the unsupported sentences."""
+    """The share of a draft that the sources support, 0 to 1, and its unsupported sentences, each with the reason."""
 
     share: float
-    problems: tuple[UnsupportedSentence, ...]
+    problems: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -72,17 +60,14 @@ class AnswerTask:
     sources: tuple[PromptSource, ...]
     prompts: Prompts
     check: Callable[[str, Sequence[PromptSource]], DraftCheck]
-    language: str = "the language of the question"
-    most_steps: int = 5
-    branches: int = 3
-    rounds: int = 3
-    best_outside: bool = True
-    system: str | None = None
+    settings: Settings
     history: tuple[tuple[str, str], ...] = ()
 
     def values(self, **more: str) -> dict[str, str]:
         """Return the values for the placeholders of prompts: those that every prompt uses, and those in `more`."""
-        return {"question": self.question, "language": self.language, "steps": str(self.most_steps), **more}
+        language = self.settings.llm.answer_language or "the language of the question"
+        steps = str(self.settings.answer.max_reasoning_steps)
+        return {"question": self.question, "language": language, "steps": steps, **more}
 
 
 @dataclass(frozen=True)
@@ -118,43 +103,38 @@ def ask_with_sources(
     **values: str,
 ) -> AnswerDraft:
     """Ask with as many of the task's sources, best first, as fit beside the rest of the prompt."""
-    prompt = task.prompts[prompt_name]
-    if task.system:
-        prompt = prompt.model_copy(update={"system": f"{task.system.strip()}\n\n{prompt.system}"})
+    prompt, query = task.prompts[prompt_name], task.settings.query
+    if query.system_prompt:
+        prompt = prompt.model_copy(update={"system": f"{query.system_prompt.strip()}\n\n{prompt.system}"})
     without_sources = build_messages(prompt, task.values(**values, sources=""), task.history)
     kept, dropped = fit_sources(task.sources, calls.planned(without_sources), calls.window)
-    filled = task.values(**values, sources=sources_text(kept, best_outside=task.best_outside))
+    filled = task.values(**values, sources=sources_text(kept, best_outside=query.use_lost_in_middle))
     written = calls.ask(purpose, prompt, filled, on_piece, task.history)
     return AnswerDraft(written.text.strip(), kept, dropped, whole=written.finish == "stop")
 
 
-def draft_simple(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Ask the model once, and return the answer that it writes."""
-    return ask_with_sources(task, calls, "answer", "simple", on_piece)
-
-
-def split_reasoning(written: str, most_steps: int) -> tuple[tuple[str, ...], str]:
-    """Split a reply into at most so many steps and the answer after the first line that starts with "Answer:".
+def split_reasoning(draft: AnswerDraft, settings: Settings) -> AnswerDraft:
+    """Split a reply into the allowed number of steps and the answer after the first line that starts with "Answer:".
 
     Without such a line everything is the answer: a model that ignores the form still answers.
     """
-    mark = _ANSWER.search(written)
+    mark = _ANSWER.search(draft.text)
     if not mark:
-        return (), written.strip()
-    return tuple(_steps(written[: mark.start()]))[:most_steps], written[mark.end() :].strip()
+        return draft
+    steps = _steps(draft.text[: mark.start()])[: settings.answer.max_reasoning_steps]
+    return replace(draft, text=draft.text[mark.end() :].strip(), steps=tuple(steps))
 
 
 def _steps(text: str) -> list[str]:
     """Split a text at its numbered or bulleted lines; without such lines, every line is a step."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    marked = [bool(_STEP.match(line)) for line in lines]
+    has_marks = any(map(_STEP.match, lines))
     steps: list[str] = []
-    for line, is_marked in zip(lines, marked, strict=True):
-        step = _STEP.sub("", line, count=1).strip() if is_marked else line
-        if is_marked or not steps or not any(marked):
-            steps.append(step)
+    for line in lines:
+        if _STEP.match(line) or not steps or not has_marks:
+            steps.append(_STEP.sub("", line, count=1).strip())
         else:
-            steps[-1] = f"{steps[-1]} {step}"
+            steps[-1] = f"{steps[-1]} {line}"
     return [step for step in steps if step]
 
 
@@ -189,24 +169,20 @@ class AnswerStream:
 
 
 def draft_by_reasoning(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Ask once for steps and an answer, and pass on only the answer as it is written.
-
-    A reply that ignores the form is an answer without steps.
-    """
+    """Ask once for steps and an answer, and pass on only the answer; a reply that ignores the form has no steps."""
     stream = AnswerStream(on_piece)
-    draft = ask_with_sources(task, calls, "reasoned answer", "cot", stream)
-    steps, text = split_reasoning(draft.text, task.most_steps)
-    if not stream.started and text:
-        on_piece(text)
-    return replace(draft, text=text, steps=steps)
+    draft = split_reasoning(ask_with_sources(task, calls, "reasoned answer", "cot", stream), task.settings)
+    if not stream.started and draft.text:
+        on_piece(draft.text)
+    return draft
 
 
 def draft_best_attempt(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Write `task.branches` attempts, have the model score them, and return the best, the first of equals.
-
-    The details have every attempt with its scores.
-    """
-    attempts = [_attempt(task, calls, number) for number in range(1, task.branches + 1)]
+    """Write several attempts, have the model score them, and return the best, the first of equals, with all scores."""
+    attempts = []
+    for number, hint in enumerate(islice(cycle(HINTS), task.settings.answer.branches), 1):
+        draft = ask_with_sources(task, calls, f"attempt {number}", "tot_branch", branch=str(number), hint=hint)
+        attempts.append(split_reasoning(draft, task.settings))
     judged = _judge(task, calls, attempts)
     shares = [task.check(one.text, one.read).share for one in attempts]
     scores = [
@@ -221,13 +197,6 @@ def draft_best_attempt(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -
     return replace(best, details={"attempts": listed})
 
 
-def _attempt(task: AnswerTask, calls: ModelCalls, number: int) -> AnswerDraft:
-    hint = HINTS[(number - 1) % len(HINTS)]
-    draft = ask_with_sources(task, calls, f"attempt {number}", "tot_branch", branch=str(number), hint=hint)
-    steps, text = split_reasoning(draft.text, task.most_steps)
-    return replace(draft, text=text, steps=steps)
-
-
 def _judge(task: AnswerTask, calls: ModelCalls, attempts: list[AnswerDraft]) -> list[float | None]:
     if len(attempts) == 1:
         return [None]
@@ -237,40 +206,33 @@ def _judge(task: AnswerTask, calls: ModelCalls, attempts: list[AnswerDraft]) -> 
 
 
 def draft_with_corrections(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Draft once, correct at most `task.rounds` times, and return the version with the most support.
-
-    The latest of equal versions is returned. The details have every version with its problems.
-    """
+    """Draft once, correct a few times at most, and return the latest version with the most support."""
     versions = [ask_with_sources(task, calls, "draft", "simple")]
     checks = [task.check(versions[0].text, versions[0].read)]
-    for number in range(1, task.rounds + 1):
+    for number in range(1, task.settings.answer.reflect_steps + 1):
         if not checks[-1].problems:
             break
-        problems = "\n".join(f"- {one.sentence} ({one.reason})" for one in checks[-1].problems)
-        version = ask_with_sources(
-            task, calls, f"correction {number}", "reflect", draft=versions[-1].text, problems=problems
-        )
+        problems = "\n".join(f"- {sentence} ({reason})" for sentence, reason in checks[-1].problems)
+        last, purpose = versions[-1].text, f"correction {number}"
+        version = ask_with_sources(task, calls, purpose, "reflect", draft=last, problems=problems)
         versions.append(version)
         checks.append(task.check(version.text, version.read))
     best = max(range(len(versions)), key=lambda number: (bool(versions[number].text), checks[number].share, number))
     on_piece(versions[best].text)
     listed = [
-        {"text": version.text, "supported": check.share, "problems": [one.sentence for one in check.problems]}
+        {"text": version.text, "supported": check.share, "problems": [sentence for sentence, _ in check.problems]}
         for version, check in zip(versions, checks, strict=True)
     ]
     steps = tuple(
-        f"Version {number}: not supported: {problem.sentence} ({problem.reason})"
+        f"Version {number}: not supported: {sentence} ({reason})"
         for number, check in enumerate(checks, 1)
-        for problem in check.problems
+        for sentence, reason in check.problems
     )
     return replace(versions[best], steps=steps, details={"versions": listed})
 
 
 def draft_by_collection(each: SynthesisMethod, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Answer from the sources of each collection by the method `each`, and merge these answers into one.
-
-    The partial answers are kept. If only one collection has an answer, its answer is returned.
-    """
+    """Answer from each collection by the method `each`, and merge these partial answers, which are kept, into one."""
     groups: dict[str, list[PromptSource]] = {}
     for source in task.sources:
         groups.setdefault(source.chunk.collection, []).append(source)
@@ -302,7 +264,7 @@ def _merge(task: AnswerTask, calls: ModelCalls, drafts: dict[str, AnswerDraft], 
 
 
 _METHODS: dict[SynthesisName, SynthesisMethod] = {
-    "simple": draft_simple,
+    "simple": lambda task, calls, on_piece: ask_with_sources(task, calls, "answer", "simple", on_piece),
     "cot": draft_by_reasoning,
     "tot": draft_best_attempt,
     "reflect": draft_with_corrections,

@@ -24,11 +24,7 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """The start of an answer. If `again` is set, the text sent so far must be discarded.
-
-    "once more" means that a second answer follows because the first was not good enough; "back" means that the first is
-    sent again because the second is no better.
-    """
+    """The start of an answer: the first, a second because the first is not good enough, or `back` to the first."""
 
     again: Literal["", "once more", "back"] = ""
 

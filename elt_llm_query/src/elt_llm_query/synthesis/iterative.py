@@ -7,7 +7,6 @@ a quality gate in code decides whether to start.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
 
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.enterprise import EnterpriseModel, ModelGraph
@@ -17,6 +16,7 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings.tree import Settings, StrategyName
 from elt_llm_core.text.normalise import words
 from elt_llm_core.text.stems import KeywordTokeniser
+from llama_index.core.llms import LLM
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, with_time_limit
 from elt_llm_query.retrieve.trace import StageLog
@@ -34,20 +34,11 @@ from elt_llm_query.synthesis.model_answerer import ModelAnswerer
 from elt_llm_query.synthesis.prompts import Prompt, Prompts
 from elt_llm_query.understanding.question import parse_question
 
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-
 ARTEFACT = "enterprise_model"
-LEAST_COVERAGE = 0.6
-LEAST_SUPPORT = 0.5
-MOST_ADDED = 4  # chunks that a step adds
-_MOST_NEIGHBOURS = 12
-_STEP_TOP_K = 8  # chunks that a step retrieves
 _HOW = re.compile(
     r"\b(?:how|wie) \w{1,20}\b|\b(?:what|which|welche\w?) (?:kind|sort|time|number|art|zeit)\b", re.IGNORECASE
 )
 _STEP = re.compile(r"\b(RETRIEVE|KEYWORD|GRAPH|DONE)\b[ \t*_]{0,6}[:\-]?[ \t*_]{0,6}([^\n]{0,400})")
-_AROUND = " \t\"'`*.<>[]()"
 
 
 @dataclass(frozen=True)
@@ -66,7 +57,7 @@ class AnswerQuality:
     @property
     def is_enough(self) -> bool:
         """Whether the answer needs no further search."""
-        return self.coverage >= LEAST_COVERAGE and self.support >= LEAST_SUPPORT
+        return self.coverage >= 0.6 and self.support >= 0.5
 
     def as_dict(self) -> dict[str, object]:
         """Return the quality measures of the answer by name, for the trace."""
@@ -99,24 +90,18 @@ def measure_quality(
     return AnswerQuality(covered / total if total else 1.0, support, sections, missing)
 
 
-StepKind = Literal["RETRIEVE", "KEYWORD", "GRAPH", "DONE"]
-
-
 @dataclass(frozen=True)
 class SearchStep:
-    """RETRIEVE searches by meaning and words, KEYWORD by words alone, GRAPH around an entity of a model.
+    """A query. RETRIEVE searches by meaning and words, KEYWORD by words, GRAPH around an entity of a model, or DONE."""
 
-    `text` is the query, empty for DONE.
-    """
-
-    kind: StepKind
+    kind: str
     text: str = ""
 
 
 def parse_step(reply: str) -> SearchStep:
     """Read the first step that a reply names; DONE if the reply names none, or none with a query."""
-    for match in _STEP.finditer(reply):
-        kind, text = cast("StepKind", match[1]), match[2].strip(_AROUND)
+    for kind, rest in _STEP.findall(reply):
+        text = rest.strip(" \t\"'`*.<>[]()")
         if kind == "DONE":
             break
         if text:
@@ -126,10 +111,7 @@ def parse_step(reply: str) -> SearchStep:
 
 @dataclass(frozen=True)
 class FurtherSearch:
-    """The means of further searches.
-
-    `measure` returns how well chunks cover the question, and `most_steps` is the greatest number of steps.
-    """
+    """The means of further searches; `measure` returns how well chunks cover the question."""
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
@@ -166,7 +148,7 @@ def search_further(
             stage.details |= {"step": step.kind, "text": step.text, "call": asdict(calls.ledger[-1])}
             known = {(chunk.collection, chunk.node_id) for chunk in collected}
             retrieved = further.search(step) if step.kind != "DONE" else ()
-            added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:MOST_ADDED]
+            added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:4]
             collected += added
             stage.kept = len(added)
             stage.details["added"] = [chunk.node_id for chunk in added]
@@ -187,24 +169,19 @@ def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
 
 
 def find_entity_neighbours(text: str, generations: Sequence[Generation]) -> tuple[str, ...]:
-    """Return the longest entity name in the text, followed by the names of related entities.
-
-    The result is empty if the text names no entity.
-    """
+    """Return the longest entity name in the text, if any, followed by the names of related entities."""
     padded = f" {' '.join(words(text))} "
-    best: tuple[int, EnterpriseModel, str, str] | None = None
+    found = []
     for generation in generations:
         stored = generation.artefacts(ARTEFACT) if ARTEFACT in generation.artefact_names else {}
         for model in map(EnterpriseModel.model_validate, stored.values()):
-            for entity in model.entities:
-                name = words(entity.name)
-                if name and f" {' '.join(name)} " in padded and (best is None or len(name) > best[0]):
-                    best = (len(name), model, entity.id, entity.name)
-    if best is None:
+            named = [(words(entity.name), entity) for entity in model.entities]
+            found += [(len(own), model, one) for own, one in named if own and f" {' '.join(own)} " in padded]
+    if not found:
         return ()
-    _, model, entity_id, entity_name = best
+    _, model, best = max(found, key=lambda one: one[0])
     names = {entity.id: entity.name for entity in model.entities}
-    return (entity_name, *(names[one] for one in ModelGraph(model).neighbours(entity_id)[:_MOST_NEIGHBOURS]))
+    return (best.name, *(names[one] for one in ModelGraph(model).neighbours(best.id)[:12]))
 
 
 @dataclass(frozen=True)
@@ -220,7 +197,7 @@ class IterativeAnswerer:
 
     def __init__(
         self,
-        llm: "LLM",
+        llm: LLM,
         pipeline: SearchPipeline,
         generations: Sequence[Generation],
         extractive: ExtractiveAnswerer,
@@ -312,9 +289,8 @@ class IterativeAnswerer:
         """Run a search step. A query without words returns no chunks: a model may write one."""
         names = find_entity_neighbours(step.text, self._generations) if step.kind == "GRAPH" else ()
         strategy: StrategyName | None = None if step.kind == "RETRIEVE" else "sparse"
+        query = " ".join(names) or step.text
         try:
-            return self._pipeline.search(
-                " ".join(names) or step.text, top_k=_STEP_TOP_K, where=where, strategy=strategy
-            ).chunks
+            return self._pipeline.search(query, top_k=8, where=where, strategy=strategy).chunks
         except UsageError:
             return ()

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import ResponseGenerationError
 from elt_llm_core.models.token_counts import TokenUpperBound
-from elt_llm_core.results import AnswerOutcome, CheckedSentence, Citation, RetrievedChunk
+from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
+from llama_index.core.llms import LLM
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, refusal_text
 from elt_llm_query.grounding.citations import Quote, cited_chunks, number_quotes, quote_citation, strip_citation_marks
@@ -22,14 +22,11 @@ from elt_llm_query.synthesis.calls import (
     ignore_piece,
     number_sources,
 )
-from elt_llm_query.synthesis.drafting import AnswerDraft, AnswerTask, DraftCheck, UnsupportedSentence, create_synthesis
+from elt_llm_query.synthesis.drafting import AnswerDraft, AnswerTask, DraftCheck, create_synthesis
 from elt_llm_query.synthesis.events import in_citation_order
 from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.refusals import goes_beyond_refusal, is_blank, is_refusal, mentions_refusal
 from elt_llm_query.understanding.question import asked_language, question_language
-
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
 
 # A model reads better than the rules that compute the confidence: it is only kept from questions about other subjects.
 PARTIAL_SOURCES = 0.1
@@ -41,7 +38,6 @@ _NAMES = (
     ("lt", "lt lithuanian lietuvių"),
 )
 _LANGUAGES: Mapping[str, str] = MappingProxyType({name: code for code, names in _NAMES for name in names.split()})
-_UNKNOWN_LANGUAGE = "the language of the question"
 
 _LIST = r"\d{1,3}(?:(?:\s?[,;&]\s?|\s(?:and|und)\s)(?:(?:sources?|quellen?)\s)?\d{1,3}){0,8}"
 _BRACKETS = re.compile(rf"【\s?({_LIST})(?:†[^】\n]{{0,80}})?】|\[({_LIST})\]")
@@ -58,17 +54,14 @@ _UNFINISHED = re.compile(r"(?:\s|\s?(?:\[[^\[\]]{0,40}|\([^()]{0,40}|\u3010[^\u3
 
 
 def normalise_marks(text: str) -> str:
-    """Write every mark that names source n as [n], except words such as "according to source 1".
+    """Write every mark of source n as [n], except in words; a number in brackets that names no source stays."""
 
-    A number in brackets that does not name a source is no mark: "rule 3 (1)" stays as it is.
-    """
+    def marks(numbers: str) -> str:
+        return "".join(f"[{number}]" for number in _DIGITS.findall(numbers))
+
     text = _TAG.sub(lambda found: f" [{found[1]}]" if found[1] else "", text)
-    text = _NAMED.sub(lambda found: found[1] + found[2] if found[1] else _mark_list(found[3]), text)
-    return _BRACKETS.sub(lambda found: _mark_list(found[1] or found[2]), text)
-
-
-def _mark_list(numbers: str) -> str:
-    return "".join(f"[{number}]" for number in _DIGITS.findall(numbers))
+    text = _NAMED.sub(lambda found: found[1] + found[2] if found[1] else marks(found[3]), text)
+    return _BRACKETS.sub(lambda found: marks(found[1] or found[2]), text)
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
@@ -126,10 +119,7 @@ def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource])
             score=one.score,
             references=tuple(dict.fromkeys(f"[{number_of[quote.chunk.node_id]}]" for quote in one.quotes)),
             places=tuple((quote.chunk.source_id, *quote.span) for quote in one.quotes),
-            reasons=(
-                *one.reasons,
-                *(f"[{sources[number - 1].number}] does not support it." for number in one.unsupporting),
-            ),
+            reasons=(*one.reasons, *(f"[{sources[at - 1].number}] does not support it." for at in one.unsupporting)),
         )
         for one in grounded.sentences
     )
@@ -138,7 +128,7 @@ def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource])
 def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
     """Return notes about an incomplete answer and about chunks that did not fit into the prompt."""
     notes = []
-    if not draft.whole and any(entry.finish == "length" for entry in calls.ledger):
+    if not draft.whole and calls.used_up:
         limit = f"{calls.window.section}.num_predict is {calls.window.to_write}"
         notes.append(f"The answer is not whole: the model reached the most tokens it may write ({limit}).")
     elif not draft.whole:
@@ -177,18 +167,9 @@ class UnmarkedStream:
 
 
 class ModelAnswerer:
-    """Writes, checks and refuses answers; `extractive` supplies the evidence, and must abstain and cite.
+    """Writes, checks and refuses answers, in many threads; `extractive` gives evidence and must abstain and cite."""
 
-    Serves many threads and keeps no state of a question.
-    """
-
-    def __init__(
-        self,
-        llm: "LLM",
-        extractive: ExtractiveAnswerer,
-        settings: Settings,
-        prompts: Prompts,
-    ) -> None:
+    def __init__(self, llm: LLM, extractive: ExtractiveAnswerer, settings: Settings, prompts: Prompts) -> None:
         self._llm = llm
         self._bound = TokenUpperBound()
         self._extractive = extractive
@@ -208,19 +189,8 @@ class ModelAnswerer:
         if settings.abstain and not evidence.answered and evidence.confidence < PARTIAL_SOURCES:
             return replace(evidence, text=self._refusal_text(request.question, evidence))
         calls = self.calls(request.cancelled)
-        task = AnswerTask(
-            question=request.question,
-            sources=tuple(number_sources(chunks)),
-            prompts=self._prompts,
-            check=self._check,
-            language=self._settings.llm.answer_language or _UNKNOWN_LANGUAGE,
-            most_steps=settings.max_reasoning_steps,
-            branches=settings.branches,
-            rounds=settings.reflect_steps,
-            best_outside=self._settings.query.use_lost_in_middle,
-            system=self._settings.query.system_prompt,
-            history=request.history,
-        )
+        sources = tuple(number_sources(chunks))
+        task = AnswerTask(request.question, sources, self._prompts, self._check, self._settings, request.history)
         stream = on_piece if settings.enable_citation else UnmarkedStream(on_piece)
         # A strict answer is sent after its check: a sent piece cannot be taken back.
         draft = self._draft(task, calls, ignore_piece if settings.strict else stream)
@@ -239,9 +209,7 @@ class ModelAnswerer:
             return DraftCheck(0.0, ())
         grounded = self._ground(text, sources)
         problems = [one for one in grounded.sentences if one.verdict in ("partly", "unsupported")]
-        return DraftCheck(
-            grounded.share, tuple(UnsupportedSentence(one.text, " ".join(one.reasons)) for one in problems)
-        )
+        return DraftCheck(grounded.share, tuple((one.text, " ".join(one.reasons)) for one in problems))
 
     def _ground(self, text: str, sources: Sequence[PromptSource], *, strict: bool = False) -> GroundedAnswer:
         marked, by = renumber_marks(normalise_marks(text), sources), self._extractive
@@ -254,15 +222,13 @@ class ModelAnswerer:
         """Ground the draft and number its citations, or refuse."""
         settings = self._settings.answer
         if is_blank(draft.text) and not calls.is_cancelled:
-            used_up = any(entry.finish == "length" for entry in calls.ledger)
+            thinking = f"Raise {calls.window.section}.num_predict: all of it may have gone into thinking."
             raise ResponseGenerationError(
                 "The language model ended without a word of an answer.",
-                hint=f"Raise {calls.window.section}.num_predict: all of it may have gone into thinking."
-                if used_up
-                else "Ask again, or choose another model.",
+                hint=thinking if calls.used_up else "Ask again, or choose another model.",
             )
         if is_blank(draft.text) or (settings.abstain and is_refusal(draft.text)):
-            return self._refuse(question, evidence, draft, calls)
+            return self._refuse(question, evidence, draft, calls, None)
         grounded = self._ground(draft.text, draft.read, strict=settings.strict)
         claims = [one for one in grounded.sentences if one.verdict != "no claim"]
         no_support = all(one.verdict == "unsupported" for one in claims)
@@ -272,23 +238,19 @@ class ModelAnswerer:
             return self._refuse(question, evidence, draft, calls, grounded)
         text, citations = cite_by_source(grounded, draft.read)
         confidence = round((evidence.confidence * grounded.share) ** 0.5, 4)
+        uncertain = settings.abstain and confidence < settings.uncertain_below
         if settings.strict:
             on_piece(text)
         return replace(
             self._with_account(evidence, draft, calls, grounded, grounded.notes),
             text=text if settings.enable_citation else strip_citation_marks(text),
             citations=citations,
-            outcome=self._written_outcome(confidence),
+            outcome="uncertain" if uncertain else "answered",
             confidence=confidence,
         )
 
     def _refuse(
-        self,
-        question: str,
-        evidence: Answer,
-        draft: AnswerDraft,
-        calls: ModelCalls,
-        grounded: GroundedAnswer | None = None,
+        self, question: str, evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None
     ) -> Answer:
         """Return the closest chunks instead of an answer; a note reports that unsupported text was left out."""
         notes: tuple[str, ...] = ()
@@ -303,11 +265,6 @@ class ModelAnswerer:
             confidence=min(evidence.confidence, self._settings.answer.refuse_below),
         )
 
-    def _written_outcome(self, confidence: float) -> AnswerOutcome:
-        """Return the outcome of a written answer that was not refused."""
-        doubtful = self._settings.answer.abstain and confidence < self._settings.answer.uncertain_below
-        return "uncertain" if doubtful else "answered"
-
     def _refusal_text(self, question: str, evidence: Answer) -> str:
         """Return the refusal in the configured language if it has a refusal text, else in the question's language."""
         named = (self._settings.llm.answer_language or "").strip().casefold()
@@ -316,11 +273,7 @@ class ModelAnswerer:
 
     @staticmethod
     def _with_account(
-        evidence: Answer,
-        draft: AnswerDraft,
-        calls: ModelCalls,
-        grounded: GroundedAnswer | None,
-        notes: tuple[str, ...],
+        evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None, notes: tuple[str, ...]
     ) -> Answer:
         """Add the details of the draft and of every model call to the evidence."""
         context = {

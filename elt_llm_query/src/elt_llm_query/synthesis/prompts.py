@@ -1,12 +1,12 @@
 """Prompts: the shipped ones, or those of the same name below `config/prompts`."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Literal, get_args
 
 import yaml
@@ -16,21 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 PromptName = Literal["simple", "cot", "tot_branch", "tot_score", "reflect", "polish", "step", "follow_up"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
-# The values that each prompt must contain (an answer to a question that is not shown would be about nothing), and those
-# that it may contain.
-_QUESTION, _STYLE = ("sources", "question"), ("language", "steps")
-_VALUES: Mapping[PromptName, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
-    {
-        "simple": (_QUESTION, _STYLE),
-        "cot": (_QUESTION, _STYLE),
-        "tot_branch": (_QUESTION, (*_STYLE, "branch", "hint")),
-        "tot_score": ((*_QUESTION, "attempts"), _STYLE),
-        "reflect": ((*_QUESTION, "draft", "problems"), _STYLE),
-        "polish": (("question", "parts"), _STYLE),
-        "follow_up": (("earlier", "question"), ()),
-        "step": (("question", "found"), ("missing", "taken")),
-    }
-)
+# The values that each prompt must contain, and those that it may contain.
+_VALUES = tomllib.loads((Path(__file__).parent / "prompts" / "values.toml").read_text(encoding="utf-8"))
 _ALIKE = 0.8  # similarity from which a name counts as misspelt
 _VALUE = re.compile(r"\{([a-z_]{1,40})\}")
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]

@@ -9,19 +9,9 @@ from elt_llm_query.grounding.citations import AnswerStatement, split_statements
 from elt_llm_query.understanding.patterns import PatternFile
 
 _MARK = re.compile(r"\[\d{1,3}\]")
-_REFUSALS = (
-    "not found in these documents",
-    "not found in the documents",
-    "not found in the sources",
-    "in diesen dokumenten nicht gefunden",
-    "in den dokumenten nicht gefunden",
-    "in den quellen nicht gefunden",
-    "siuose dokumentuose nerasta",
-    "introuvable dans ces documents",
-    "non trouve dans ces documents",
-    "no se encuentra en estos documentos",
-)
-_HEDGES = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("hedges")
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_REFUSALS = tuple(refusal for (refusal,) in _PATTERNS.rows("refusals"))
+_HEDGES = _PATTERNS.pattern("hedges")
 _SHORT = 40  # words; a longer text that mentions in passing what the sources lack is an answer nevertheless
 
 

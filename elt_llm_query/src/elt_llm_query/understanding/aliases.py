@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from elt_llm_core.settings.loader import LoadedSettings, read_model
@@ -9,17 +10,7 @@ from elt_llm_core.text.normalise import words
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 ALIASES_FILE = "aliases.yaml"
-EXAMPLE = """\
-# Other names of what people ask about. A question with one name of a group, in any case and with or without
-# diacritics, is also searched by the others; a chunk with any of them counts as a match. Names that no searched
-# collection has are left out. To see which names were used, run: elt-llm ask --explain
-aliases: {}
-#  HR:
-#    - human resources
-#    - personnel
-#  leave:
-#    - holiday
-"""
+EXAMPLE = Path(__file__).with_name("aliases_example.yaml").read_text(encoding="utf-8")
 
 
 def _with_a_word(name: str) -> str:
@@ -69,10 +60,7 @@ def aliases_from(names_by_term: Mapping[str, Sequence[str]]) -> Aliases:
 
 
 def load_aliases(loaded: LoadedSettings) -> Aliases:
-    """Load the aliases file beside the settings file; without such a file, return no aliases.
-
-    Raises SettingsError, whose message has the line of each mistake.
-    """
+    """Load the aliases file beside the settings, if any. Raises SettingsError with the line of each mistake."""
     path = loaded.config_dir / ALIASES_FILE
     if not path.is_file():
         return NO_ALIASES

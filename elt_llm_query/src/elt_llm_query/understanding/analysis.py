@@ -20,18 +20,13 @@ from elt_llm_query.retrieve.trace import UnderstandDetails
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.understanding.question import (
     MONTH_ROWS,
-    ParsedQuestion,
     asked_language,
     intent_of,
     keyword_likeness,
     parse_question,
     shown_language,
 )
-from elt_llm_query.understanding.spelling import (
-    AllowedNodes,
-    SpellingCorrector,
-    apply_corrections,
-)
+from elt_llm_query.understanding.spelling import AllowedNodes, SpellingCorrector, apply_corrections
 
 
 @dataclass(frozen=True)
@@ -52,19 +47,17 @@ class AliasIndex:
         self._by_first: dict[str, list[_Name]] = defaultdict(list)
         for number, group in enumerate(aliases.groups):
             for name in group:
-                prepared = self._prepare(name, number)
-                for first in {form[0] for form in prepared.forms}:
-                    self._by_first[first].append(prepared)
+                stemmed = [tuple(each.stems(name)) for each in self._tokenisers.values()]
+                forms = tuple(dict.fromkeys([tuple(words(name)), *filter(None, stemmed)]))
+                for first in {form[0] for form in forms}:
+                    self._by_first[first].append(_Name(name, number, forms, bool(stemmed) and not any(stemmed)))
         self._known = [
-            tuple(name for name in group if any(_collection_has_name(name, each) for each in generations))
+            tuple(name for name in group if any(_has_name(each, name) for each in generations))
             for group in aliases.groups
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return each name in the question that has aliases, and its aliases that occur in a searched collection.
-
-        Of several names for one thing, only the first one in the question is returned.
-        """
+        """Return the first name in the question of each thing with aliases, and its aliases in the collections."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
@@ -84,13 +77,8 @@ class AliasIndex:
             if (others := tuple(other for other in self._known[group] if other not in names))
         )
 
-    def _prepare(self, name: str, group: int) -> _Name:
-        stemmed = [tuple(each.stems(name)) for each in self._tokenisers.values()]
-        forms = dict.fromkeys([tuple(words(name)), *(form for form in stemmed if form)])
-        return _Name(name, group, tuple(forms), bool(stemmed) and not any(stemmed))
 
-
-def _collection_has_name(name: str, generation: Generation) -> bool:
+def _has_name(generation: Generation, name: str) -> bool:
     stems = generation.keyword.tokeniser.stems(name)
     return bool(stems) and all(generation.keyword.document_frequency(stem) for stem in stems)
 
@@ -130,20 +118,14 @@ def _iso(year: str, month: str, day: str) -> str:
     return iso if day else iso[:7]
 
 
-_NAMED_BY = ("organisations", "topics", "title", "section")
-"""Text fields whose values occur as names in questions."""
+_NAMED_BY = ("organisations", "topics", "title", "section")  # text fields whose values are names in questions
 _MOST_VALUES = 20_000  # of a field that is searched
 _LONGEST_NAME = 8  # words
-_LONGEST_VALUE = 500  # characters
 _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in too many questions
-_MOST = 5  # conditions that are suggested
 
 
 class FilterSuggester:
-    """A suggester of filters from the years, dates and field values in a question.
-
-    The field values are read at the first question. Many threads may share one object.
-    """
+    """Suggests filters by years, dates and field values, read at the first question; many threads may share it."""
 
     def __init__(self, generations: Sequence[Generation]) -> None:
         self._generations = tuple(generations)
@@ -152,13 +134,10 @@ class FilterSuggester:
     def of(self, question: str, taken: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """Return at most five conditions in the syntax of `--where`, without conditions on fields in `taken`."""
         conditions = dict.fromkeys((*self._of_time(question), *self._of_names(question)))
-        return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:_MOST]
+        return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:5]
 
     def _of_time(self, question: str) -> Iterator[str]:
-        """Yield filter conditions for the years and dates of the question.
-
-        A year is looked up in the field `year`, then in `dates`.
-        """
+        """Yield filter conditions for years, by the field `year` or else `dates`, and for dates of the question."""
         for year in years_of(question):
             if any(int(year) in field.values for field in self._fields("year")):
                 yield f"year={year}"
@@ -167,11 +146,8 @@ class FilterSuggester:
         yield from (f"dates={date}" for date in dates_of(question) if self._mentioned(date))
 
     def _mentioned(self, date: str) -> bool:
-        for field in self._fields("dates"):
-            index = bisect_left(field.values, date)
-            if index < len(field.values) and str(field.values[index]).startswith(date):
-                return True
-        return False
+        starts = ((field.values, bisect_left(field.values, date)) for field in self._fields("dates"))
+        return any(index < len(values) and str(values[index]).startswith(date) for values, index in starts)
 
     def _of_names(self, question: str) -> Iterator[str]:
         with self._lock:
@@ -191,10 +167,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """Return the filter condition for each field value, by the folded words of the value.
-
-        If two fields have the same value, the first field counts.
-        """
+        """Return the condition for each field value by its folded words; of equal values, the first field counts."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):
@@ -202,50 +175,12 @@ class FilterSuggester:
                     # A section is named by its last heading.
                     own = tuple(words(str(value).rpartition(" > ")[2]))
                     is_name = 0 < len(own) <= _LONGEST_NAME and (len(own) > 1 or len(own[0]) >= _SHORTEST_NAME)
-                    if is_name and len(str(value)) <= _LONGEST_VALUE and '"' not in str(value):
+                    if is_name and len(str(value)) <= 500 and '"' not in str(value):
                         names.setdefault(own, f"{name}={value}")
         return names
 
     def _fields(self, name: str) -> Iterator[FilterField]:
         return filter(None, (one.filter_fields.get(name) for one in self._generations))
-
-
-@dataclass(frozen=True)
-class QuestionAnalysis:
-    """The analysis of a question. `text` is the question with corrected spelling, which is searched for."""
-
-    text: str
-    language: str
-    question: ParsedQuestion
-    likeness: float
-    names: tuple[AlternativeNames, ...]
-    corrections: Mapping[str, str]
-    suggested: tuple[str, ...]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return one sentence for each word whose spelling was corrected."""
-        return tuple(
-            f"No document has the word '{typed}'; '{meant}' was searched for instead."
-            for typed, meant in self.corrections.items()
-        )
-
-    def details(self) -> UnderstandDetails:
-        """Return the analysis as the details of its trace stage."""
-        question = self.question
-        return UnderstandDetails(
-            language=self.language,
-            intent=intent_of(question, self.language),
-            expects=question.expects,
-            entities=list(question.names),
-            years=list(years_of(question.text)),
-            dates=list(dates_of(question.text)),
-            numbers=list(question.numbers),
-            keyword_likeness=self.likeness,
-            corrected=self.corrections,
-            aliases={named.name: list(named.others) for named in self.names},
-            suggested=list(self.suggested),
-        )
 
 
 class QuestionAnalyser:
@@ -260,8 +195,8 @@ class QuestionAnalyser:
 
     def analyse(
         self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes | None = None
-    ) -> QuestionAnalysis:
-        """Analyse a normalised question with its filter conditions.
+    ) -> UnderstandDetails:
+        """Analyse a normalised question with its filter conditions; the result has the question to search for.
 
         Spelling is corrected only to words of nodes that the filter masks returned by `allowed` allow. `allowed` is
         called only if a word is unknown.
@@ -271,14 +206,19 @@ class QuestionAnalyser:
         corrections = self._speller.corrections(text, language, allowed)
         question = parse_question(apply_corrections(text, corrections)) if corrections else typed
         taken = frozenset(one.field for one in conditions)
-        return QuestionAnalysis(
-            text=question.text,
+        return UnderstandDetails(
             language=language,
-            question=question,
-            likeness=keyword_likeness(question),
-            names=self._aliases.in_question(question.text),
-            corrections=corrections,
-            suggested=self._suggestions.of(question.text, taken) if self._suggestions else (),
+            intent=intent_of(question, language),
+            expects=question.expects,
+            entities=list(question.names),
+            years=list(years_of(question.text)),
+            dates=list(dates_of(question.text)),
+            numbers=list(question.numbers),
+            keyword_likeness=keyword_likeness(question),
+            corrected=corrections,
+            aliases={named.name: list(named.others) for named in self._aliases.in_question(question.text)},
+            suggested=list(self._suggestions.of(question.text, taken)) if self._suggestions else [],
+            question=question.text,
         )
 
     def complete(self, variant: QueryVariant) -> QueryVariant:
@@ -298,10 +238,7 @@ class QuestionAnalyser:
 def apply_filters(
     conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Generation]
 ) -> tuple[FilterMasks, tuple[Condition, ...]]:
-    """Return masks for the given and the suggested conditions, and the conditions that were applied.
-
-    The suggested conditions are dropped if no node would remain. Raises UsageError for invalid conditions.
-    """
+    """Return masks and the applied conditions: without the suggested ones if no node remains. Raises UsageError."""
     own = tuple(conditions)
     if not suggested:
         return condition_masks(own, generations), own

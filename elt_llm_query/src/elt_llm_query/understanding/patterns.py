@@ -31,6 +31,10 @@ class PatternFile:
         """Return the expression with this name in `parts`. Raises KeyError if the file has none."""
         return self._expanded(self._content["parts"][name])
 
+    def words(self, name: str) -> frozenset[str]:
+        """Return the words with this name in `words`. Raises KeyError if the file has none."""
+        return frozenset(self._content["words"][name].split())
+
     def rows(self, name: str) -> list[list[str]]:
         """Return the rows of the array with this name, their expressions with all parts. Raises KeyError."""
         return [[self._expanded(text) for text in row] for row in self._content[name]]

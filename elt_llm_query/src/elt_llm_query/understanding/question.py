@@ -116,7 +116,11 @@ def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> 
     folded = fold(text)
     language = question_language(text)
     tokeniser = tokeniser or _tokeniser_of(language)
-    kind, expects = _kind(folded)
+    last = re.sub(r"\b(what|who|when|where|how|which)'s\b", r"\1 is", _last_question(folded))
+    last = _PATTERNS["opening_clause"].sub("", last)
+    matches = ((pattern.search(last), kind, expects) for kind, expects, pattern in _KINDS)
+    starts = [(match.start(), kind, expects) for match, kind, expects in matches if match]
+    _, kind, expects = min(starts, key=lambda one: one[0], default=(0, "other", "any"))
     terms, surfaces = _content_words(text, tokeniser)
     counted = _PATTERNS["counted"].search(folded) or _PATTERNS["named_quantity"].search(folded)
     measured: Measure = next((measure for measure, pattern in _MEASURES if pattern.search(folded)), "")
@@ -162,15 +166,6 @@ def _parts(text: str) -> tuple[str, ...]:
     return (last,) if last != text and len(last.split()) >= _FEWEST_PART_WORDS else ()
 
 
-def _kind(folded: str) -> tuple[QuestionKind, Expected]:
-    last = _last_question(folded)
-    last = _PATTERNS["opening_clause"].sub("", re.sub(r"\b(what|who|when|where|how|which)'s\b", r"\1 is", last))
-    matches = ((pattern.search(last), kind, expects) for kind, expects, pattern in _KINDS)
-    starts = [(match.start(), kind, expects) for match, kind, expects in matches if match]
-    _, kind, expects = min(starts, key=lambda one: one[0], default=(0, "other", "any"))
-    return kind, expects
-
-
 def _content_words(text: str, tokeniser: KeywordTokeniser) -> tuple[tuple[str, ...], tuple[str, ...]]:
     surfaces: dict[str, str] = {}
     for match in _WORD.finditer(text):
@@ -189,16 +184,9 @@ def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[
     if language == "en":
         lowered = _OPENING.sub(lambda match: match.group().lower(), text)
         names += [match.group() for match in _CAPITALISED.finditer(lowered)]
-    return tuple(dict.fromkeys(name for name in names if _is_name(name, tokeniser)))
-
-
-def _is_name(name: str, tokeniser: KeywordTokeniser) -> bool:
-    return (
-        bool(tokeniser.stems(name))
-        and not (name.isalpha() and len(name) < 5)
-        and not name.startswith("I'")
-        and fold(name) not in MONTHS
-    )
+    long = (name for name in names if len(name) >= 5 or not name.isalpha())
+    proper = (name for name in long if not name.startswith("I'") and fold(name) not in MONTHS)
+    return tuple(dict.fromkeys(name for name in proper if tokeniser.stems(name)))
 
 
 # A question has few words, so distinctive letters count as well.
@@ -246,12 +234,9 @@ def keyword_likeness(question: ParsedQuestion) -> float:
     short = _SHORT.get(content, 0.0)
     quoted = sum(len(phrase.split()) for phrase in _QUOTED_PHRASE.findall(question.text))
     plain = _QUOTED_PHRASE.sub(" ", question.text)
-    coded = sum(_is_code(word.strip("?!,;:().")) for word in plain.split())
+    coded = sum(
+        any(letter.isdigit() or letter in _SYMBOLS for letter in word) or (len(word) > 1 and word.isupper())
+        for word in (word.strip("?!,;:().") for word in plain.split())
+    )
     symbols = _SYMBOL_FACTOR * (coded + quoted) / max(1, content, coded + quoted)
     return round(min(1.0, max(short, symbols)), 2)
-
-
-def _is_code(word: str) -> bool:
-    if any(character.isdigit() or character in _SYMBOLS for character in word):
-        return True
-    return len(word) > 1 and word.isupper()

@@ -21,7 +21,6 @@ from elt_llm_query.retrieve.pools import OpenCollection
 from elt_llm_query.retrieve.query_variant import QueryVariant
 from elt_llm_query.understanding.question import asks_for_relations, parse_question
 
-_MOSTLY = 0.9
 READ = 20  # chunks of a collection that are searched for a name
 BEST, UNSCORED = "its words match best", "it has no keyword index to choose by"
 OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the question", "it has no chunk to find"
@@ -55,12 +54,9 @@ def concerns_models(question: str, models: Sequence[str]) -> bool:
 
 
 def has_only_fact_sheets(generation: Generation) -> bool:
-    """Return whether a collection holds only an enterprise model or an inventory.
-
-    Nearly all of its chunks are then fact sheets or relations; each export also has an overview.
-    """
+    """Whether a collection has nearly only fact sheets and relations: an enterprise model or an inventory."""
     field = generation.filter_fields.get("fact_sheet_type")
-    return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= _MOSTLY
+    return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= 0.9
 
 
 class CollectionRouter:
@@ -80,11 +76,8 @@ class CollectionRouter:
 
     def route(self, variant: QueryVariant, masks: Sequence[Mask] | None = None) -> CollectionRoute | None:
         """Choose collections for a query variant, given masks of allowed nodes; None means that all are searched."""
-        findable = [
-            index
-            for index, one in enumerate(self._collections)
-            if (masks[index].any() if masks else len(one.generation.ids) > 0)
-        ]
+        sizes = [mask.sum() for mask in masks] if masks else [len(one.generation.ids) for one in self._collections]
+        findable = [index for index, size in enumerate(sizes) if size]
         if len(findable) <= self._above:
             return None
         scores = self._scores(variant, masks)
@@ -113,9 +106,7 @@ class CollectionRouter:
         scores = []
         for index, one in enumerate(self._collections):
             of_nodes = one.generation.keyword.scores_weighing({stem: weights[stem] for stem in stems[index]})
-            if masks:
-                of_nodes = of_nodes[masks[index]]
-            scores.append(float(of_nodes.max(initial=0.0)))
+            scores.append(float((of_nodes[masks[index]] if masks else of_nodes).max(initial=0.0)))
         return scores
 
     def _weight(self, stem: str) -> float:
@@ -126,15 +117,13 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Return the collections (indexes) that contain a proper name of the question, each with that name.
-
-        Also return the names that too many collections contain.
-        """
+        """Return the collections (indexes) with a name of the question, and names that too many collections have."""
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]
         for name in dict.fromkeys((*parse_question(variant.text, self._tokeniser).names, *others, *variant.also)):
-            having = [index for index in findable if self._has_words(index, name)]
+            keywords = ((index, self._collections[index].generation.keyword) for index in findable)
+            having = [index for index, one in keywords if len(one.having(one.tokeniser.stems(name)))]
             if len(having) <= 3 * self._to:
                 having = [index for index in having if self._has_name(index, name)]
             if len(having) > self._to:
@@ -143,10 +132,6 @@ class CollectionRouter:
             for index in having:
                 named.setdefault(index, name)
         return named, tuple(common)
-
-    def _has_words(self, index: int, name: str) -> bool:
-        keyword = self._collections[index].generation.keyword
-        return len(keyword.having(keyword.tokeniser.stems(name))) > 0
 
     def _has_name(self, index: int, name: str) -> bool:
         """Return whether the words of a name are adjacent in one of the first chunks with all these words."""
