@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from elt_llm_core.enterprise import Cardinality, EnterpriseModel, Entity, Relationship, RelationshipEnd
 
@@ -128,19 +128,18 @@ def _strip_brackets(label: str) -> str:
     return bare.replace("...", "..").replace(" ..", "..").replace(".. ", "..")
 
 
-@dataclass(frozen=True)
-class RelationLine:
-    """The name and cardinalities of one line. `unplaced` are cardinalities that are at neither end."""
+class RelationLine(NamedTuple):
+    """The name of a line, its cardinalities by end (source, target), and those that are at neither end."""
 
     name: str
-    source: Cardinality
-    target: Cardinality
-    unplaced: tuple[str, ...] = ()
+    ends: dict[str, Cardinality]
+    unplaced: list[str]
 
 
 def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
     """Return name and cardinalities of a line. A label at an end takes precedence over the arrow."""
-    written: dict[str, Cardinality] = {}
+    arrows = {"source": edge.style.get("startArrow", ""), "target": edge.style.get("endArrow", "")}
+    written = {side: arrow_cardinality(arrow) for side, arrow in arrows.items()}
     names = []
     unplaced = []
     labels = [cell for cell in diagram.labels_of(edge) if not cell.data.get("factSheetId")]
@@ -155,12 +154,7 @@ def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
             unplaced.append(label.name)
         elif label.name:
             names.append(label.name)
-    return RelationLine(
-        name=" / ".join(dict.fromkeys(names)),
-        source=written.get("source") or arrow_cardinality(edge.style.get("startArrow", "")),
-        target=written.get("target") or arrow_cardinality(edge.style.get("endArrow", "")),
-        unplaced=tuple(unplaced),
-    )
+    return RelationLine(" / ".join(dict.fromkeys(names)), written, unplaced)
 
 
 def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
@@ -272,9 +266,8 @@ class _ModelBuilder:
 
     def _end(self, page: DiagramFactSheets, cell: DiagramCell, side: str, line: RelationLine) -> RelationshipEnd:
         """Return the entity at one end of a line. It is found by the attached cell, or else by the fact sheet id."""
-        is_source = side == "source"
-        cardinality = line.source if is_source else line.target
-        drawn = page.at_end(cell.source if is_source else cell.target)
+        cardinality = line.ends[side]
+        drawn = page.at_end(cell.source if side == "source" else cell.target)
         named = label_name(cell.data.get(f"{side}FactSheetId", ""))
         entity_id = self._entity_of[drawn.page, drawn.cell_id] if drawn else named
         entity = self._entities.get(entity_id)

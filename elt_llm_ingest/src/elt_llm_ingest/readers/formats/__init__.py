@@ -16,7 +16,7 @@ from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.formats.converted import ConvertedReader
 from elt_llm_ingest.readers.formats.mail import EmailReader, OutlookReader
 from elt_llm_ingest.readers.formats.members import ARCHIVES, ArchiveReader
-from elt_llm_ingest.readers.pdf.ocr import OCR_VERSION, ocr_paragraphs
+from elt_llm_ingest.readers.pdf.reader import DOTS_PER_INCH, PageOcr, ocr_paragraphs
 from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
@@ -28,35 +28,31 @@ class PictureReader(DocumentReader):
 
     name: ClassVar[str] = "picture"
     version: ClassVar[int] = 2
-    _DOTS_PER_INCH = 300
 
     def __init__(self, options: ReaderOptions) -> None:
-        self._options = options
+        self._ocr = PageOcr(options.ocr_languages, options.ocr_engine) if options.ocr else None
 
     @property
     def identity(self) -> str:
         """The version of the reader, and the languages and engine of the OCR if it is on."""
-        engine = self._options.ocr_engine.replace(" ", "-") or "none"
-        ocr = f"-ocr{OCR_VERSION}-{self._options.ocr_languages}-{engine}" if self._options.ocr else ""
-        return f"{super().identity}{ocr}"
+        return f"{super().identity}-{self._ocr.identity}" if self._ocr else super().identity
 
     def read(self, path: Path) -> ParsedDocument:
         """Recognise the text. Without OCR the text is empty, and a note names the setting that reads the picture."""
         data, builder = read_bytes(path), DocumentBuilder()
         if data and not data.startswith(_SIGNATURES):
             raise UnreadableDocument("is not a picture: its content has another format", hint="Rename the file.")
-        if not self._options.ocr:
+        if self._ocr is None:
             return builder.build(path.stem, {}, ("is a picture; to read its text, set ingest.ocr: true",))
-        if not self._options.ocr_engine:
+        if not self._ocr.engine:
             return builder.build(path.stem, {}, (f"the text of the picture is not read: {NOT_INSTALLED}",))
         try:
-            table = recognise(data, self._options.ocr_languages, self._DOTS_PER_INCH)
+            table = recognise(data, self._ocr.languages, DOTS_PER_INCH)
         except TesseractFailed as error:
             raise UnreadableDocument(f"cannot be read as a picture: {error}") from error
         for paragraph in ocr_paragraphs(table):
             builder.add(paragraph.text, paragraph.kind, tight=paragraph.tight)
-        note = f"the text was recognised by {self._options.ocr_engine}, {self._options.ocr_languages}"
-        return builder.build(path.stem, {}, (note,))
+        return builder.build(path.stem, {}, (f"the text was recognised by {self._ocr.described}",))
 
 
 def create_formats_reader(suffix: str, options: ReaderOptions | None) -> DocumentReader:

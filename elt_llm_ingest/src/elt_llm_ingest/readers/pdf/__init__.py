@@ -21,13 +21,9 @@ def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
     if chosen.pdf_reader == "docling":
         require_docling()
         return DoclingReader(create_converter)
-    from elt_llm_ingest.readers.pdf.reader import PdfReader
+    from elt_llm_ingest.readers.pdf.reader import PageOcr, PdfReader
 
-    if chosen.ocr:
-        from elt_llm_ingest.readers.pdf.ocr import PageOcr
-
-        return PdfReader(PageOcr(chosen.ocr_languages, chosen.ocr_engine))
-    return PdfReader()
+    return PdfReader(PageOcr(chosen.ocr_languages, chosen.ocr_engine) if chosen.ocr else None)
 
 
 _KINDS: dict[str, BlockKind] = {"list_item": "list", "code": "code", "formula": "code"}
