@@ -189,7 +189,14 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
     version = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
     if version < 3:
         return False
-    ruleset = library.syscall(_CREATE_RULESET, *_forbidden_ruleset(version), 0)
+    rights = _Ruleset(
+        _WRITE_FILE | _TRUNCATE | _REMOVE_AND_MAKE | _MOVE_BETWEEN_FOLDERS,
+        _BIND_AND_CONNECT_TCP,
+        _ABSTRACT_SOCKETS_AND_SIGNALS,
+    )
+    words = 3 if version >= 6 else 2 if version >= 4 else 1  # the part of the rights that this version supports
+    size = ctypes.c_size_t(words * ctypes.sizeof(ctypes.c_uint64))
+    ruleset = library.syscall(_CREATE_RULESET, ctypes.byref(rights), size, 0)
     if ruleset < 0:
         return False
     try:
@@ -199,14 +206,6 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
         return bool(library.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
-
-
-def _forbidden_ruleset(version: int) -> tuple["ctypes._CArgObject", ctypes.c_size_t]:
-    """Return the part of the ruleset that a Landlock version supports, and its size."""
-    words = 3 if version >= 6 else 2 if version >= 4 else 1
-    files = _WRITE_FILE | _TRUNCATE | _REMOVE_AND_MAKE | _MOVE_BETWEEN_FOLDERS
-    ruleset = _Ruleset(files, _BIND_AND_CONNECT_TCP, _ABSTRACT_SOCKETS_AND_SIGNALS)
-    return ctypes.byref(ruleset), ctypes.c_size_t(words * ctypes.sizeof(ctypes.c_uint64))
 
 
 def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:

@@ -134,7 +134,7 @@ class RemoteSource:
         incomplete.
         """
         if not self.is_folder:
-            return [self._call(lambda fs: self._entry(fs, self.url.url))]
+            return [self._call(lambda fs: _make_entry(self.url.url, fs.info(self._path(self.url.url))))]
         return self._call(self._list_folder)
 
     def fetch(self, entry: RemoteEntry, target: Path) -> None:
@@ -195,13 +195,10 @@ class RemoteSource:
         if not self._is_http:
             return _make_entry(url, listed)
         try:
-            return self._entry(fs, url)
+            return _make_entry(url, fs.info(self._path(url)))
         except FileNotFoundError as error:
             failure = self._describe(error)
             return RemoteEntry(url, _file_name(url, ""), None, 0, 0, str(failure))
-
-    def _entry(self, fs: Any, url: str) -> RemoteEntry:
-        return _make_entry(url, fs.info(self._path(url)))
 
     def _copy(self, fs: Any, url: str, target: Path) -> None:
         with _BoundedFile(target, self._settings.max_file_mb) as file:
