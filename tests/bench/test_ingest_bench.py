@@ -17,10 +17,10 @@ from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Sett
 from elt_llm_core.store.records import EmbeddingFingerprint, sha256
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.report import IngestReport
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.guards import ParseLimits
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_ingest.sandbox.pool import ParsePool
+from elt_llm_ingest.sources.request import IngestRequest
 from numpy.typing import NDArray
 from stored.folders import write_files
 from stored.shelf import WORDS, writing

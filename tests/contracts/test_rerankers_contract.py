@@ -11,7 +11,7 @@ from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import EmbeddingReranker
 from elt_llm_query.rerank.reranker import ModelReranker, ModelSources, Reranker

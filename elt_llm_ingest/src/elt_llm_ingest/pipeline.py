@@ -4,42 +4,49 @@ After an interruption, the same command continues from the stored state.
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from elt_llm_core.collection.lifecycle import (
-    check_fingerprint,
-    collect_garbage,
-    publish,
-    remove_leftovers,
-)
+from elt_llm_core.collection.lifecycle import check_fingerprint, collect_garbage, publish, remove_leftovers
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import Settings
-from elt_llm_core.store.records import CollectionRecord, canonical_json
+from elt_llm_core.store.records import canonical_json, document_id, sha256, version_key
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Failpoint, failpoint
 
 from elt_llm_ingest.leanix.model_check import check_models
-from elt_llm_ingest.readers.options import ReaderOptions
-from elt_llm_ingest.run.changes import find_deleted, published_documents, published_passport
-from elt_llm_ingest.run.enrichment import (
-    ContextWriter,
-    create_context_writer,
-    enrich_versions,
-    enriched_extraction,
-)
-from elt_llm_ingest.run.indexing import EmbeddingCounts, collection_language, embed_missing, index_recipe, version_maker
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import ReaderOptions
+from elt_llm_ingest.run.enrichment import ContextWriter, create_context_writer, enrich_versions, enriched_extraction
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import IngestReport
-from elt_llm_ingest.run.request import IngestRequest
-from elt_llm_ingest.run.scan import Scan, ScanResult, file_outcomes, nothing_to_ingest_error
+from elt_llm_ingest.run.scan import (
+    Scan,
+    ScanResult,
+    file_outcomes,
+    find_deleted,
+    nothing_to_ingest_error,
+    published_documents,
+    published_passport,
+)
+from elt_llm_ingest.run.versions import (
+    DocumentOrigin,
+    EmbeddingCounts,
+    VersionMaker,
+    collection_language,
+    embed_missing,
+    index_recipe,
+    version_maker,
+)
 from elt_llm_ingest.sandbox.parser import Parser
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources
 from elt_llm_ingest.sources.remote_files import find_all_sources
+from elt_llm_ingest.sources.request import IngestRequest
 
 
 def ingest(
@@ -58,48 +65,20 @@ def ingest(
     allowed, or a collection that was rolled back, FingerprintMismatch if it was built with another embedding model, and
     IngestError if there is nothing to ingest.
     """
-    with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
-        return _ingest(request, settings, embedding, store, progress, _Tools(parser, writer, Path(folder)))
-
-
-@dataclass(frozen=True)
-class _Tools:
-    """The parser, the writer of contexts, and the folder into which remote files are fetched."""
-
-    parser: Parser
-    writer: ContextWriter | None
-    fetched: Path
-
-
-def _ingest(
-    request: IngestRequest,
-    settings: Settings,
-    embedding: EmbeddingModel,
-    store: Store,
-    progress: ProgressListener,
-    tools: _Tools,
-) -> IngestReport:
     started = time.monotonic()
     remove_leftovers(store)
-    with failpoint(Failpoint.DISCOVER):
-        known = KnownSources.of(store, request.collection)
-        sources = find_all_sources(known, request.sources, settings.ingest, tools.fetched)
-    if not sources.discovery.files and not sources.known:
-        raise nothing_to_ingest_error(sources)
-    record = store.collections.create(request.collection)
-    run = _Run(request, settings, embedding, store, record)
-    run.check_allowed()
-    if settings.chunking.enrichment == "llm":
-        run.writer = tools.writer or create_context_writer(settings, embedding)
-    store.collections.begin_run(record.id, request.command)
-    # Root names are recorded before any document is stored under one, so that an interrupted run keeps the names.
-    for name, (path, whole) in sources.roots.items():
-        store.collections.record_root(record.id, name, path, whole=whole)
-    scanned = run.scan(sources, tools.parser, progress)
-    versions = run.merge_versions(scanned, progress)
-    embedded = run.publish(versions, progress)
-    report = run.report(sources, scanned, embedded, time.monotonic() - started)
-    run.finish(sources, scanned, report)
+    with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
+        with failpoint(Failpoint.DISCOVER):
+            known = KnownSources.of(store, request.collection)
+            sources = find_all_sources(known, request, settings.ingest, Path(folder))
+        if not sources.files and not sources.known:
+            raise nothing_to_ingest_error(sources)
+        run = _Run(request, settings, embedding, store, progress)
+        run.begin(sources, writer)
+        scanned = run.scan(sources, parser)
+        embedded = run.publish(run.merge_versions(scanned))
+        report = run.report(sources, scanned, embedded, time.monotonic() - started)
+        run.finish(sources, scanned, report)
     return report
 
 
@@ -110,10 +89,11 @@ class _Run:
         settings: Settings,
         embedding: EmbeddingModel,
         store: Store,
-        record: CollectionRecord,
+        progress: ProgressListener,
     ) -> None:
         self._request, self._settings, self._embedding = request, settings, embedding
-        self._store, self._record = store, record
+        self._store, self._progress = store, progress
+        self._record = record = store.collections.create(request.collection)
         self._published = published_documents(store, record)
         self._passport = published_passport(store, record)
         forgotten = store.forgotten.all(record.id)
@@ -123,9 +103,19 @@ class _Run:
             for identity, document in self._published.items()
             if not document.part and not forgotten.covers(identity, bytes.fromhex(document.document_hash))
         }
-        self.writer: ContextWriter | None = None
+        self._writer: ContextWriter | None = None
 
-    def check_allowed(self) -> None:
+    def begin(self, sources: CollectionSources, writer: ContextWriter | None) -> None:
+        """Check that the ingest is allowed, and record its start and the names of its roots."""
+        self._check_allowed()
+        if self._settings.chunking.enrichment == "llm":
+            self._writer = writer or create_context_writer(self._settings, self._embedding)
+        self._store.collections.begin_run(self._record.id, self._request.command)
+        # Root names are recorded before any document is stored under one, so that an interrupted run keeps the names.
+        for name, (path, whole) in sources.roots.items():
+            self._store.collections.record_root(self._record.id, name, path, whole=whole)
+
+    def _check_allowed(self) -> None:
         """Raise an error if the ingest would mix embedding models, or undo a rollback without --resume."""
         if self._request.rebuild:
             return
@@ -138,16 +128,16 @@ class _Run:
                 hint=f"Run: elt-llm ingest -c {name} --resume   (continue), or --rebuild   (index everything)",
             )
 
-    def scan(self, sources: CollectionSources, parser: Parser, progress: ProgressListener) -> ScanResult:
+    def scan(self, sources: CollectionSources, parser: Parser) -> ScanResult:
         """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
         options = ReaderOptions.of(self._settings.ingest, request.columns)
         reading = FileReading(parser, options, request.reader, request.split_by or None, request.group)
         maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, reading.scope)
-        progress.stage("read", len(sources.files))
-        extraction = enriched_extraction(maker.extraction, self.writer) if self.writer else ""
+        self._progress.stage("read", len(sources.files))
+        extraction = enriched_extraction(maker.extraction, self._writer) if self._writer else ""
         scan = Scan(store, self._record.id, maker, self._files, reading, extraction, remember=request.remember)
-        scanned = scan.run(sources.files, progress)
+        scanned = scan.run(sources.files, self._progress)
         scanned.deleted = find_deleted(
             list(self._files.values()),
             scanned.present,
@@ -157,22 +147,23 @@ class _Run:
         )
         return scanned
 
-    def merge_versions(self, scanned: ScanResult, progress: ProgressListener) -> list[int]:
+    def merge_versions(self, scanned: ScanResult) -> list[int]:
         """Return the document versions for the next generation: files read now, and unchanged files."""
         kept = {identity: document.version for identity, document in self._files.items()}
         for document in scanned.deleted.removed:
             kept.pop(document.document_id, None)
         kept.update(scanned.versions)
         versions = self._store.documents.with_parts(list(kept.values()))
-        return enrich_versions(self._store, versions, self.writer, progress) if self.writer else versions
+        return enrich_versions(self._store, versions, self._writer, self._progress) if self._writer else versions
 
-    def publish(self, versions: list[int], progress: ProgressListener) -> EmbeddingCounts | None:
+    def publish(self, versions: list[int]) -> EmbeddingCounts | None:
         """Embed missing texts and publish a generation; None if nothing changed."""
         recipe = index_recipe(self._settings, self._embedding, collection_language(self._store, versions))
         if not self._must_publish(versions, recipe):
             return None
-        embedded = embed_missing(self._store, versions, self._embedding, self._settings.embedding.batch_size, progress)
-        publish(self._store, self._record.name, versions, recipe, progress, afresh=self._request.rebuild)
+        batch = self._settings.embedding.batch_size
+        embedded = embed_missing(self._store, versions, self._embedding, batch, self._progress)
+        publish(self._store, self._record.name, versions, recipe, self._progress, afresh=self._request.rebuild)
         return embedded
 
     def report(
@@ -221,3 +212,50 @@ class _Run:
             or self._passport.chroma != recipe.chroma.model_dump()
             or not (self._store.folder(self._record.name) / str(self._record.published)).is_dir()
         )
+
+
+_READER, _ROOT = "text-1", "texts"
+
+
+@dataclass(frozen=True)
+class TextDocument:
+    """A document in memory; `name` becomes its source."""
+
+    name: str
+    title: str
+    text: str
+
+
+def ingest_texts(
+    collection: str,
+    texts: Iterable[TextDocument],
+    settings: Settings,
+    embedding: EmbeddingModel,
+    store: Store,
+    progress: ProgressListener,
+) -> None:
+    """Fill a collection with exactly these texts; embed only new ones. The caller holds the writer's lock."""
+    remove_leftovers(store)
+    record = store.collections.create(collection)
+    store.collections.begin_run(record.id, "texts")
+    maker = version_maker(collection, settings, embedding)
+    versions = [_store_version(store, record.id, maker, document) for document in texts]
+    published = None if record.published is None else store.generations.versions(record.id, record.published)
+    if sorted(versions) != published:
+        recipe = index_recipe(settings, embedding, collection_language(store, versions))
+        embed_missing(store, versions, embedding, settings.embedding.batch_size, progress)
+        publish(store, collection, versions, recipe, progress)
+    store.collections.finish_run(record.id, "{}")
+    collect_garbage(store, settings.storage.keep_generations)
+
+
+def _store_version(store: Store, collection: int, maker: VersionMaker, document: TextDocument) -> int:
+    # The name is part of the hash, so that equal texts are separate documents.
+    digest = sha256(document.name, document.title, document.text)
+    identity = document_id(maker.collection, _ROOT, document.name)
+    stored = store.documents.find(version_key(identity, digest, _READER, maker.chunker_identity, maker.extraction))
+    if stored is not None:
+        return stored
+    origin = DocumentOrigin(_ROOT, document.name, digest, len(document.text.encode()), _READER)
+    own, *parts = maker.from_parsed(origin, ParsedDocument(document.text, document.title or document.name))
+    return store.documents.add(collection, own, parts)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from elt_llm_ingest.jobs.runner import JobReport
     from elt_llm_ingest.run.plan import IngestPlan
     from elt_llm_ingest.run.report import IngestReport
-    from elt_llm_ingest.run.request import IngestFlags
     from elt_llm_ingest.run.watch import WatchScope
     from elt_llm_ingest.sandbox.pool import ParsePool
     from elt_llm_ingest.sources.remote import RemoteUrl
+    from elt_llm_ingest.sources.request import IngestFlags
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class IngestSession(Closeable):
     def _run(self, store: "Store", progress: ProgressListener) -> "Sequence[IngestReport | JobReport]":
         from elt_llm_ingest.jobs.runner import JobRunner, refuse_job_collection
         from elt_llm_ingest.pipeline import ingest
-        from elt_llm_ingest.run.request import IngestRequest
+        from elt_llm_ingest.sources.request import IngestRequest
 
         if isinstance(self._task, JobTask):
             from elt_llm_ingest.jobs.job_file import load_jobs
@@ -119,7 +119,7 @@ class IngestSession(Closeable):
         from elt_llm_ingest.jobs.job_file import load_jobs
         from elt_llm_ingest.jobs.runner import plan_job, refuse_job_collection
         from elt_llm_ingest.run.plan import plan_ingest
-        from elt_llm_ingest.run.request import IngestRequest
+        from elt_llm_ingest.sources.request import IngestRequest
 
         try:
             model: EmbeddingModel | None = self._model()

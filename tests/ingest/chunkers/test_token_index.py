@@ -2,8 +2,8 @@
 
 import pytest
 from elt_llm_core.models.embedded import EmbeddedMiniLm
-from elt_llm_ingest.chunkers import token_index
-from elt_llm_ingest.chunkers.token_index import TokenIndex
+from elt_llm_ingest.chunkers import pieces
+from elt_llm_ingest.chunkers.pieces import TokenIndex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,7 +58,7 @@ def test_a_span_between_white_space_has_the_same_tokens_alone(text: str, data: s
 
 
 def test_a_text_without_white_space_is_tokenised_in_slices() -> None:
-    text = "x" * (token_index.MAX_SLICE_LENGTH + 10)
+    text = "x" * (pieces.MAX_SLICE_LENGTH + 10)
     index = TokenIndex(text, MODEL)
     assert not index.exact
     assert index.count(0, len(text)) == pytest.approx(len(text) / 4, rel=0.01)

@@ -6,8 +6,7 @@ import pytest
 from elt_llm_core.errors import UsageError
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.jobs.groups import collection_name
-from elt_llm_ingest.jobs.runner import refuse_job_collection
+from elt_llm_ingest.jobs.runner import collection_name, refuse_job_collection
 from hypothesis import given
 from hypothesis import strategies as st
 from stored.job_project import JobProject, outcomes

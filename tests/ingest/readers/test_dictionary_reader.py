@@ -6,8 +6,8 @@ import pytest
 from elt_llm_core.enterprise import Inventory
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.dictionary import DictionaryReader, propose_columns
-from elt_llm_ingest.readers.options import ReaderOptions
 from file_formats.workbooks import xlsx
 from stored.job_project import JobProject
 

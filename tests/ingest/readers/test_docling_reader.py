@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import SettingsError, UnreadableDocument
-from elt_llm_ingest.readers import create_reader
-from elt_llm_ingest.readers.docling import DoclingConverter, DoclingReader
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import ReaderOptions, create_reader
+from elt_llm_ingest.readers.pdf import DoclingConverter, DoclingReader
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from elt_llm_ingest.readers.file_metadata import find_year
+from elt_llm_ingest.parsing.parsed_document import find_year
 from elt_llm_ingest.readers.html import HtmlReader
 from elt_llm_ingest.readers.pdf.reader import pdf_metadata
 from elt_llm_ingest.readers.plain import PlainTextReader

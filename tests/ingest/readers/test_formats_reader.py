@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import FORMAT_SUFFIXES, create_reader, readable_suffixes
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import FORMAT_SUFFIXES, ReaderOptions, create_reader, readable_suffixes
 from elt_llm_ingest.readers.tesseract import installed_version
 from file_formats.further import FURTHER, email_file, tar_file, zip_file
 from file_formats.ole import message_storage, msg_file

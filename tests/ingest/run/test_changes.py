@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import StoredDocument
-from elt_llm_ingest.run.changes import find_deleted, inspect_file
+from elt_llm_ingest.run.scan import find_deleted, inspect_file
 from elt_llm_ingest.sources.collection_sources import LocatedFile
 from elt_llm_ingest.sources.discovery import FoundFile
 

@@ -8,7 +8,7 @@ import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.store.store import Store
-from elt_llm_ingest.run.indexing import EmbeddingCounts, embed_missing
+from elt_llm_ingest.run.versions import EmbeddingCounts, embed_missing
 from numpy.typing import NDArray
 from stored.shelf import COLLECTION, new_document, some_documents, writing
 

@@ -12,7 +12,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.run.plan import IngestPlan, plan_ingest
-from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.sources.request import IngestRequest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stored.folders import generated_files, run_ingest, write_files

@@ -7,8 +7,7 @@ from elt_llm_core.settings.tree import ChunkingSettings, Settings
 from elt_llm_core.store.records import NewDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
 from elt_llm_ingest.readers.markdown import MarkdownReader
-from elt_llm_ingest.run.indexing import version_maker
-from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, VersionMetadata, node_id
+from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, VersionMetadata, node_id, version_maker
 from hypothesis import given
 from hypothesis import strategies as st
 

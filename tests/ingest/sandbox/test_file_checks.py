@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.sandbox.file_checks import check_file
+from elt_llm_ingest.sandbox.guards import check_file
 
 
 def reason(path: Path, within: Path | None = None) -> str:

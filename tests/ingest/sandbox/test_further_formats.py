@@ -16,7 +16,7 @@ import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.store.store import open_store
 from elt_llm_core.utilities import install_command
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.tesseract import installed_version
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.sandbox.guards import ParseLimits

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.sandbox.file_checks import pin_file
-from elt_llm_ingest.sandbox.guards import ParseLimits
+from elt_llm_ingest.sandbox.guards import ParseLimits, pin_file
 from elt_llm_ingest.sandbox.parser import ParseRequest
 from elt_llm_ingest.sandbox.pool import ParsePool
 

@@ -13,9 +13,9 @@ from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.report import IngestReport
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_ingest.sources.remote import RemoteUrl
+from elt_llm_ingest.sources.request import IngestRequest
 from remote_servers import PASSWORD, SERVERS, ServedFolder
 
 pytestmark = pytest.mark.network

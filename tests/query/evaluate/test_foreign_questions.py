@@ -8,7 +8,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 from elt_llm_query.evaluate.generated_questions import (
     foreign_questions,
     generate_questions,

@@ -14,8 +14,8 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sources.request import IngestRequest
 from elt_llm_query.evaluate.generated_questions import (
     AnswerSpan,
     evaluation_questions,

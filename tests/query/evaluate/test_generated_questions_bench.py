@@ -11,7 +11,7 @@ from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 from elt_llm_query.evaluate.datasets import Dataset, read_dataset
 from elt_llm_query.evaluate.generated_questions import evaluation_questions, generate_questions
 from elt_llm_query.evaluate.runner import comparison_profiles, evaluate, measure_profiles

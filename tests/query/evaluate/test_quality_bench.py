@@ -8,8 +8,8 @@ from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sources.request import IngestRequest
 from elt_llm_query.evaluate.datasets import Dataset, read_dataset
 from elt_llm_query.evaluate.runner import comparison_profiles, evaluate
 

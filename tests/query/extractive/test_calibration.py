@@ -13,7 +13,7 @@ from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.state.calibrations import CalibrationTable
 from elt_llm_core.state.database import STATE_NAME, open_state
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 from elt_llm_query.engine import open_engine
 from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS, ConfidenceWeights, calibration_json, settings_key
 

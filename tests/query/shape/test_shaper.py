@@ -10,8 +10,8 @@ from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, LlmSettings, QuerySettings, Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sources.request import IngestRequest
 from elt_llm_query.engine import open_engine
 from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import HealthCheck, given

@@ -21,9 +21,9 @@ from elt_llm_core.store.records import sha256
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.guards import ParseLimits
 from elt_llm_ingest.sandbox.pool import ParsePool
+from elt_llm_ingest.sources.request import IngestRequest
 
 CACHE_VARIABLE = "BENCH_CACHE"
 MADE_BY = 1  # increase it whenever this file or corpus.py generates other data

@@ -12,8 +12,8 @@ from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Sett
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.enrichment import ContextWriter
 from elt_llm_ingest.run.report import IngestReport
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser
+from elt_llm_ingest.sources.request import IngestRequest
 from llama_index.core.llms import LLM
 from stored.shelf import COLLECTION, WORDS, writing
 

@@ -9,8 +9,8 @@ from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import EmbeddingSettings, Settings
 from elt_llm_core.store.records import StoredNode
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.run.request import IngestRequest
 from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sources.request import IngestRequest
 from stored.shelf import writing
 
 Section = list[StoredNode]

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import ChunkingSettings
 
+    from elt_llm_ingest.chunkers.pieces import TokenCounter
     from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-    from elt_llm_ingest.chunkers.token_index import TokenCounter
 
 
 def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "SpanChunker":
     """Create the configured chunker; `counter` is the embedding model that will embed its chunks."""
-    from elt_llm_ingest.chunkers.markdown import MarkdownChunker, SentenceChunker, TableAwareChunker
-    from elt_llm_ingest.chunkers.parent_child import ParentChildChunker
+    from elt_llm_ingest.chunkers.markdown import MarkdownChunker, ParentChildChunker, SentenceChunker, TableAwareChunker
     from elt_llm_ingest.chunkers.recursive import RecursiveChunker
     from elt_llm_ingest.chunkers.section_aware import SectionAwareChunker
 

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from elt_llm_core.store.records import canonical_json
 
-from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, all_blocks, split_span, strip_span
+from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, TokenIndex, all_blocks, split_span, strip_span
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-from elt_llm_ingest.chunkers.token_index import TokenIndex
 from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
 
 

@@ -15,10 +15,7 @@ _NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d
 
 
 class SectionUnit(NamedTuple):
-    """A heading or numbered rule with its text, which is pieces[first:end].
-
-    Outer units have lower levels than inner units.
-    """
+    """A heading or numbered rule with its text, pieces[first:end]. Outer units have lower levels than inner units."""
 
     first: int
     end: int
@@ -93,10 +90,7 @@ class _UnitSplitter:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield a range of units if it fits into a chunk.
-
-        Otherwise yield the ranges of its parts, with small siblings joined.
-        """
+        """Yield a range of units if it fits into a chunk, else the ranges of its parts, with small siblings joined."""
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return
@@ -122,10 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Return whether a part joins the part before it.
-
-        Rules do if both fit; sections only if the part before is small.
-        """
+        """Whether a part joins the part before it. Rules do if both fit; sections only if the part before is small."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3

@@ -14,13 +14,14 @@ from pydantic import Field, SkipValidation
 from elt_llm_ingest.chunkers.pieces import (
     DocumentPieces,
     TextPiece,
+    TokenCounter,
+    TokenIndex,
     count_tokens,
     pack_pieces,
     split_into_pieces,
     split_tables,
     strip_span,
 )
-from elt_llm_ingest.chunkers.token_index import TokenCounter, TokenIndex
 from elt_llm_ingest.parsing.document_reader import from_llama_document
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 
@@ -51,12 +52,16 @@ class ChunkContexts:
         self._path_budget, self._header_budget = _context_budgets(counter)
         self._starts = [section.start for section in document.sections]
         self._above = _section_paths(document.sections)
-        self._known: dict[tuple[tuple[str, ...], str], tuple[str, int]] = {}
+        self._known: dict[tuple[tuple[str, ...], str], str] = {}
         self._counts: dict[str, int] = {}
 
     def of(self, start: int, header: str = "") -> str:
         """Return the title and the headings above `start`, outermost first, then the header row on its own line."""
-        return self._of(start, header)[0]
+        path = self._headings_above(start)
+        if (path, header) not in self._known:
+            lines = [self._path(path), self._cut(header, self._header_budget)]
+            self._known[path, header] = "\n".join(filter(None, lines))
+        return self._known[path, header]
 
     def tokens(self, context: str) -> int:
         """Count the tokens of the context of a chunk (title and headings)."""
@@ -67,16 +72,7 @@ class ChunkContexts:
     def most_tokens(self, start: int, end: int, header: str = "") -> int:
         """Return the tokens of the longest context that a chunk within text[start:end] can have."""
         inside = self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
-        return max(self._of(position, header)[1] for position in (start, *(offset + 1 for offset in inside)))
-
-    def _of(self, start: int, header: str) -> tuple[str, int]:
-        path = self._headings_above(start)
-        key = (path, header)
-        if key not in self._known:
-            lines = [self._path(path), self._cut(header, self._header_budget)]
-            context = "\n".join(line for line in lines if line)
-            self._known[key] = context, self.tokens(context)
-        return self._known[key]
+        return max(self.tokens(self.of(position, header)) for position in (start, *(offset + 1 for offset in inside)))
 
     def _headings_above(self, start: int) -> tuple[str, ...]:
         """Return the headings above `start`. A heading that starts there is in the chunk, not above it."""
@@ -164,10 +160,7 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span with its token count, halved until it fits.
-
-        A span can have more tokens alone than within the text.
-        """
+        """Yield the span with its token count, halved until it fits: alone it can have more tokens than in the text."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -231,10 +224,7 @@ class SpanChunker(NodeParser):
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return the pieces to pack into chunks.
-
-        They contain all text except white space, and none exceeds the token limit.
-        """
+        """Return the pieces to pack: they contain all text except white space, and none exceeds the token limit."""
         return split_into_pieces(document, index, text_size, row_size)
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
@@ -259,12 +249,7 @@ class SpanChunker(NodeParser):
         pieces = self.pieces(document, index, text_size, row_size)
         return DocumentPieces(document, index, pieces, text_size, row_size)
 
-    def _parse_nodes(
-        self,
-        nodes: Sequence[BaseNode],
-        show_progress: bool = False,
-        **kwargs: Any,
-    ) -> list[BaseNode]:
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         return [chunk for node in nodes for chunk in self._nodes_of(node)]
 
     def _nodes_of(self, node: BaseNode) -> Iterator[TextNode]:
@@ -284,11 +269,7 @@ class SpanChunker(NodeParser):
                 relationships={NodeRelationship.SOURCE: node.as_related_node_info()},
             )
 
-    def _postprocess_parsed_nodes(
-        self,
-        nodes: list[BaseNode],
-        parent_doc_map: dict[str, Document],
-    ) -> list[BaseNode]:
+    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Return the nodes unchanged. The inherited step searches each text again and confuses repeated texts."""
         return nodes
 

@@ -17,11 +17,11 @@ from elt_llm_core.store.records import MetadataValue
 from pydantic import Field
 
 from elt_llm_ingest.readers import create_named_reader
-from elt_llm_ingest.run.request import IngestFlags, IngestRequest
 from elt_llm_ingest.sources.allowed_paths import AllowedPaths
 from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pattern
 from elt_llm_ingest.sources.reader_source import ReaderSource, find_reader_class
 from elt_llm_ingest.sources.remote import RemoteUrl, is_url
+from elt_llm_ingest.sources.request import IngestFlags, IngestRequest
 
 INGEST_FOLDER = "ingest"
 _MAX_PREFIX_LENGTH = 31
@@ -70,8 +70,7 @@ class IngestJob(SettingsSection):
     )
     topics: dict[str, tuple[str, ...]] | None = Field(None, description="Used instead of ingest.topics.")
     check_against: str | None = Field(
-        None,
-        description="A collection whose entries are compared with those of this job by id, to report gaps.",
+        None, description="A collection whose entries are compared with those of this job by id, to report gaps."
     )
 
     @property

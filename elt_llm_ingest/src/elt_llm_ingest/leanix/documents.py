@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, FactSheetRelation, Inventory, Relationship
-from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.leanix.model_check import check_model
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder, PartNames
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part, known_values
 
 MODEL_ARTEFACT = "enterprise_model"
 RELATIONSHIP = "relationship"
@@ -56,7 +55,7 @@ def _entity_document(entity: Entity, relationships: list[Relationship]) -> Parse
         builder.add(relationship.sentence, tight=number > 0)
     return builder.build(
         entity.name,
-        _filled_values(
+        known_values(
             fact_sheet_id=entity.fact_sheet_id,
             fact_sheet_type=entity.type,
             domain=entity.domain,
@@ -75,7 +74,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
     verb = relationship.name or "is related to"
     return builder.build(
         f"{relationship.source.name} {verb} {relationship.target.name}",
-        _filled_values(
+        known_values(
             relation_id=relationship.id,
             fact_sheet_type=RELATIONSHIP,
             domain=ends[0].domain,
@@ -102,10 +101,6 @@ def _locate_entity(entity: Entity) -> str:
     where = ", ".join(filter(None, (entity.domain, entity.subgroup)))
     kind = entity.type or "fact sheet"
     return f"{kind} in {where}" if where else kind
-
-
-def _filled_values(**values: str) -> dict[str, MetadataValue]:
-    return {key: value for key, value in values.items() if value}
 
 
 INVENTORY_ARTEFACT = "inventory"
@@ -140,13 +135,14 @@ def _fact_sheet_document(sheet: FactSheet) -> ParsedDocument:
         builder.add(line, "list", tight=number > 0)
     for number, (label, value) in enumerate(sheet.fields.items()):
         builder.add(f"{label}: {value}", "list", tight=number > 0)
-    metadata = _filled_values(
+    metadata = known_values(
         fact_sheet_id=sheet.fact_sheet_id,
         fact_sheet_type=sheet.type,
         display_name=sheet.display_name,
         status=sheet.status,
+        level=sheet.level,
     )
-    return builder.build(title, metadata if sheet.level is None else {**metadata, "level": sheet.level})
+    return builder.build(title, metadata)
 
 
 def _describe_fact_sheet(sheet: FactSheet) -> str:

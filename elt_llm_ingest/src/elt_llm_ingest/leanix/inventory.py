@@ -9,8 +9,7 @@ from datetime import date, datetime
 
 from elt_llm_core.enterprise import FactSheet, FactSheetRelation, Inventory, fact_sheet_order
 
-from elt_llm_ingest.leanix.findings import FileProblems
-from elt_llm_ingest.parsing.document_builder import UniqueNames
+from elt_llm_ingest.parsing.document_builder import FileProblems, UniqueNames
 from elt_llm_ingest.parsing.workbook import CellValue, Sheet
 
 _REQUIRED_COLUMNS = {"id", "type", "name"}

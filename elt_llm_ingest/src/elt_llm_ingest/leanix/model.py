@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from elt_llm_core.enterprise import Cardinality, EnterpriseModel, Entity, Relationship, RelationshipEnd
 
-from elt_llm_ingest.leanix.findings import FileProblems
 from elt_llm_ingest.parsing.diagram import Diagram, DiagramCell, label_name
-from elt_llm_ingest.parsing.document_builder import UniqueNames
+from elt_llm_ingest.parsing.document_builder import FileProblems, UniqueNames
 
 NO_NAME = "(no name)"
 _CONTAINER_STYLE = "leanix_fs_container"
@@ -20,27 +19,6 @@ def is_fact_sheet(cell: DiagramCell) -> bool:
     return cell.data.get("type", "").lower() == "factsheet" or "factSheetId" in cell.data
 
 
-@dataclass(frozen=True)
-class DrawnFactSheet:
-    """A fact sheet with its position in a diagram."""
-
-    cell: DiagramCell
-    name: str
-    domain: str
-    subgroup: str
-    container: bool
-
-    @property
-    def type(self) -> str:
-        """Return the type, such as DataObject."""
-        return label_name(self.cell.data.get("factSheetType", ""))
-
-    @property
-    def fact_sheet_id(self) -> str:
-        """Return the id in the inventory; empty if the cell has none."""
-        return label_name(self.cell.data.get("factSheetId", ""))
-
-
 class DiagramFactSheets:
     """The fact sheets of one diagram, and the shapes and lines around them."""
 
@@ -48,8 +26,8 @@ class DiagramFactSheets:
         self.diagram = diagram
 
     @cached_property
-    def drawn(self) -> dict[str, DrawnFactSheet]:
-        """Return the fact sheets by the id of their cell, in the order of the file."""
+    def drawn(self) -> dict[str, Entity]:
+        """Return the fact sheets by the id of their cell, in the order of the file. Their ids may not be unique."""
         return {cell.id: self._drawn(cell) for cell in self.diagram.cells if is_fact_sheet(cell)}
 
     @cached_property
@@ -67,11 +45,8 @@ class DiagramFactSheets:
         """Return the shapes with text, except fact sheets, their containers, labels of lines and cardinalities."""
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
-    def at_end(self, cell_id: str) -> DrawnFactSheet | None:
-        """Return the fact sheet at an end of a line.
-
-        It is the attached cell, the only fact sheet in this cell, or the one around it.
-        """
+    def at_end(self, cell_id: str) -> Entity | None:
+        """Return the fact sheet at an end of a line: the attached cell, the only one in it, or the one around it."""
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -81,16 +56,22 @@ class DiagramFactSheets:
         around = next((outer for outer in self.diagram.around(cell) if outer.id in self.drawn), None)
         return self.drawn[around.id] if around and around.id not in self.holders else None
 
-    def _drawn(self, cell: DiagramCell) -> DrawnFactSheet:
+    def _drawn(self, cell: DiagramCell) -> Entity:
         around = [outer.name for outer in self.diagram.around(cell) if outer.vertex and outer.label]
         along = next((label.name for label in self.diagram.labels_of(cell)), "") if cell.edge else ""
         container = cell.id in self.holders or any(key.startswith(_CONTAINER_STYLE) for key in cell.style)
-        return DrawnFactSheet(
-            cell=cell,
+        fact_sheet_id = label_name(cell.data.get("factSheetId", ""))
+        return Entity(
+            id=fact_sheet_id or cell.id,
             name=cell.name or along or NO_NAME,
+            type=label_name(cell.data.get("factSheetType", "")),
+            fact_sheet_id=fact_sheet_id,
+            cell_id=cell.id,
             domain=around[-1] if around else "",
             subgroup=around[-2] if len(around) > 1 else "",
             container=container,
+            page=self.diagram.number,
+            diagram=self.diagram.name,
         )
 
     def _is_text(self, cell: DiagramCell) -> bool:
@@ -147,19 +128,18 @@ def _strip_brackets(label: str) -> str:
     return bare.replace("...", "..").replace(" ..", "..").replace(".. ", "..")
 
 
-@dataclass(frozen=True)
-class RelationLine:
-    """The name and cardinalities of one line. `unplaced` are cardinalities that are at neither end."""
+class RelationLine(NamedTuple):
+    """The name of a line, its cardinalities by end (source, target), and those that are at neither end."""
 
     name: str
-    source: Cardinality
-    target: Cardinality
-    unplaced: tuple[str, ...] = ()
+    ends: dict[str, Cardinality]
+    unplaced: list[str]
 
 
 def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
     """Return name and cardinalities of a line. A label at an end takes precedence over the arrow."""
-    written: dict[str, Cardinality] = {}
+    arrows = {"source": edge.style.get("startArrow", ""), "target": edge.style.get("endArrow", "")}
+    written = {side: arrow_cardinality(arrow) for side, arrow in arrows.items()}
     names = []
     unplaced = []
     labels = [cell for cell in diagram.labels_of(edge) if not cell.data.get("factSheetId")]
@@ -174,12 +154,7 @@ def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
             unplaced.append(label.name)
         elif label.name:
             names.append(label.name)
-    return RelationLine(
-        name=" / ".join(dict.fromkeys(names)),
-        source=written.get("source") or arrow_cardinality(edge.style.get("startArrow", "")),
-        target=written.get("target") or arrow_cardinality(edge.style.get("endArrow", "")),
-        unplaced=tuple(unplaced),
-    )
+    return RelationLine(" / ".join(dict.fromkeys(names)), written, unplaced)
 
 
 def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
@@ -201,7 +176,7 @@ class _ModelBuilder:
     def build(self) -> EnterpriseModel:
         for page in self._pages:
             for drawn in page.drawn.values():
-                self._add_entity(page.diagram, drawn)
+                self._add_entity(drawn)
         for page in self._pages:
             for cell in page.diagram.cells:
                 if cell.edge:
@@ -215,12 +190,12 @@ class _ModelBuilder:
             notes=(*(note for page in self._pages for note in page.diagram.notes), *self._findings.notes),
         ).in_order()
 
-    def _add_entity(self, diagram: Diagram, drawn: DrawnFactSheet) -> None:
+    def _add_entity(self, drawn: Entity) -> None:
         # The same id with another name is another entity: merging them would lose a name.
         key = (drawn.fact_sheet_id, drawn.name.casefold())
         known = self._entities[self._known[key]] if drawn.fact_sheet_id and key in self._known else None
         if known is None:
-            entity = self._new_entity(diagram, drawn)
+            entity = self._new_entity(drawn)
             self._known[key] = entity.id
         else:
             # Another drawing of an entity completes its values.
@@ -229,32 +204,20 @@ class _ModelBuilder:
             if not known.domain:
                 update |= {"domain": drawn.domain, "subgroup": drawn.subgroup}
             entity = known.model_copy(update=update)
-            if known.page == diagram.number:
+            if known.page == drawn.page:
                 self._findings.add("fact sheets drawn more than once in a diagram", known.name)
         self._entities[entity.id] = entity
-        self._entity_of[diagram.number, drawn.cell.id] = entity.id
+        self._entity_of[drawn.page, drawn.cell_id] = entity.id
 
-    def _new_entity(self, diagram: Diagram, drawn: DrawnFactSheet) -> Entity:
-        wanted = drawn.fact_sheet_id or drawn.cell.id
-        unique = self._ids["entity"].take(wanted)
+    def _new_entity(self, drawn: Entity) -> Entity:
+        unique = self._ids["entity"].take(drawn.id)
         if not drawn.fact_sheet_id:
             self._findings.add("fact sheets without an id", drawn.name)
-        elif unique != wanted:
-            self._findings.add("fact sheet ids with several names", f"{wanted} ({drawn.name})")
+        elif unique != drawn.id:
+            self._findings.add("fact sheet ids with several names", f"{drawn.id} ({drawn.name})")
         if drawn.name == NO_NAME:
-            self._findings.add("fact sheets without a name", wanted)
-        return Entity(
-            id=unique,
-            name=drawn.name,
-            type=drawn.type,
-            fact_sheet_id=drawn.fact_sheet_id,
-            cell_id=drawn.cell.id,
-            domain=drawn.domain,
-            subgroup=drawn.subgroup,
-            container=drawn.container,
-            page=diagram.number,
-            diagram=diagram.name,
-        )
+            self._findings.add("fact sheets without a name", drawn.id)
+        return drawn.model_copy(update={"id": unique})
 
     def _add_line(self, page: DiagramFactSheets, cell: DiagramCell) -> None:
         line = read_relation_line(page.diagram, cell)
@@ -303,11 +266,10 @@ class _ModelBuilder:
 
     def _end(self, page: DiagramFactSheets, cell: DiagramCell, side: str, line: RelationLine) -> RelationshipEnd:
         """Return the entity at one end of a line. It is found by the attached cell, or else by the fact sheet id."""
-        is_source = side == "source"
-        cardinality = line.source if is_source else line.target
-        drawn = page.at_end(cell.source if is_source else cell.target)
+        cardinality = line.ends[side]
+        drawn = page.at_end(cell.source if side == "source" else cell.target)
         named = label_name(cell.data.get(f"{side}FactSheetId", ""))
-        entity_id = self._entity_of[page.diagram.number, drawn.cell.id] if drawn else named
+        entity_id = self._entity_of[drawn.page, drawn.cell_id] if drawn else named
         entity = self._entities.get(entity_id)
         if entity is None:
             return RelationshipEnd(name=named, cardinality=cardinality)

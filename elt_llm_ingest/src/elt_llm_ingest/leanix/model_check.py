@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elt_llm_core.enterprise import EnterpriseModel, Entity, Inventory
 from elt_llm_core.errors import EltError
 
-from elt_llm_ingest.parsing.diagram import list_names
+from elt_llm_ingest.parsing.document_builder import list_names
 
 if TYPE_CHECKING:
     from elt_llm_core.store.store import Store

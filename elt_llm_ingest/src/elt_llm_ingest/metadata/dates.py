@@ -167,10 +167,7 @@ def _month_mentions(text: str) -> Iterator[_MonthMention]:
 
 
 def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMention:
-    """Return the mention of the month `word` with its days and year.
-
-    Text before `previous_end` belongs to the previous month.
-    """
+    """Return the mention of the month `word` with its days and year. Text before `previous_end` is not its own."""
     start, end = word.span()
     before = text[max(previous_end, start - _REACH) : start]
     days: tuple[int, ...] = ()

@@ -91,10 +91,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True)
 class _Run:
-    """Consecutive capitalised and linking words, such as "Ministry of Health".
-
-    `opens` means that they start a sentence, line or cell.
-    """
+    """Capitalised and linking words, such as "Ministry of Health". `opens`: they start a sentence, line or cell."""
 
     text: str
     words: tuple[_Word, ...]

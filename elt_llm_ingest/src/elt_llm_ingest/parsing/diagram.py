@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from elt_llm_ingest.parsing.document_builder import UniqueNames
+from elt_llm_ingest.parsing.document_builder import UniqueNames, list_names
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -185,10 +185,3 @@ def _diagram_notes(diagram: Diagram, repeated: list[str]) -> Iterator[str]:
     ):
         if ids:
             yield f"diagram {diagram.number}: {problem}: {len(ids)} ({list_names(ids)})"
-
-
-def list_names(names: list[str], most: int = 5) -> str:
-    """List the first `most` names, each shortened to 60 characters, and the number of names left out."""
-    shown = [name if len(name) <= 60 else f"{name[:59]}…" for name in names[:most]]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown) + more

@@ -1,4 +1,4 @@
-"""Build a parsed document block by block, with offsets, marked terms and unique part names."""
+"""Build a parsed document block by block, with offsets, marked terms, unique names and lists of problems."""
 
 import re
 from collections.abc import Mapping
@@ -21,26 +21,24 @@ class TermMarks:
     """Collect the spans of defined terms, which the markup of a document (definition lists, emphasis) shows."""
 
     def __init__(self) -> None:
-        self._definitions: list[Pair] = []
-        self._terms: list[Span] = []
-        self._leading: list[Span] = []
+        # Sets, since nested elements can mark the same words twice.
+        self._definitions: set[Pair] = set()
+        self._terms: set[Span] = set()
+        self._leading: set[Span] = set()
 
     def define(self, term: Span, body: Span) -> None:
         """Add the span of a term in a definition list with the span of its definition."""
-        self._definitions.append((*term, *body))
+        self._definitions.add((*term, *body))
 
     def name(self, start: int, end: int) -> None:
         """Add the span of a term that the markup marks as defined in its sentence. Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
-            self._terms.append((start, end))
+            self._terms.add((start, end))
 
     def lead(self, start: int, end: int) -> None:
-        """Add the span of emphasised words at the start of a paragraph, which may be a defined term.
-
-        Ignore empty and overlong spans.
-        """
+        """Add the span of emphasised words at the start of a paragraph. Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
-            self._leading.append((start, end))
+            self._leading.add((start, end))
 
     def lead_after(self, span: Span, text: str, label: str, term: str) -> None:
         """Add the span of `term` if the block `text` at `span` consists of `label`, `term` and further words."""
@@ -51,10 +49,8 @@ class TermMarks:
 
     def artefacts(self) -> dict[str, Any]:
         """Return the marked terms as an artefact of the document, or an empty mapping if no term is marked."""
-        # Nested elements can mark the same words twice.
-        marked = MarkedTerms(
-            tuple(sorted(set(self._definitions))), tuple(sorted(set(self._terms))), tuple(sorted(set(self._leading)))
-        )
+        definitions, terms, leading = sorted(self._definitions), sorted(self._terms), sorted(self._leading)
+        marked = MarkedTerms(tuple(definitions), tuple(terms), tuple(leading))
         return {MARKED_TERMS_ARTEFACT: marked.to_json()} if marked else {}
 
 
@@ -200,3 +196,26 @@ class PartNames(UniqueNames):
         """Return a name such as entity/1f0c, with a number if an earlier part has the same name."""
         fitting = _INVALID_CHARACTERS.sub("-", identifier[:_MAX_NAME_LENGTH]).strip("/.") or "-"
         return self.take(f"{kind}/{fitting.replace('..', '-').replace('//', '/')}")
+
+
+def list_names(names: list[str], most: int = 5) -> str:
+    """List the first `most` names, each shortened to 60 characters, and the number of names left out."""
+    shown = [name if len(name) <= 60 else f"{name[:59]}…" for name in names[:most]]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown) + more
+
+
+class FileProblems:
+    """Collect the problems of a file in the order of first occurrence, each with the names of the affected entities."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[str]] = {}
+
+    def add(self, problem: str, name: str) -> None:
+        """Add a problem, a plural noun such as "fact sheets without an id", and the name of the thing concerned."""
+        self._found.setdefault(problem, []).append(name)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return one line per problem: the problem, its count and the first few names."""
+        return tuple(f"{problem}: {len(names)} ({list_names(names)})" for problem, names in self._found.items())

@@ -26,18 +26,12 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
     metadata = {**parsed.metadata, "title": parsed.title, "file_path": str(path), **structure}
     hidden = list(structure)
     return Document(
-        text=parsed.text,
-        metadata=metadata,
-        excluded_embed_metadata_keys=hidden,
-        excluded_llm_metadata_keys=hidden,
+        text=parsed.text, metadata=metadata, excluded_embed_metadata_keys=hidden, excluded_llm_metadata_keys=hidden
     )
 
 
 def from_llama_document(node: BaseNode) -> ParsedDocument:
-    """Convert a LlamaIndex document to a parsed document.
-
-    A document of a foreign reader gets only a text and a title.
-    """
+    """Convert a LlamaIndex document. A document of a foreign reader gets only a text and a title."""
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),

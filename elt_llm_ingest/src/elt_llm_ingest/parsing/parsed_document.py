@@ -1,6 +1,7 @@
 """The result of every reader: one text with its pages, sections, blocks, parts and metadata."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -11,9 +12,25 @@ from elt_llm_core.text.outline import Outline, Section
 BlockKind = Literal["prose", "heading", "list", "table", "rule", "definition", "code"]
 
 
+# A year on its own or at either end of a date: 2024, 2024-03-01, 20240301, D:20240301, 1 March 2024, 03/01/2024.
+_YEAR_IN_DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)|(?<!\d)(1[5-9]\d\d|20\d\d)(?=[01]\d[0-3]\d)")
+_SEARCHED_LENGTH = 100
+
+
 def known_values(**values: MetadataValue | None) -> dict[str, MetadataValue]:
     """Return the metadata values that are neither empty nor None."""
     return {key: value for key, value in values.items() if value not in ("", None)}
+
+
+def find_year(*dates: str) -> int | None:
+    """Return the first year between 1500 and 2099 in the dates, or None."""
+    matches = (_YEAR_IN_DATE.search(date[:_SEARCHED_LENGTH]) for date in dates)
+    return next((int(match.group(1) or match.group(2)) for match in matches if match), None)
+
+
+def find_web_address(values: Iterable[str]) -> str:
+    """Return the first value that is a web address, or ""."""
+    return next((value for value in values if value.startswith(("https://", "http://"))), "")
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from io import BytesIO
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
+from lxml.etree import _Element
 from python_calamine import (
     CalamineError,
     CalamineSheet,
@@ -28,9 +29,6 @@ from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import known_values
 from elt_llm_ingest.parsing.xml_guard import check_xml_members, parse_xml
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
 MAX_CELLS = 5_000_000  # cells between the first and the last filled cell of a sheet
 _COLUMN = re.compile(rb"\sr\s{0,3}=\s{0,3}[\"']([A-Za-z]{1,3})[0-9]")
 _ROW = re.compile(rb"\sr\s{0,3}=\s{0,3}[\"'][A-Za-z]{1,3}([0-9]{1,9})")
@@ -38,9 +36,6 @@ _CELL = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{1,300})>")
 _FORMULA = rb"(?:<f[^>]{0,300}/>|<f[^>]{0,300}>[^<]{0,9000}</f>)?"
 _ERROR = re.compile(rb"<c\s([^>]{1,300})>" + _FORMULA + rb"<v>(#[A-Z/0!?]{2,12})</v>")
 _IS_ERROR = b't="e"'
-_ODS_TAG = re.compile(rb"<(/?)table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]{0,9000})>")
-_COLUMNS_REPEATED = re.compile(rb"number-columns-repeated=\"([0-9]{1,12})\"")
-_ROWS_REPEATED = re.compile(rb"number-rows-repeated=\"([0-9]{1,12})\"")
 
 
 @dataclass
@@ -95,57 +90,7 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
-def ods_extents(xml: bytes) -> list[SheetExtent]:
-    """Measure the filled areas of the sheets in the XML of an ODS file, in order. Each repetition of a cell counts."""
-    extents: list[SheetExtent] = []
-    row = _RowExtent(SheetExtent())
-    for match in _ODS_TAG.finditer(xml):
-        closing, tag, attributes = match.groups()
-        bare = attributes.endswith(b"/")
-        if tag == b"table" and not closing:
-            extents.append(SheetExtent())
-            row = _RowExtent(extents[-1])
-        elif tag == b"table-row":
-            if not closing:
-                row.start(_repeat_count(_ROWS_REPEATED, attributes))
-            if closing or bare:
-                row.end()
-        elif not closing:
-            filled = tag == b"table-cell" and (b"value-type" in attributes or not bare)
-            row.add(_repeat_count(_COLUMNS_REPEATED, attributes), filled=filled)
-    return extents
-
-
-class _RowExtent:
-    """Measure the rows of a sheet one by one. The extent grows with each row that has a filled cell."""
-
-    def __init__(self, extent: SheetExtent) -> None:
-        self._extent = extent
-        self._empty = self._times = self._at = self._width = 0
-
-    def start(self, times: int) -> None:
-        self._times, self._at, self._width = times, 0, 0
-
-    def add(self, times: int, *, filled: bool) -> None:
-        self._at += times
-        if filled:
-            self._width = self._at
-
-    def end(self) -> None:
-        if self._width:
-            self._extent.columns = max(self._extent.columns, self._width)
-            self._extent.rows += self._times + self._empty
-            self._empty = 0
-        elif self._extent.rows:
-            self._empty += self._times
-
-
-def _repeat_count(attribute: re.Pattern[bytes], attributes: bytes) -> int:
-    match = attribute.search(attributes)
-    return int(match.group(1)) if match else 1
-
-
-_WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+_WORKBOOK = "xl/workbook.xml"
 _PROPERTIES = ("docProps/core.xml", "meta.xml")
 _CONTENT = "content.xml"
 _PIECE = 65_536
@@ -190,13 +135,21 @@ def _check_package(path: Path) -> _Package:
         for name in archive.names:
             if name == _CONTENT or _WITH_CELLS.fullmatch(name):
                 _check_well_formed(archive, name)
-        parts = _sheet_parts(archive)
-        remarks: Mapping[str | int, SheetRemarks] = {
-            name: _sheet_remarks(archive, part) for name, part in parts.items()
-        }
+        metadata = _package_metadata(archive)
         if _CONTENT in archive:
-            remarks = dict(enumerate(_ods_remarks(archive)))
-        return _Package(_sheet_extents(archive, parts), remarks, _package_metadata(archive))
+            sheets = list(parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"))
+            extents = list(map(ods_extent, sheets))
+            # A single sheet beyond the limit refuses the file, since the library loads all sheets of the file at once.
+            for number, extent in enumerate(extents, 1):
+                if extent.is_too_large:
+                    raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
+            return _Package(dict(enumerate(extents)), dict(enumerate(map(_ods_remarks, sheets))), metadata)
+        parts = _sheet_parts(archive)
+        return _Package(
+            {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()},
+            {name: _sheet_remarks(archive, part) for name, part in parts.items()},
+            metadata,
+        )
 
 
 def _check_well_formed(archive: Archive, name: str) -> None:
@@ -217,27 +170,13 @@ def _check_well_formed(archive: Archive, name: str) -> None:
 
 def _sheet_parts(archive: Archive) -> dict[str, str]:
     """Return the names of the sheets of an XLSX file with their members in the package; empty for other files."""
-    if _WORKBOOK not in archive or _RELATIONS not in archive:
-        return {}
-    targets = {part.get("Id"): part.get("Target", "") for part in parse_xml(archive.read_member(_RELATIONS))}
+    relations = _relations(archive, _WORKBOOK) if _WORKBOOK in archive else {}
     parts: dict[str, str] = {}
-    for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet"):
+    for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet") if relations else ():
         relation = next((str(value) for key, value in sheet.items() if str(key).endswith("}id")), "")
-        part = normpath(join("/xl", targets.get(relation, ""))).lstrip("/")
-        if part in archive:
-            parts[sheet.get("name", "")] = part
+        if relation in relations:
+            _, parts[sheet.get("name", "")] = relations[relation]
     return parts
-
-
-def _sheet_extents(archive: Archive, parts: Mapping[str, str]) -> dict[str | int, SheetExtent]:
-    if _CONTENT in archive:
-        # A single sheet beyond the limit refuses the file, since the library loads all sheets of an ODS file at once.
-        sheets = ods_extents(archive.read_member(_CONTENT))
-        for number, extent in enumerate(sheets, 1):
-            if extent.is_too_large:
-                raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
-        return dict(enumerate(sheets))
-    return {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()}
 
 
 _CELL_FORMULA = re.compile(
@@ -252,14 +191,14 @@ _LONGEST_REMARK = 2000
 
 
 def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
-    targets = _related_parts(archive, part)
+    targets = _relations(archive, part).values()
     threads = [_thread_lines(archive, name) for kind, name in targets if kind == "threadedComment"]
     notes = [_note_lines(archive, name) for kind, name in targets if kind == "comments"]
     charts = [
         _chart_labels(archive, chart)
         for kind, drawing in targets
         if kind == "drawing"
-        for chart_kind, chart in _related_parts(archive, drawing)
+        for chart_kind, chart in _relations(archive, drawing).values()
         if chart_kind == "chart"
     ]
     return SheetRemarks(
@@ -270,17 +209,18 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
     )
 
 
-def _related_parts(archive: Archive, part: str) -> list[tuple[str, str]]:
-    """Return the kinds and the names of the members to which a member of the package refers."""
+def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
+    """Return the kinds and the names of the members to which a member of the package refers, by relation id."""
     folder = dirname(part)
     relations = f"{folder}/_rels/{part[len(folder) + 1 :]}.rels"
     if relations not in archive:
-        return []
-    found = []
-    for relation in parse_xml(archive.read_member(relations)):
+        return {}
+    found = {}
+    for number, relation in enumerate(parse_xml(archive.read_member(relations))):
         name = normpath(join("/", folder, relation.get("Target", ""))).lstrip("/")
         if name in archive:
-            found.append((relation.get("Type", "").rsplit("/", 1)[-1], name))
+            kind = relation.get("Type", "").rsplit("/", 1)[-1]
+            found[relation.get("Id") or f"{number}"] = kind, name
     return found
 
 
@@ -334,12 +274,12 @@ def _chart_labels(archive: Archive, name: str) -> str:
     return f"{heading}. {labels}"[:_LONGEST_REMARK] if labels or heading != "Chart" else ""
 
 
-def _runs(element: "_Element") -> str:
+def _runs(element: _Element) -> str:
     texts = "".join(run.text or "" for run in element.iter("{*}t"))
     return " ".join((texts or _cached_values(element)).split())
 
 
-def _cached_values(element: "_Element") -> str:
+def _cached_values(element: _Element) -> str:
     return ", ".join(" ".join(value.text.split()) for value in element.iter("{*}v") if value.text)
 
 
@@ -425,36 +365,53 @@ _ODS_TABLE, _ODS_OFFICE = _ODF % "table", _ODF % "office"
 _ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{_ODS_TABLE}covered-table-cell")
 
 
-def _ods_remarks(archive: Archive) -> Iterator[SheetRemarks]:
-    for sheet in parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"):
-        comments: list[str] = []
-        formulas: list[tuple[str, str, str]] = []
-        for place, cell in _ods_cells(sheet):
-            note = cell.find(f"{_ODS_OFFICE}annotation")
-            if note is not None:
-                author = note.findtext("{*}creator") or ""
-                text = " ".join("".join(map(str, paragraph.itertext())) for paragraph in note.iterfind("{*}p"))
-                comments.append(_remark("Comment on", place, author, text))
-            if formula := cell.get(f"{_ODS_TABLE}formula"):
-                formulas.append((place, place, _plain_formula(formula)))
-        yield SheetRemarks(tuple(comments), (), tuple(formula_lines(formulas)))
+def ods_extent(sheet: _Element) -> SheetExtent:
+    """Measure the filled area of an ODS sheet. Each repetition of a cell counts, but no empty row at the end."""
+    extent, empty = SheetExtent(), 0
+    for row in sheet.iter(_ODS_ROW):
+        times, column, width = _repetitions(row, "rows"), 0, 0
+        for cell in row.iterchildren(*_ODS_CELLS):
+            column += _repetitions(cell, "columns")
+            if cell.tag == _ODS_CELLS[0] and (len(cell) or cell.get(f"{_ODS_OFFICE}value-type")):
+                width = column
+        if width:
+            extent.columns = max(extent.columns, width)
+            extent.rows += times + empty
+            empty = 0
+        elif extent.rows:
+            empty += times
+    return extent
 
 
-def _ods_cells(sheet: "_Element") -> Iterator[tuple[str, "_Element"]]:
+def _ods_remarks(sheet: _Element) -> SheetRemarks:
+    comments: list[str] = []
+    formulas: list[tuple[str, str, str]] = []
+    for place, cell in _ods_cells(sheet):
+        note = cell.find(f"{_ODS_OFFICE}annotation")
+        if note is not None:
+            author = note.findtext("{*}creator") or ""
+            text = " ".join("".join(map(str, paragraph.itertext())) for paragraph in note.iterfind("{*}p"))
+            comments.append(_remark("Comment on", place, author, text))
+        if formula := cell.get(f"{_ODS_TABLE}formula"):
+            formulas.append((place, place, _plain_formula(formula)))
+    return SheetRemarks(tuple(comments), (), tuple(formula_lines(formulas)))
+
+
+def _ods_cells(sheet: _Element) -> Iterator[tuple[str, _Element]]:
     """Yield the cells of an ODS sheet with their names, such as B2. A repeated cell is yielded once."""
     row = 1
     for line in sheet.iter(_ODS_ROW):
         column = 1
-        for cell in line:
-            if cell.tag in _ODS_CELLS:
-                if len(cell) or cell.get(f"{_ODS_TABLE}formula"):
-                    yield f"{_column_name(column)}{row}", cell
-                column += _repetitions(cell.get(f"{_ODS_TABLE}number-columns-repeated", ""))
-        row += _repetitions(line.get(f"{_ODS_TABLE}number-rows-repeated", ""))
+        for cell in line.iterchildren(*_ODS_CELLS):
+            if len(cell) or cell.get(f"{_ODS_TABLE}formula"):
+                yield f"{_column_name(column)}{row}", cell
+            column += _repetitions(cell, "columns")
+        row += _repetitions(line, "rows")
 
 
-def _repetitions(number: str) -> int:
-    return int(number) if number.isdecimal() and len(number) < 8 else 1
+def _repetitions(element: _Element, kind: str) -> int:
+    number = element.get(f"{_ODS_TABLE}number-{kind}-repeated", "")
+    return int(number) if number.isdecimal() and len(number) < 13 else 1
 
 
 def _column_name(number: int) -> str:
@@ -485,7 +442,7 @@ def _package_metadata(archive: Archive) -> dict[str, MetadataValue]:
     )
 
 
-def _first_text(root: "_Element", name: str) -> str:
+def _first_text(root: _Element, name: str) -> str:
     return " ".join((root.findtext(f".//{{*}}{name}") or "").split())
 
 
@@ -560,10 +517,7 @@ def _merged_ranges(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:
     height, width = sheet.end[0] - top + 1, sheet.end[1] - left + 1
     for first, last in sheet.merged_cell_ranges or ():
         if first[0] >= top and first[1] >= left and first[0] < top + height and first[1] < left + width:
-            yield (
-                (first[0] - top, first[1] - left),
-                (min(last[0] - top, height - 1), min(last[1] - left, width - 1)),
-            )
+            yield ((first[0] - top, first[1] - left), (min(last[0] - top, height - 1), min(last[1] - left, width - 1)))
 
 
 @contextmanager

@@ -2,14 +2,11 @@
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import UnreadableDocument
+from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 XML_SUFFIXES = (".xml", ".rels", ".vml", ".rdf", ".opf", ".ncx", ".xhtml", ".html", ".htm", ".svg")
 _HTML_SUFFIXES = (".xhtml", ".html", ".htm", ".svg", ".ncx")
@@ -20,7 +17,7 @@ _PLAIN_DOCTYPE = re.compile(r"<!DOCTYPE\s[^<>\[\]]{1,1000}>", re.IGNORECASE)
 _KNOWN = re.compile(r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d", re.IGNORECASE)
 
 
-def parse_xml(data: bytes, *, plain_doctype: bool = False) -> "_Element":
+def parse_xml(data: bytes, *, plain_doctype: bool = False) -> _Element:
     """Return the root element; raise UnreadableDocument if the XML is damaged, or its DOCTYPE or encoding is refused.
 
     `plain_doctype` allows a DOCTYPE that declares no entities, as in XHTML.
@@ -74,7 +71,7 @@ def check_xml_members(archive: Archive) -> None:
                 raise UnreadableDocument(f"is damaged or unsafe in its member {name[:80]!a}: it {refusal}") from refusal
 
 
-def is_comment(element: "_Element") -> bool:
+def is_comment(element: _Element) -> bool:
     """Whether a node is a comment, a processing instruction or an unexpanded entity instead of an element."""
     return callable(element.tag)
 

@@ -1,15 +1,20 @@
 """Readers turn one file into one parsed document. The libraries of a format are imported when its reader is created."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
+from elt_llm_core.store.records import canonical_json
 from elt_llm_core.utilities import install_command
 
 if TYPE_CHECKING:
+    from elt_llm_core.settings.tree import IngestSettings  # a worker process needs no settings and starts sooner
+
     from elt_llm_ingest.parsing.document_reader import DocumentReader
-    from elt_llm_ingest.readers.options import ReaderOptions
 
 # Files with these suffixes are refused, unless their content has a newer format. The message names this format.
 REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
@@ -58,6 +63,31 @@ def no_reader_reason(suffix: str) -> str:
     return f"no reader for {suffix or 'files without a suffix'}"
 
 
+@dataclass(frozen=True)
+class ReaderOptions:
+    """The options for reading files. They are part of the identity of a reader and of a document version.
+
+    `ocr_languages` are the names that tesseract uses, joined by "+". `ocr_engine` is the installed program, such as
+    "tesseract 5.3.0"; it is "" if none is installed or `ocr` is off. `columns` is the JSON of the columns of a data
+    dictionary, by what each column holds; "" without a mapping.
+    """
+
+    pdf_reader: Literal["pdfium", "docling"] = "pdfium"
+    ocr: bool = False
+    ocr_languages: str = "eng"
+    ocr_engine: str = ""
+    columns: str = ""
+
+    @classmethod
+    def of(cls, settings: "IngestSettings", columns: Mapping[str, str] = MappingProxyType({})) -> "ReaderOptions":
+        """Return the options from the settings. Tesseract is looked up on this machine only if OCR is on."""
+        from elt_llm_ingest.readers.tesseract import installed_version
+
+        engine = installed_version() if settings.ocr else ""
+        mapping = canonical_json(dict(columns)) if columns else ""
+        return cls(settings.pdf_reader, settings.ocr, settings.ocr_languages, engine, mapping)
+
+
 _NAMED_READERS = {
     "leanix_model": ("drawio", "LeanixModelReader"),
     "leanix_inventory": ("sheets", "LeanixInventoryReader"),
@@ -67,12 +97,12 @@ _NAMED_READERS = {
 _SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delimited": ".csv"}
 
 
-def create_reader(path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
+def create_reader(path: Path, options: ReaderOptions | None = None) -> "DocumentReader | None":
     """Create the reader for the suffix of a file, or return None for an unsupported suffix."""
     return create_named_reader("auto", path, options)
 
 
-def create_named_reader(name: str, path: Path, options: "ReaderOptions | None" = None) -> "DocumentReader | None":
+def create_named_reader(name: str, path: Path, options: ReaderOptions | None = None) -> "DocumentReader | None":
     """Create a reader by name, such as "html"; "auto" chooses by the suffix. Return None for an unknown name."""
     suffix = path.suffix if name == "auto" else _SUFFIX_OF_NAME.get(name, f".{name}")
     if name not in _NAMED_READERS and suffix.lower() in FORMAT_SUFFIXES and has_formats():

@@ -18,8 +18,8 @@ from elt_llm_ingest.parsing.document_builder import UniqueNames
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.workbook import open_workbook
+from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.delimited import detect_delimiter, parse_rows
-from elt_llm_ingest.readers.options import ReaderOptions
 from elt_llm_ingest.readers.sheets import cell_display
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")

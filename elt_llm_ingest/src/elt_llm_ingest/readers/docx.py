@@ -1,17 +1,25 @@
-"""Read Word files from their XML: headings, paragraphs, lists, tables, text boxes and notes in reading order."""
+"""Read Word files from their XML: styles, numbers, headings, text, lists, tables, boxes and notes in order."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, NamedTuple
+
+from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.document_builder import collapse_blanks
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
-from elt_llm_ingest.readers.docx_styles import DocxNumbering, DocxStyles, is_emphasis, is_switched_on, word_value
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
-from elt_llm_ingest.readers.headings import bold_heading_level, is_bold_definition, kind_of_line, to_roman
+from elt_llm_ingest.readers.headings import (
+    bold_heading_level,
+    bullet_of_level,
+    format_number,
+    to_roman,
+)
 from elt_llm_ingest.readers.office_package import (
     COMPATIBILITY,
     DRAWING,
@@ -26,8 +34,232 @@ from elt_llm_ingest.readers.office_package import (
 )
 from elt_llm_ingest.readers.tables import may_be_header_row, row_text, write_grid
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+VALUE = f"{WORD}val"
+_MOST_BASES = 20
+_HEADING = re.compile(r"heading (\d)")
+_BODY_LEVEL = 9
+_NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")
+_EMPHASIS = frozenset(("strong", "emphasis", "intenseemphasis", "subtleemphasis"))
+_CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
+
+
+class ParagraphNumbering(NamedTuple):
+    """The list of a numbered paragraph. `level` is None if the definition of the list assigns it to `style`."""
+
+    list_id: str
+    level: int | None
+    style: str
+
+
+@lru_cache
+def _word_path(path: str) -> str:
+    return "/".join(WORD + step for step in path.split("/"))
+
+
+def word_value(parent: _Element | None, path: str) -> str | None:
+    """Return the w:val attribute of a descendant such as `pPr/pStyle`, or None."""
+    element = None if parent is None else parent.find(_word_path(path))
+    return None if element is None else element.get(VALUE)
+
+
+def is_switched_on(parent: _Element | None, path: str) -> bool:
+    """Whether an on/off property such as `rPr/b` is set."""
+    element = None if parent is None else parent.find(_word_path(path))
+    return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
+
+
+def is_emphasis(run: _Element | None) -> bool:
+    """Return whether a run (text of one format) is italic, or has a character style for emphasis."""
+    return is_switched_on(run, "rPr/i") or (word_value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
+
+
+class DocxStyles:
+    """The styles of a document. A paragraph inherits from its style and all styles that this style is based on."""
+
+    def __init__(self, root: _Element | None) -> None:
+        styles = [] if root is None else root.findall(f"{WORD}style")
+        self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
+        self._outlines: dict[str | None, int | None] = {}
+
+    def heading_level(self, paragraph: _Element) -> int | None:
+        """Return the heading level, 1 to 9, set by the paragraph itself or else by its style; None for other text."""
+        outline = parse_number(word_value(paragraph, "pPr/outlineLvl"))
+        if outline is None:
+            style_id = word_value(paragraph, "pPr/pStyle")
+            if style_id not in self._outlines:
+                levels = map(_outline_level, self._chain(style_id))
+                self._outlines[style_id] = next((level for level in levels if level is not None), None)
+            outline = self._outlines[style_id]
+        return outline + 1 if outline is not None and outline < _BODY_LEVEL else None
+
+    def is_title(self, paragraph: _Element) -> bool:
+        """Whether a paragraph has the style of a document title."""
+        return any(_style_name(style) == "title" for style in self._chain(word_value(paragraph, "pPr/pStyle")))
+
+    def is_navigation(self, paragraph: _Element) -> bool:
+        """Whether a paragraph belongs to a table of contents or an index."""
+        return bool(_NAVIGATION.match(self._own_name(paragraph)))
+
+    def is_code(self, paragraph: _Element) -> bool:
+        """Whether a paragraph has a style for code or other preformatted text."""
+        return bool(_CODE.search(self._own_name(paragraph)))
+
+    def definition_part(self, paragraph: _Element) -> str:
+        """Return the role of a paragraph in a definition list, by its style: `term`, `body` (the definition) or ""."""
+        name = self._own_name(paragraph)
+        return "term" if "definition term" in name else "body" if "definition" in name else ""
+
+    def numbering(self, paragraph: _Element) -> ParagraphNumbering | None:
+        """Return the list of a paragraph, set by the paragraph itself or by its style; None if it has no number."""
+        level = parse_number(word_value(paragraph, "pPr/numPr/ilvl"))
+        list_id = word_value(paragraph, "pPr/numPr/numId")
+        style_id = ""
+        for style in self._chain(word_value(paragraph, "pPr/pStyle")):
+            if list_id is not None:
+                break
+            list_id = word_value(style, "pPr/numPr/numId")
+            level = parse_number(word_value(style, "pPr/numPr/ilvl")) if level is None else level
+            style_id = style.get(f"{WORD}styleId", "")
+        return None if list_id in {None, "0"} else ParagraphNumbering(list_id or "", level, style_id)
+
+    def list_of_style(self, style_id: str | None) -> str | None:
+        """Return the id of the list that a numbering style refers to."""
+        return word_value(self._styles.get(style_id or ""), "pPr/numPr/numId")
+
+    def has_header_row(self, table_style: str | None) -> bool:
+        """Whether a table style formats the first row as a header."""
+        return any(
+            part.get(f"{WORD}type") == "firstRow"
+            for style in self._chain(table_style)
+            for part in style.findall(f"{WORD}tblStylePr")
+        )
+
+    def _own_name(self, paragraph: _Element) -> str:
+        style = self._styles.get(word_value(paragraph, "pPr/pStyle") or "")
+        return "" if style is None else _style_name(style)
+
+    def _chain(self, style_id: str | None) -> Iterator[_Element]:
+        for _ in range(_MOST_BASES):
+            style = self._styles.get(style_id or "")
+            if style is None:
+                return
+            yield style
+            style_id = word_value(style, "basedOn")
+
+
+def _style_name(style: _Element) -> str:
+    return (word_value(style, "name") or "").casefold()
+
+
+def _outline_level(style: _Element) -> int | None:
+    outline = parse_number(word_value(style, "pPr/outlineLvl"))
+    # Style names are English in every language of Word. Only the style ids are translated.
+    if outline is None and (match := _HEADING.match(_style_name(style))):
+        return int(match.group(1)) - 1
+    return outline
+
+
+_PLACE = re.compile(r"%([1-9])")
+_LEVELS = range(9)
+
+
+@dataclass(frozen=True)
+class NumberingLevel:
+    """The numbering of a list level. An item of the level `restart` (from 1) resets the count; 0 means no reset."""
+
+    start: int = 1
+    format: str = "decimal"
+    text: str = ""
+    restart: int | None = None
+    style: str = ""
+    legal: bool = False
+
+
+class DocxNumbering:
+    """Count the numbered paragraphs of a document. Call `label` once for each paragraph, in order."""
+
+    def __init__(self, root: _Element | None, styles: DocxStyles) -> None:
+        self._lists: dict[str, tuple[str, dict[int, NumberingLevel]]] = {}
+        self._starts: dict[str, dict[int, int]] = {}
+        self._counts: dict[str, dict[int, int]] = {}
+        if root is not None:
+            self._read(root, styles)
+
+    def label(self, numbered: ParagraphNumbering) -> str:
+        """Count a paragraph and return its label, such as `2.1` or a bullet; "" if it has no label."""
+        if numbered.list_id not in self._lists:
+            return ""
+        counted, levels = self._lists[numbered.list_id]
+        own = numbered.level
+        if own is None:
+            own = next((number for number, level in levels.items() if numbered.style == level.style != ""), 0)
+        level = levels.get(own, NumberingLevel(text=f"%{own + 1}."))
+        self._count(numbered.list_id, self._counts.setdefault(counted, {}), own, levels)
+        if level.format == "bullet":
+            return bullet_of_level(own)
+        return self._formatted(level, self._counts[counted], levels)
+
+    def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
+        # Lists with the same definition share one count, unless a list sets its own start.
+        starts = self._starts.pop(list_id, {})
+        for level in _LEVELS:
+            if level in starts:
+                counts.pop(level, None)
+                levels[level] = replace(levels.get(level, NumberingLevel(text=f"%{level + 1}.")), start=starts[level])
+        for level in range(own):
+            counts.setdefault(level, levels.get(level, NumberingLevel()).start)
+        counts[own] = counts[own] + 1 if own in counts else levels.get(own, NumberingLevel()).start
+        for level in _LEVELS:
+            restart = levels.get(level, NumberingLevel()).restart
+            if level > own and (restart is None or own < restart):
+                counts.pop(level, None)
+
+    @staticmethod
+    def _formatted(level: NumberingLevel, counts: dict[int, int], levels: dict[int, NumberingLevel]) -> str:
+        def number(match: re.Match[str]) -> str:
+            place = int(match.group(1)) - 1
+            number_format = "decimal" if level.legal else levels.get(place, NumberingLevel()).format
+            return format_number(counts.get(place, 1), number_format)
+
+        return _PLACE.sub(number, level.text[:80]).strip()
+
+    def _read(self, root: _Element, styles: DocxStyles) -> None:
+        abstracts = {item.get(f"{WORD}abstractNumId", ""): item for item in root.findall(f"{WORD}abstractNum")}
+        lists = {item.get(f"{WORD}numId", ""): item for item in root.findall(f"{WORD}num")}
+        for list_id, element in lists.items():
+            abstract_id = word_value(element, "abstractNumId") or ""
+            # A definition may only refer to a style. The list of this style refers to the actual definition.
+            linked = styles.list_of_style(word_value(abstracts.get(abstract_id), "numStyleLink"))
+            if linked in lists:
+                abstract_id = word_value(lists[linked], "abstractNumId") or ""
+            abstract = abstracts.get(abstract_id)
+            levels = {} if abstract is None else _numbering_levels(abstract)
+            starts = {}
+            for override in element.findall(f"{WORD}lvlOverride"):
+                level = parse_number(override.get(f"{WORD}ilvl"))
+                levels |= _numbering_levels(override)
+                start = parse_number(word_value(override, "startOverride"))
+                if level is not None and start is not None:
+                    starts[level] = start
+            self._lists[list_id] = (abstract_id, levels)
+            self._starts[list_id] = starts
+
+
+def _numbering_levels(parent: _Element) -> dict[int, NumberingLevel]:
+    levels = {}
+    for element in parent.findall(f"{WORD}lvl"):
+        own = parse_number(element.get(f"{WORD}ilvl"))
+        if own is not None and own in _LEVELS:
+            levels[own] = NumberingLevel(
+                parse_number(word_value(element, "start")) or 0,
+                word_value(element, "numFmt") or "decimal",
+                word_value(element, "lvlText") or "",
+                parse_number(word_value(element, "lvlRestart")),
+                word_value(element, "pStyle") or "",
+                is_switched_on(element, "isLgl"),
+            )
+    return levels
+
 
 _SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))
 _PARAGRAPH, _RUN, _TEXT = f"{WORD}p", f"{WORD}r", f"{WORD}t"
@@ -35,13 +267,7 @@ _BOX = f"{WORD}txbxContent"
 _PAGE_BREAK = f"{WORD}lastRenderedPageBreak"
 _ALTERNATIVES = f"{COMPATIBILITY}AlternateContent"
 _TEXTS = (_TEXT, f"{DRAWING}t")
-_SIGNS = {
-    f"{WORD}tab": " ",
-    f"{WORD}ptab": " ",
-    f"{WORD}br": "\n",
-    f"{WORD}cr": "\n",
-    f"{WORD}noBreakHyphen": "-",
-}
+_SIGNS = {f"{WORD}tab": " ", f"{WORD}ptab": " ", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
 _NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
 # Deleted or moved text, properties of elements, ruby annotations and field codes.
 _HIDDEN_ELEMENTS = frozenset(
@@ -59,7 +285,7 @@ NoteMark = Callable[[str, str], str]
 class DocxNotes:
     """Number notes in the order of their references. Footnotes are numbered `[1]`, endnotes `[i]`."""
 
-    def __init__(self, parts: "dict[str, _Element | None]") -> None:
+    def __init__(self, parts: dict[str, _Element | None]) -> None:
         self._texts: dict[tuple[str, str], _Element] = {}
         self._counts = dict.fromkeys(parts, 0)
         self._pending: list[tuple[str, _Element]] = []
@@ -78,13 +304,13 @@ class DocxNotes:
         self._pending.append((mark, note))
         return mark
 
-    def take(self) -> "list[tuple[str, _Element]]":
+    def take(self) -> list[tuple[str, _Element]]:
         """Return the mark and the element of each note that was referenced since the last call."""
         pending, self._pending = self._pending, []
         return pending
 
 
-def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagraph:
+def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
     """Read the visible text of a paragraph. `mark` returns the mark of a note by its kind and id."""
     read = OfficeParagraph()
     for element, run in _visible_elements(paragraph):
@@ -106,7 +332,7 @@ def read_docx_paragraph(paragraph: "_Element", mark: NoteMark) -> OfficeParagrap
     return read
 
 
-def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Element | None]]":
+def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element | None]]:
     """Yield the elements of a paragraph in order, each with its run (`w:r`, text of one format).
 
     Hidden runs, boxes and equations are yielded whole. There is no recursion, since links, controls and insertions may
@@ -129,7 +355,7 @@ def _visible_elements(paragraph: "_Element") -> "Iterator[tuple[_Element, _Eleme
             pending += [(child, run) for child in reversed(inner)]
 
 
-def trusted_page_count(package: OfficePackage, document: "_Element") -> int | None:
+def trusted_page_count(package: OfficePackage, document: _Element) -> int | None:
     """Return the number of pages if the page breaks in the file agree with it, else None.
 
     The breaks come from the last program that laid out the file, with its fonts and printer. They are missing before
@@ -144,7 +370,7 @@ def trusted_page_count(package: OfficePackage, document: "_Element") -> int | No
     return pages if pages == breaks + 1 and split_once else None
 
 
-def count_page_breaks(element: "_Element") -> tuple[int, int]:
+def count_page_breaks(element: _Element) -> tuple[int, int]:
     """Count the pages that start before the first text of an element, and the pages that start after it."""
     before = after = 0
     has_text = False
@@ -158,21 +384,21 @@ def count_page_breaks(element: "_Element") -> tuple[int, int]:
     return before, after
 
 
-def _count_breaks(element: "_Element") -> int:
+def _count_breaks(element: _Element) -> int:
     return sum(1 for _ in element.iter(_PAGE_BREAK))
 
 
-def docx_rows(table: "_Element") -> "list[_Element]":
+def docx_rows(table: _Element) -> list[_Element]:
     """Return the rows of a table, without rows that a tracked change deletes."""
     return [row for row in _elements_inside(table, f"{WORD}tr") if not is_switched_on(row, "trPr/del")]
 
 
-def docx_cells(row: "_Element") -> "list[_Element]":
+def docx_cells(row: _Element) -> list[_Element]:
     """Return the cells of a row, including those inside controls."""
     return list(_elements_inside(row, f"{WORD}tc"))
 
 
-def is_docx_layout_table(table: "_Element", styles: DocxStyles) -> bool:
+def is_docx_layout_table(table: _Element, styles: DocxStyles) -> bool:
     """Whether a table serves only for layout: it has one column, or contains headings."""
     rows = [docx_cells(row) for row in docx_rows(table)]
     if all(len(cells) <= 1 for cells in rows):
@@ -181,7 +407,7 @@ def is_docx_layout_table(table: "_Element", styles: DocxStyles) -> bool:
     return any(styles.heading_level(paragraph) for paragraph in paragraphs)
 
 
-def docx_header_rows(table: "_Element", styles: DocxStyles, first: Sequence[str]) -> int:
+def docx_header_rows(table: _Element, styles: DocxStyles, first: Sequence[str]) -> int:
     """Count the header rows of a table.
 
     They are the rows that repeat on each page, else a first row with a format of its own. `first` are the texts of the
@@ -198,7 +424,7 @@ def docx_header_rows(table: "_Element", styles: DocxStyles, first: Sequence[str]
     return 1 if bold or styled else 0
 
 
-def docx_grid(table: "_Element", read_cell: "Callable[[_Element], str]") -> list[list[str]]:
+def docx_grid(table: _Element, read_cell: Callable[[_Element], str]) -> list[list[str]]:
     """Return the texts of all rows. Each cell that a merged cell covers repeats the text of the merged cell."""
     rows: list[list[str]] = []
     for row in docx_rows(table):
@@ -215,7 +441,7 @@ def docx_grid(table: "_Element", read_cell: "Callable[[_Element], str]") -> list
     return rows
 
 
-def _elements_inside(parent: "_Element", tag: str) -> "Iterator[_Element]":
+def _elements_inside(parent: _Element, tag: str) -> Iterator[_Element]:
     """Yield the elements with a tag in `parent`, including those inside controls and insertions."""
     pending = list(reversed(parent))
     while pending:
@@ -226,12 +452,12 @@ def _elements_inside(parent: "_Element", tag: str) -> "Iterator[_Element]":
             pending += reversed(element)
 
 
-def _is_bold_cell(cell: "_Element") -> bool:
+def _is_bold_cell(cell: _Element) -> bool:
     runs = [run for run in cell.iter(_RUN) if any((text.text or "").strip() for text in run.iter(_TEXT))]
     return bool(runs) and all(is_switched_on(run, "rPr/b") for run in runs)
 
 
-def _has_special_first_row(table: "_Element") -> bool:
+def _has_special_first_row(table: _Element) -> bool:
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
     if look is None:
         return False
@@ -246,7 +472,7 @@ def _has_special_first_row(table: "_Element") -> bool:
 class DocxBodyWriter(OfficeBodyWriter):
     """Write the blocks of a Word body. `paged` states whether the page breaks of the document can be trusted."""
 
-    def __init__(self, package: OfficePackage, document: "_Element", *, paged: bool) -> None:
+    def __init__(self, package: OfficePackage, document: _Element, *, paged: bool) -> None:
         super().__init__()
         self._styles = DocxStyles(package.related_part(package.main, "styles"))
         self._numbering = DocxNumbering(package.related_part(package.main, "numbering"), self._styles)
@@ -257,7 +483,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         self._boxes: list[_Element] = []
         self._start_pages(1)
 
-    def write(self, container: "Iterable[_Element]") -> None:
+    def write(self, container: Iterable[_Element]) -> None:
         """Append the content of a body, a cell, a control or a box."""
         for child in container:
             if child.tag == _PARAGRAPH:
@@ -273,7 +499,7 @@ class DocxBodyWriter(OfficeBodyWriter):
             elif child.tag not in _HIDDEN_ELEMENTS and not is_comment(child):
                 self.write(child)
 
-    def _write_paragraph(self, element: "_Element") -> None:
+    def _write_paragraph(self, element: _Element) -> None:
         if self._styles.is_navigation(element):
             self._start_pages(sum(count_page_breaks(element)))
             return
@@ -293,10 +519,12 @@ class DocxBodyWriter(OfficeBodyWriter):
             self._start_pages(after)
         else:
             first = self.builder.count
-            self._write_text(paragraph, label, self._kind(element, paragraph, label))
-            self._mark_terms(first, label, paragraph.lead, self._styles.definition_part(element))
+            part = self._styles.definition_part(element)
+            kind = self._kind(paragraph, label, is_item=bool(label), defines=bool(part))
+            self._write_text(paragraph, label, "code" if self._styles.is_code(element) else kind)
+            self._mark_terms(first, label, paragraph.lead, part)
 
-    def _read(self, element: "_Element") -> tuple[OfficeParagraph, str]:
+    def _read(self, element: _Element) -> tuple[OfficeParagraph, str]:
         """Read a paragraph and the label of its number. Its text boxes are written after its block."""
         paragraph = read_docx_paragraph(element, self._notes.mark)
         self._boxes += paragraph.boxes
@@ -304,12 +532,6 @@ class DocxBodyWriter(OfficeBodyWriter):
             self.left_out.add("holds hidden text, which is not read")
         numbered = self._styles.numbering(element)
         return paragraph, self._numbering.label(numbered) if numbered else ""
-
-    def _kind(self, element: "_Element", paragraph: OfficeParagraph, label: str) -> BlockKind:
-        text = f"{label} {paragraph.text}".strip()[:120]
-        kind = "code" if self._styles.is_code(element) else kind_of_line(text, is_item=bool(label))
-        defines = self._styles.definition_part(element) or is_bold_definition(paragraph.term, text)
-        return "definition" if kind == "prose" and defines else kind
 
     def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
         """Append a paragraph. Where a page starts inside it, the paragraph continues on the new page."""
@@ -335,7 +557,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         for _ in range(count if self._paged else 0):
             self.builder.start_page()
 
-    def _write_table(self, table: "_Element") -> None:
+    def _write_table(self, table: _Element) -> None:
         if is_docx_layout_table(table, self._styles):
             for row in docx_rows(table):
                 for cell in docx_cells(row):
@@ -351,7 +573,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         self._start_pages(pages[-1])
         self._before = "table"
 
-    def _cell_text(self, cell: "_Element") -> str:
+    def _cell_text(self, cell: _Element) -> str:
         """Return the text of a cell in one line. Semicolons separate the rows of a table inside the cell."""
         texts = []
         for child in cell:

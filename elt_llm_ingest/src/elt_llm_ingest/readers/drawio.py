@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from elt_llm_core.errors import UnreadableDocument
+from lxml.etree import _Element
 
 from elt_llm_ingest.leanix.documents import model_document
 from elt_llm_ingest.leanix.model import build_model, is_fact_sheet
@@ -19,9 +19,6 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import parse_xml
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 LARGEST_SUM = 50_000_000  # decompressed bytes of all diagrams of a file
 LARGEST_RATIO = 100  # decompressed size divided by compressed size
@@ -51,7 +48,7 @@ def read_diagrams(path: Path) -> list[Diagram]:
     return diagrams
 
 
-def _diagram_model(element: "_Element", number: int, most: int) -> "tuple[_Element | None, int]":
+def _diagram_model(element: _Element, number: int, most: int) -> tuple[_Element | None, int]:
     """Return the model of a diagram, or None if the diagram is empty, and the number of its decompressed bytes."""
     model = element.find("mxGraphModel")
     if model is not None:

@@ -1,26 +1,22 @@
 """Read EPUB: the chapters of a book in reading order, each parsed as an HTML page."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, NamedTuple
 from urllib.parse import unquote
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
+from lxml.etree import _Element
 from selectolax.lexbor import LexborHTMLParser
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.parsing.xml_guard import parse_xml
-from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
 from elt_llm_ingest.readers.html import HtmlBlockWriter, parse_page, visible_part
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -31,31 +27,17 @@ _NCX_TYPE = "application/x-dtbncx+xml"
 _MAX_AUTHORS = 20
 
 
-@dataclass(frozen=True)
-class EpubBook:
-    """The title, metadata and chapters of a book.
-
-    `chapters` maps the archive member of each chapter, in reading order, to its title in the table of contents, or "".
-    `missing` is the number of chapters that are listed but not in the file.
-    """
-
-    title: str
-    metadata: Mapping[str, MetadataValue]
-    chapters: Mapping[str, str]
-    missing: int
-
-
-@dataclass(frozen=True)
-class _ManifestItem:
+class _ManifestItem(NamedTuple):
     member: str
     kind: str
     properties: str
 
 
-def open_book(archive: Archive) -> EpubBook:
-    """Read the package of a book; raise UnreadableDocument if it has no package or its chapters are encrypted."""
-    path = _package_path(archive)
-    root = parse_xml(archive.read_member(path), plain_doctype=True)
+def _chapters(archive: Archive, path: str, root: _Element) -> dict[str, str]:
+    """Return the archive member of each chapter, in reading order, with its title in the table of contents, or "".
+
+    `root` is the package file at `path`. Raises UnreadableDocument if a chapter is encrypted.
+    """
     items: dict[str, _ManifestItem] = {}
     for item in root.iterfind("{*}manifest/{*}item"):
         member = _member_name(path, item.get("href", ""))
@@ -67,12 +49,7 @@ def open_book(archive: Archive) -> EpubBook:
     pages = [item.member for item in spine if item.kind in _PAGE_TYPES and "nav" not in item.properties.split()]
     _refuse_encrypted(archive, set(pages))
     titles = _table_of_contents(archive, items)
-    return EpubBook(
-        _first_text(root, "title"),
-        _book_metadata(root),
-        {page: titles.get(page, "") for page in pages if page in archive},
-        sum(page not in archive for page in pages),
-    )
+    return {page: titles.get(page, "") for page in pages}
 
 
 def _package_path(archive: Archive) -> str:
@@ -127,7 +104,7 @@ def _ncx_titles(data: bytes) -> Iterator[tuple[str, str]]:
             yield content.get("src", ""), " ".join((label.text or "").split())
 
 
-def _book_metadata(root: "_Element") -> dict[str, MetadataValue]:
+def _book_metadata(root: _Element) -> dict[str, MetadataValue]:
     return known_values(
         authors="; ".join(dict.fromkeys(_element_texts(root, "creator")[:_MAX_AUTHORS])),
         year=find_year(*_element_texts(root, "date")),
@@ -138,11 +115,11 @@ def _book_metadata(root: "_Element") -> dict[str, MetadataValue]:
     )
 
 
-def _first_text(root: "_Element", name: str) -> str:
+def _first_text(root: _Element, name: str) -> str:
     return next(iter(_element_texts(root, name)), "")
 
 
-def _element_texts(root: "_Element", name: str) -> list[str]:
+def _element_texts(root: _Element, name: str) -> list[str]:
     texts = (" ".join((element.text or "").split())[:1000] for element in root.iterfind(f"{{*}}metadata/{{*}}{name}"))
     return [text for text in texts if text]
 
@@ -158,13 +135,19 @@ class EpubReader(DocumentReader):
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, unsafe or protected against copying."""
+        builder = DocumentBuilder()
+        notes: list[str] = []
         with open_archive(path) as archive:
-            book = open_book(archive)
-            builder = DocumentBuilder()
-            notes = [note for chapter in book.chapters.items() for note in _write_chapter(builder, archive, *chapter)]
-        if book.missing:
-            notes.append(f"{book.missing} page{'s are' if book.missing > 1 else ' is'} listed but not in the file")
-        return builder.build(book.title or path.stem, book.metadata, tuple(dict.fromkeys(notes)))
+            package = _package_path(archive)
+            root = parse_xml(archive.read_member(package), plain_doctype=True)
+            chapters = _chapters(archive, package, root)
+            for member, title in chapters.items():
+                if member in archive:
+                    notes += _write_chapter(builder, archive, member, title)
+            missing = sum(member not in archive for member in chapters)
+        if missing:
+            notes.append(f"{missing} page{'s are' if missing > 1 else ' is'} listed but not in the file")
+        return builder.build(_first_text(root, "title") or path.stem, _book_metadata(root), tuple(dict.fromkeys(notes)))
 
 
 def _write_chapter(builder: DocumentBuilder, archive: Archive, member: str, title: str) -> tuple[str, ...]:

@@ -3,28 +3,25 @@
 The notation is the linear format of Unicode Technical Note 28, as Word shows it: `(a+b)/2`, `x^2`, `a_i`, `√(b^2-4ac)`.
 """
 
-from typing import TYPE_CHECKING
+from lxml.etree import _Element
 
 from elt_llm_ingest.readers.office_package import MATH
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 EQUATION = f"{MATH}oMath"
 _MOST_LEVELS = 60
 _PROPERTIES_END = "Pr"
 
 
-def linear_equation(equation: "_Element") -> str:
+def linear_equation(equation: _Element) -> str:
     """Return an `m:oMath` element as text in one line. Elements nested deeper than 60 levels are written bare."""
     return " ".join(_inside(equation, 0).split())
 
 
-def _inside(element: "_Element | None", depth: int) -> str:
+def _inside(element: _Element | None, depth: int) -> str:
     return "" if element is None else "".join(_written(child, depth + 1) for child in element)
 
 
-def _written(element: "_Element", depth: int) -> str:
+def _written(element: _Element, depth: int) -> str:
     name = str(element.tag).rsplit("}", 1)[-1]
     if name == "t":
         return element.text or ""
@@ -36,7 +33,7 @@ def _written(element: "_Element", depth: int) -> str:
     return write(element, depth) if write else _inside(element, depth)
 
 
-def _part(element: "_Element", name: str, depth: int) -> str:
+def _part(element: _Element, name: str, depth: int) -> str:
     return _inside(element.find(f"{MATH}{name}"), depth)
 
 
@@ -59,88 +56,84 @@ def _is_bracketed(text: str) -> bool:
     return True
 
 
-def _value(element: "_Element", properties: str, name: str, default: str) -> str:
+def _value(element: _Element, properties: str, name: str, default: str) -> str:
     """Return a property such as the character of a bracket; an empty value means that nothing is drawn."""
     found = element.find(f"{MATH}{properties}/{MATH}{name}")
     return default if found is None else found.get(f"{MATH}val", "")
 
 
-def _fraction(element: "_Element", depth: int) -> str:
+def _fraction(element: _Element, depth: int) -> str:
     above, below = _part(element, "num", depth), _part(element, "den", depth)
     if _value(element, "fPr", "type", "bar") == "noBar":
         return f"({above} ¦ {below})"
     return f"{_group(above)}/{_group(below)}"
 
 
-def _scripts(element: "_Element", depth: int) -> str:
-    base = _group(_part(element, "e", depth))
+def _limits(element: _Element, depth: int) -> str:
     below, above = _part(element, "sub", depth), _part(element, "sup", depth)
-    return base + (f"_{_group(below)}" if below.strip() else "") + (f"^{_group(above)}" if above.strip() else "")
+    return (f"_{_group(below)}" if below.strip() else "") + (f"^{_group(above)}" if above.strip() else "")
 
 
-def _scripts_before(element: "_Element", depth: int) -> str:
-    below, above = _part(element, "sub", depth), _part(element, "sup", depth)
-    marks = (f"_{_group(below)}" if below.strip() else "") + (f"^{_group(above)}" if above.strip() else "")
-    return f"{marks} {_group(_part(element, 'e', depth))}"
+def _scripts(element: _Element, depth: int) -> str:
+    return _group(_part(element, "e", depth)) + _limits(element, depth)
 
 
-def _root(element: "_Element", depth: int) -> str:
+def _scripts_before(element: _Element, depth: int) -> str:
+    return f"{_limits(element, depth)} {_group(_part(element, 'e', depth))}"
+
+
+def _root(element: _Element, depth: int) -> str:
     degree, inner = _part(element, "deg", depth).strip(), _part(element, "e", depth)
     return f"√({degree}&{inner})" if degree else f"√({inner})"
 
 
-def _operator(element: "_Element", depth: int) -> str:
+def _operator(element: _Element, depth: int) -> str:
     sign = _value(element, "naryPr", "chr", "∫")
-    below, above = _part(element, "sub", depth), _part(element, "sup", depth)
-    limits = (f"_{_group(below)}" if below.strip() else "") + (f"^{_group(above)}" if above.strip() else "")
-    return f"{sign}{limits} {_part(element, 'e', depth)}"
+    return f"{sign}{_limits(element, depth)} {_part(element, 'e', depth)}"
 
 
-def _brackets(element: "_Element", depth: int) -> str:
+def _brackets(element: _Element, depth: int) -> str:
     opening, closing = _value(element, "dPr", "begChr", "("), _value(element, "dPr", "endChr", ")")
     separator = _value(element, "dPr", "sepChr", "|")
     parts = [_inside(part, depth) for part in element.findall(f"{MATH}e")]
     return opening + separator.join(parts) + closing
 
 
-def _function(element: "_Element", depth: int) -> str:
+def _function(element: _Element, depth: int) -> str:
     argument = _part(element, "e", depth).strip()
     space = "" if argument[:1] in "([{" else " "
     return f"{_part(element, 'fName', depth).strip()}{space}{argument}"
 
 
-def _limit(element: "_Element", depth: int) -> str:
+def _limit(element: _Element, depth: int) -> str:
     sign = "_" if str(element.tag).endswith("limLow") else "^"
     return f"{_part(element, 'e', depth).strip()}{sign}{_group(_part(element, 'lim', depth))}"
 
 
-def _matrix(element: "_Element", depth: int) -> str:
+def _matrix(element: _Element, depth: int) -> str:
     rows = [
         " & ".join(_inside(cell, depth) for cell in row.findall(f"{MATH}e")) for row in element.findall(f"{MATH}mr")
     ]
     return f"[{'; '.join(rows)}]"
 
 
-def _lines(element: "_Element", depth: int) -> str:
+def _lines(element: _Element, depth: int) -> str:
     return "; ".join(_inside(part, depth) for part in element.findall(f"{MATH}e"))
 
 
-def _accent(element: "_Element", depth: int) -> str:
+def _accent(element: _Element, depth: int) -> str:
     return _part(element, "e", depth) + _value(element, "accPr", "chr", "\u0302")
 
 
 _FORMS = {
+    **dict.fromkeys(("sSub", "sSup", "sSubSup"), _scripts),
+    **dict.fromkeys(("limLow", "limUpp"), _limit),
     "f": _fraction,
-    "sSub": _scripts,
-    "sSup": _scripts,
-    "sSubSup": _scripts,
     "sPre": _scripts_before,
     "rad": _root,
     "nary": _operator,
     "d": _brackets,
     "func": _function,
-    "limLow": _limit,
-    "limUpp": _limit,
     "m": _matrix,
     "eqArr": _lines,
     "acc": _accent,

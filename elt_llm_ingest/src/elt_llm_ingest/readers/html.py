@@ -15,8 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, known_values
-from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.readers.headings import starts_rule
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
@@ -111,20 +110,8 @@ _INLINE_TAGS = frozenset(
 )
 _ITEM_TAGS: Mapping[str, BlockKind] = {"li": "list", "dt": "definition", "dd": "definition"}
 # Titles in the HTML of the Official Journal of the European Union, which are paragraphs with these classes.
-_TITLE_CLASSES = {
-    "oj-doc-ti": 1,
-    "doc-ti": 1,
-    "oj-ti-section-1": 2,
-    "ti-section-1": 2,
-    "oj-ti-section-2": 2,
-    "ti-section-2": 2,
-    "oj-ti-art": 3,
-    "ti-art": 3,
-    "oj-sti-art": 4,
-    "sti-art": 4,
-    "oj-ti-grseq-1": 4,
-    "ti-grseq-1": 4,
-}
+_TITLES = {"doc-ti": 1, "ti-section-1": 2, "ti-section-2": 2, "ti-art": 3, "sti-art": 4, "ti-grseq-1": 4}
+_TITLE_CLASSES = {**_TITLES, **{f"oj-{name}": level for name, level in _TITLES.items()}}
 # The first cell of a row that is a list item: "(1)", "a)", "iv.", "2.1", or a bullet.
 _LABEL_CELL = re.compile(
     r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[a-zA-Z]{1,2}|[ivxIVX]{1,6})[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|[-–—•·▪◦‣●○■□]"

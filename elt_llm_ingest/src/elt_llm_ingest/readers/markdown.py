@@ -15,8 +15,7 @@ from markdown_it.token import Token
 
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument, known_values
-from elt_llm_ingest.readers.file_metadata import find_web_address, find_year
+from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.readers.headings import starts_rule
 
 _KEY = re.compile(r"([A-Za-z][\w-]{0,63}):(?:[ \t]+(\S.*))?[ \t]{0,99}")

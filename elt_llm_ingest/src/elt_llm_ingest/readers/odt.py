@@ -1,23 +1,22 @@
 """Read OpenDocument texts from their XML: headings, paragraphs, lists, tables, frames and notes in reading order."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, TypeAlias
 
 from elt_llm_core.errors import UnreadableDocument
+from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_reader import DocumentReader
-from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
 from elt_llm_ingest.readers.headings import (
     bold_heading_level,
     bullet_of_level,
     format_number,
-    is_bold_definition,
-    kind_of_line,
 )
 from elt_llm_ingest.readers.office_package import (
     OfficeBodyWriter,
@@ -28,10 +27,7 @@ from elt_llm_ingest.readers.office_package import (
 )
 from elt_llm_ingest.readers.tables import MAX_COLUMNS, may_be_header_row, row_text, write_grid
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    Piece = tuple[_Element | str, bool | None]
+Piece: TypeAlias = "tuple[_Element | str, bool | None]"
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns"
 OFFICE = f"{{{_NAMES}:office:1.0}}"
@@ -110,7 +106,7 @@ class ListCounter:
 class OdtStyles:
     """The styles of content.xml and styles.xml, by style family and name."""
 
-    def __init__(self, *roots: "_Element | None") -> None:
+    def __init__(self, *roots: _Element | None) -> None:
         self._styles: dict[tuple[str, str], _Element] = {}
         self.lists: dict[str, dict[int, ListLevel]] = {}
         self.outline: dict[int, ListLevel] = {}
@@ -140,7 +136,7 @@ class OdtStyles:
                 return True
         return False
 
-    def _chain(self, family: str, name: str | None) -> "Iterator[_Element]":
+    def _chain(self, family: str, name: str | None) -> Iterator[_Element]:
         for _ in range(_MOST_BASES):
             style = self._styles.get((family, name or ""))
             if style is None:
@@ -149,7 +145,7 @@ class OdtStyles:
             name = style.get(f"{STYLE}parent-style-name")
 
 
-def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
+def _list_levels(parent: _Element) -> dict[int, ListLevel]:
     levels = {}
     for element in parent:
         place = parse_number(element.get(f"{TEXT}level")) or 0
@@ -170,10 +166,7 @@ def _list_levels(parent: "_Element") -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of table cells that may still be repeated.
-
-    A few bytes of a file can request any number of repetitions.
-    """
+    """The number of table cells that may still be repeated: a few bytes of a file can request any number."""
 
     left: int = _MOST_REPEATED
 
@@ -184,7 +177,7 @@ class RepeatBudget:
         return allowed
 
 
-def odt_rows(table: "_Element") -> "Iterator[tuple[_Element, bool]]":
+def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
     """Yield the rows of a table, each with whether it is a header row."""
     pending = [(child, False) for child in reversed(table)]
     while pending:
@@ -195,7 +188,7 @@ def odt_rows(table: "_Element") -> "Iterator[tuple[_Element, bool]]":
             pending += [(child, header or element.tag == _HEADER) for child in reversed(element)]
 
 
-def is_odt_layout_table(table: "_Element") -> bool:
+def is_odt_layout_table(table: _Element) -> bool:
     """Whether a table serves only for layout: it has one column, or contains headings."""
     rows = [row.findall(_CELL) for row, _ in odt_rows(table)]
     if all(
@@ -206,50 +199,11 @@ def is_odt_layout_table(table: "_Element") -> bool:
     return any(next(cell.iter(f"{TEXT}h"), None) is not None for cells in rows for cell in cells)
 
 
-def odt_grid(
-    table: "_Element", read_cell: "Callable[[_Element], str]", budget: RepeatBudget
-) -> tuple[list[list[str]], int]:
-    """Return the texts of all rows, repeated in all cells that a merged cell covers, and the number of header rows."""
-    grid: list[list[str]] = []
-    header_rows = 0
-    covering: dict[int, str] = {}
-    for row, is_header in odt_rows(table):
-        texts: list[str] = []
-        for cell in row:
-            if cell.tag in {_CELL, _COVERED}:
-                _append_repeated(cell, texts, covering, (read_cell, budget))
-        repeats = budget.allow(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
-        grid += [texts] * repeats
-        header_rows += repeats if is_header else 0
-    return grid, header_rows
-
-
-def _append_repeated(
-    cell: "_Element",
-    texts: list[str],
-    covering: dict[int, str],
-    reading: "tuple[Callable[[_Element], str], RepeatBudget]",
-) -> None:
-    """Append a cell with its repetitions. `covering` maps each covered column to the text of its merged cell."""
-    covered = cell.tag == _COVERED
-    read_cell, budget = reading
-    text = "" if covered else read_cell(cell)
-    repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
-    for _ in range(budget.allow(repeats) if text else repeats):
-        place = len(texts)
-        if not covered:
-            covering.pop(place, None)
-            merged = _repeat_count(cell, "number-columns-spanned") > 1 or _repeat_count(cell, "number-rows-spanned") > 1
-            if merged:
-                covering |= dict.fromkeys(range(place, place + _repeat_count(cell, "number-columns-spanned")), text)
-        texts.append(covering.get(place, "") if covered else text)
-
-
-def _repeat_count(element: "_Element", name: str) -> int:
+def _repeat_count(element: _Element, name: str) -> int:
     return max(1, min(parse_number(element.get(f"{TABLE}{name}")) or 1, _MOST_REPEATS))
 
 
-def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagraph:
+def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagraph:
     """Read the visible text of a paragraph or heading."""
     read = OfficeParagraph()
     bold = styles.is_bold("paragraph", paragraph.get(_STYLE_NAME))
@@ -264,11 +218,8 @@ def read_odt_paragraph(paragraph: "_Element", styles: OdtStyles) -> OfficeParagr
     return read
 
 
-def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> "list[Piece]":
-    """Append an element if it is text, a note or a frame.
-
-    Return the child elements of any other element, last first.
-    """
+def _read_element(element: _Element, bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> list[Piece]:
+    """Append an element if it is text, a note or a frame. Return the children of any other element, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))
@@ -286,7 +237,7 @@ def _read_element(element: "_Element", bold: bool | None, read: OfficeParagraph,
     return []
 
 
-def _element_content(element: "_Element", bold: bool | None) -> "list[Piece]":
+def _element_content(element: _Element, bold: bool | None) -> list[Piece]:
     items: list[Piece] = [(element.text, bold)] if element.text else []
     for child in element:
         items.append((child, bold))
@@ -306,7 +257,7 @@ class OdtWriter(OfficeBodyWriter):
         self._lists: dict[str, ListCounter] = {}
         self._repeats = RepeatBudget()
 
-    def write(self, container: "_Element") -> None:
+    def write(self, container: _Element) -> None:
         """Append the content of a body, a section, a cell or a frame."""
         for child in container:
             if child.tag in _PARAGRAPHS:
@@ -320,7 +271,7 @@ class OdtWriter(OfficeBodyWriter):
             elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
                 self.write(child)
 
-    def _write_paragraph(self, element: "_Element", label: str, *, in_list: bool = False) -> None:
+    def _write_paragraph(self, element: _Element, label: str, *, in_list: bool = False) -> None:
         paragraph = read_odt_paragraph(element, self._styles)
         text = paragraph.text
         level = self._heading_level(element, paragraph)
@@ -330,19 +281,20 @@ class OdtWriter(OfficeBodyWriter):
             self.builder.add_heading(" ".join(f"{label} {text}".split()), level)
             self._before = "heading"
         else:
-            kind = self._kind(element, paragraph, label, in_list=in_list)
+            style = element.get(_STYLE_NAME)
+            is_code = self._styles.is_a(style, "preformatted", "code")
+            kind = "code" if is_code else self._kind(paragraph, label, is_item=bool(label) or in_list)
             tight = kind == self._before and kind in {"list", "code"}
             shown = paragraph.raw.strip("\n") if kind == "code" else f"{label} {text}" if text else ""
             first = self.builder.count
             self.builder.add(shown, kind, tight=tight)
             self._before = kind if text else self._before
-            style = element.get(_STYLE_NAME)
             is_term = self._styles.is_a(style, "definition term")
             part = "term" if is_term else "body" if self._styles.is_a(style, "definition") else ""
             self._mark_terms(first, label, paragraph.term, part)
         self._write_aside(paragraph)
 
-    def _heading_level(self, element: "_Element", paragraph: OfficeParagraph) -> int | None:
+    def _heading_level(self, element: _Element, paragraph: OfficeParagraph) -> int | None:
         if element.tag == f"{TEXT}h":
             return max(1, min(parse_number(element.get(f"{TEXT}outline-level")) or 1, 10))
         if self._styles.is_a(element.get(_STYLE_NAME), "title") and paragraph.text:
@@ -352,14 +304,7 @@ class OdtWriter(OfficeBodyWriter):
             return None
         return bold_heading_level(paragraph.text, bold=paragraph.is_bold)
 
-    def _kind(self, element: "_Element", paragraph: OfficeParagraph, label: str, *, in_list: bool) -> BlockKind:
-        if self._styles.is_a(element.get(_STYLE_NAME), "preformatted", "code"):
-            return "code"
-        text = f"{label} {paragraph.text}".strip()[:120]
-        kind = kind_of_line(text, is_item=bool(label) or in_list)
-        return "definition" if kind == "prose" and is_bold_definition(paragraph.term, text) else kind
-
-    def _write_list(self, element: "_Element", outer_style: str, level: int) -> None:
+    def _write_list(self, element: _Element, outer_style: str, level: int) -> None:
         style = element.get(_STYLE_NAME) or outer_style
         continued = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
         if style not in self._lists or (style != outer_style and not continued):
@@ -368,7 +313,7 @@ class OdtWriter(OfficeBodyWriter):
             if item.tag in _ITEMS:
                 self._write_item(item, style, level)
 
-    def _write_item(self, item: "_Element", style: str, level: int) -> None:
+    def _write_item(self, item: _Element, style: str, level: int) -> None:
         first = item.tag == f"{TEXT}list-item"
         for child in item:
             if child.tag in _PARAGRAPHS:
@@ -379,21 +324,52 @@ class OdtWriter(OfficeBodyWriter):
             elif child.tag == f"{TEXT}list":
                 self._write_list(child, style, level + 1)
 
-    def _write_table(self, table: "_Element") -> None:
+    def _write_table(self, table: _Element) -> None:
         if is_odt_layout_table(table):
             for row, _ in odt_rows(table):
                 for cell in row.findall(_CELL):
                     self.write(cell)
             return
         aside = OfficeParagraph()
-        rows, header_rows = odt_grid(table, lambda cell: self._cell_text(cell, aside), self._repeats)
+        rows, header_rows = self._grid(table, aside)
         if not header_rows and len(rows) > 1 and may_be_header_row(rows[0]) and self._is_first_row_bold(table):
             header_rows = 1
         write_grid(self.builder, rows, header_rows)
         self._before = "table"
         self._write_aside(aside)
 
-    def _cell_text(self, cell: "_Element", aside: OfficeParagraph) -> str:
+    def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
+        """Return the texts of all rows, repeated in all cells that a merged cell covers, and the count of header rows.
+
+        The frames and notes of the cells are added to `aside`.
+        """
+        grid: list[list[str]] = []
+        header_rows = 0
+        covering: dict[int, str] = {}  # the text of the merged cell above each covered column
+        for row, is_header in odt_rows(table):
+            texts: list[str] = []
+            for cell in row.iterchildren(_CELL, _COVERED):
+                text = None if cell.tag == _COVERED else self._cell_text(cell, aside)
+                self._append_repeated(cell, text, texts, covering)
+            repeats = self._repeats.allow(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
+            grid += [texts] * repeats
+            header_rows += repeats if is_header else 0
+        return grid, header_rows
+
+    def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
+        """Append a cell with its repetitions. `text` is None for a covered cell, which has the text in `covering`."""
+        repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
+        width = _repeat_count(cell, "number-columns-spanned")
+        is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1
+        for _ in range(self._repeats.allow(repeats) if text else repeats):
+            place = len(texts)
+            if text is not None:
+                covering.pop(place, None)
+                if is_merged:
+                    covering |= dict.fromkeys(range(place, place + width), text)
+            texts.append(covering.get(place, "") if text is None else text)
+
+    def _cell_text(self, cell: _Element, aside: OfficeParagraph) -> str:
         """Return the text of a cell in one line. Semicolons separate the rows of a table inside the cell."""
         texts = []
         for child in cell:
@@ -403,13 +379,12 @@ class OdtWriter(OfficeBodyWriter):
                 aside.notes += paragraph.notes
                 texts.append(" ".join(paragraph.text.split()))
             elif child.tag == f"{TABLE}table":
-                rows, _ = odt_grid(child, lambda inner: self._cell_text(inner, aside), self._repeats)
-                texts.append("; ".join(filter(None, map(row_text, rows))))
+                texts.append("; ".join(filter(None, map(row_text, self._grid(child, aside)[0]))))
             elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
                 texts.append(self._cell_text(child, aside))
         return " ".join(filter(None, texts))
 
-    def _is_first_row_bold(self, table: "_Element") -> bool:
+    def _is_first_row_bold(self, table: _Element) -> bool:
         row = next((row for row, _ in odt_rows(table)), None)
         elements = [] if row is None else [element for cell in row.findall(_CELL) for element in cell.iter(f"{TEXT}p")]
         paragraphs = [read_odt_paragraph(element, self._styles) for element in elements]
@@ -449,7 +424,7 @@ class OdtReader(DocumentReader):
             return writer.build(_parse_part(archive, "meta.xml"), path.stem)
 
 
-def _parse_part(archive: Archive, name: str) -> "_Element | None":
+def _parse_part(archive: Archive, name: str) -> _Element | None:
     return parse_xml(archive.read_member(name)) if name in archive else None
 
 

@@ -9,20 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.store.records import MetadataValue
+from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import read_bytes
-from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, known_values
 from elt_llm_ingest.parsing.xml_guard import check_prolog, parse_xml
-from elt_llm_ingest.readers.file_metadata import read_properties
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+from elt_llm_ingest.readers.headings import is_bold_definition, kind_of_line
 
 _CONTAINER = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (
@@ -101,8 +100,8 @@ class OfficeParagraph:
     """The pieces of a paragraph's text, with None where a page starts, and its text boxes and notes."""
 
     pieces: list[StyledText | None] = field(default_factory=list)
-    boxes: "list[_Element]" = field(default_factory=list)
-    notes: "list[tuple[str, _Element]]" = field(default_factory=list)
+    boxes: list[_Element] = field(default_factory=list)
+    notes: list[tuple[str, _Element]] = field(default_factory=list)
     hidden: bool = False
 
     @property
@@ -146,7 +145,7 @@ class OfficeBodyWriter:
         self._before: BlockKind = "prose"
         self._aside_depth = 0
 
-    def build(self, properties: "_Element | None", name: str) -> ParsedDocument:
+    def build(self, properties: _Element | None, name: str) -> ParsedDocument:
         """Return the document; its title comes from the properties, a title paragraph, the first heading or `name`."""
         self._definitions.end()
         title, metadata = read_properties(properties)
@@ -154,17 +153,47 @@ class OfficeBodyWriter:
         first = document.sections[0].title if document.sections else name
         return replace(document, title=document.title or first)
 
-    def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Record the defined terms in the blocks from number `first`.
+    def _kind(self, paragraph: OfficeParagraph, label: str, *, is_item: bool, defines: bool = False) -> BlockKind:
+        """Return the kind of a paragraph. `defines` is set if its style is that of a definition."""
+        text = f"{label} {paragraph.text}".strip()[:120]
+        kind = kind_of_line(text, is_item=is_item)
+        return "definition" if kind == "prose" and (defines or is_bold_definition(paragraph.term, text)) else kind
 
-        `part` is the role of the blocks in a definition list, if any.
-        """
+    def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
+        """Record the defined terms in the blocks from number `first`. `part` is their role in a definition list."""
         span = self.builder.span(first)
         if span is None:
             return
         self._definitions.styled(part, span)
         if not part and self._before != "code":
             self.builder.marks.lead_after(span, self.builder.end, label, lead)
+
+
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_TERMS = "{http://purl.org/dc/terms/}"
+_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
+# The date of the last change is first, since the creation date is often that of the template.
+_DATES = (f"{_TERMS}modified", f"{_DUBLIN_CORE}date", f"{_TERMS}created", f"{_META}creation-date")
+_AUTHORS = (f"{_META}initial-creator", f"{_DUBLIN_CORE}creator")
+_YEAR = re.compile(r"(?:19|20)\d\d(?=-)")
+# Titles that a program writes by default.
+_PROGRAM_TITLES = ("microsoft word", "powerpoint presentation", "untitled", "slide 1")
+
+
+def read_properties(root: _Element | None) -> tuple[str, dict[str, MetadataValue]]:
+    """Return the title (or "") and the metadata from core.xml of OOXML or meta.xml of OpenDocument."""
+    if root is None:
+        return "", {}
+    title = _first_value(root, (f"{_DUBLIN_CORE}title",))
+    year = _YEAR.match(_first_value(root, _DATES))
+    authors = "; ".join(author.strip() for author in _first_value(root, _AUTHORS).split(";") if author.strip())
+    metadata = known_values(authors=authors, year=int(year.group()) if year else None)
+    return "" if title.casefold().startswith(_PROGRAM_TITLES) else title, metadata
+
+
+def _first_value(root: _Element, tags: tuple[str, ...]) -> str:
+    texts = (" ".join((element.text or "").split()) for tag in tags for element in root.iter(tag))
+    return next(filter(None, texts), "")
 
 
 class PackageRelation(NamedTuple):
@@ -186,7 +215,7 @@ class OfficePackage:
             raise UnreadableDocument("is not an Office document: its package names no main part")
         self.main = mains[0]
 
-    def part(self, name: str) -> "_Element":
+    def part(self, name: str) -> _Element:
         """Return the root element of a part; raise UnreadableDocument if it is missing or damaged."""
         known = self._names.get(name.casefold())
         if known is None:
@@ -197,7 +226,7 @@ class OfficePackage:
         """Return the names of the existing parts of one kind that a part refers to."""
         return [relation.target for relation in self.relations(part).values() if relation.kind == kind]
 
-    def related_part(self, part: str, kind: str) -> "_Element | None":
+    def related_part(self, part: str, kind: str) -> _Element | None:
         """Return the root element of the first related part of that kind, or None."""
         names = self.related(part, kind)
         return self.part(names[0]) if names else None
@@ -220,7 +249,7 @@ class OfficePackage:
 
 
 @contextmanager
-def open_package(path: Path, root: str) -> Iterator[tuple[OfficePackage, "_Element"]]:
+def open_package(path: Path, root: str) -> Iterator[tuple[OfficePackage, _Element]]:
     """Open an Office file whose document has the root element `root`; yield the package and that element.
 
     Raises:
@@ -237,7 +266,7 @@ def open_package(path: Path, root: str) -> Iterator[tuple[OfficePackage, "_Eleme
         yield package, document
 
 
-def choose_alternatives(alternate: "_Element") -> "list[_Element]":
+def choose_alternatives(alternate: _Element) -> list[_Element]:
     """Return the visible content of mc:AlternateContent: the first non-empty choice, else the fallback."""
     for branch in (*alternate.findall(f"{COMPATIBILITY}Choice"), *alternate.findall(f"{COMPATIBILITY}Fallback")):
         if len(branch):

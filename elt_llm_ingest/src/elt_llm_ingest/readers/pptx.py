@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
-from elt_llm_ingest.readers.file_metadata import read_properties
 from elt_llm_ingest.readers.headings import bullet_of_level, format_number, kind_of_line
 from elt_llm_ingest.readers.office_package import (
     CHART,
@@ -22,11 +23,9 @@ from elt_llm_ingest.readers.office_package import (
     choose_alternatives,
     open_package,
     parse_number,
+    read_properties,
 )
 from elt_llm_ingest.readers.tables import MAX_COLUMNS, write_grid
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 _SKIPPED_ELEMENTS = frozenset((f"{DRAWING}pPr", f"{DRAWING}rPr", f"{DRAWING}endParaRPr"))
 # Fields that show the slide number or the date.
@@ -45,12 +44,12 @@ _PLACES = (f"{SLIDE}spPr/{DRAWING}xfrm", f"{SLIDE}grpSpPr/{DRAWING}xfrm", f"{SLI
 _SAME_ROW = 180_000
 
 
-def plain_text(paragraphs: "_Element") -> str:
+def plain_text(paragraphs: _Element) -> str:
     """Return all text in an element, one line for each paragraph."""
     return "\n".join(filter(None, map(paragraph_text, paragraphs.iter(f"{DRAWING}p"))))
 
 
-def paragraph_text(paragraph: "_Element") -> str:
+def paragraph_text(paragraph: _Element) -> str:
     """Return the text of a paragraph with its line breaks."""
     pieces = []
     pending = [paragraph]
@@ -72,7 +71,7 @@ def paragraph_text(paragraph: "_Element") -> str:
     return collapse_blanks("".join(pieces).replace("\v", "\n"))
 
 
-def slide_lines(body: "_Element", styles: "Sequence[_Element]") -> Iterator[tuple[str, BlockKind]]:
+def slide_lines(body: _Element, styles: Sequence[_Element]) -> Iterator[tuple[str, BlockKind]]:
     """Yield the paragraphs of a text body with their block kinds. `styles` are its list styles, nearest first."""
     counts: dict[int, int] = {}
     for paragraph in body.findall(f"{DRAWING}p"):
@@ -88,7 +87,7 @@ def slide_lines(body: "_Element", styles: "Sequence[_Element]") -> Iterator[tupl
         yield marked, kind_of_line(marked, is_item=bool(marker))
 
 
-def _bullet_style(properties: "_Element | None", level: int, styles: "Sequence[_Element]") -> "_Element | None":
+def _bullet_style(properties: _Element | None, level: int, styles: Sequence[_Element]) -> _Element | None:
     """Return the bullet element of a paragraph, or of the nearest style with a bullet for its level."""
     inherited = (style.find(f"{DRAWING}lvl{level + 1}pPr") for style in styles)
     for source in (properties, *inherited):
@@ -98,7 +97,7 @@ def _bullet_style(properties: "_Element | None", level: int, styles: "Sequence[_
     return None
 
 
-def _line_marker(sign: "_Element", level: int, counts: dict[int, int]) -> str:
+def _line_marker(sign: _Element, level: int, counts: dict[int, int]) -> str:
     if sign.tag == f"{DRAWING}buNone":
         return ""
     if sign.tag != f"{DRAWING}buAutoNum":
@@ -112,7 +111,7 @@ def _line_marker(sign: "_Element", level: int, counts: dict[int, int]) -> str:
     return number + (")" if kind.endswith("ParenR") else "" if kind.endswith("Plain") else ".")
 
 
-def table_grid(table: "_Element") -> list[list[str]]:
+def table_grid(table: _Element) -> list[list[str]]:
     """Return the texts of all rows. Each cell that a merged cell covers repeats the text of the merged cell."""
     rows: list[list[str]] = []
     for row in table.findall(f"{DRAWING}tr"):
@@ -129,7 +128,7 @@ def table_grid(table: "_Element") -> list[list[str]]:
     return rows
 
 
-def chart_grid(chart: "_Element") -> list[list[str]]:
+def chart_grid(chart: _Element) -> list[list[str]]:
     """Return the cached values of a chart: a row of series names, then a row for each category."""
     series = list(chart.iter(f"{CHART}ser"))[: MAX_COLUMNS - 1]
     columns = [_series_points(one, "val") or _series_points(one, "yVal") for one in series]
@@ -142,7 +141,7 @@ def chart_grid(chart: "_Element") -> list[list[str]]:
     return [["", *names], *rows] if rows or any(names) else []
 
 
-def _series_points(series: "_Element", role: str) -> dict[int, str]:
+def _series_points(series: _Element, role: str) -> dict[int, str]:
     """Return the cached points of a series by index. Category levels are joined, outermost first."""
     points: dict[int, str] = {}
     for source in series.findall(f"{CHART}{role}"):
@@ -157,9 +156,9 @@ def _series_points(series: "_Element", role: str) -> dict[int, str]:
 class PlaceholderModels:
     """The layout and the master of a slide, nearest first, which define the placeholders that the slide fills."""
 
-    roots: "Sequence[_Element]" = ()
+    roots: Sequence[_Element] = ()
 
-    def of(self, shape: "_Element") -> "list[_Element]":
+    def of(self, shape: _Element) -> list[_Element]:
         """Return the placeholders of the layout and master that a shape inherits from."""
         own = placeholder_element(shape)
         if own is None:
@@ -171,7 +170,7 @@ class PlaceholderModels:
             models += matching[:1]
         return models
 
-    def list_styles(self, shape: "_Element") -> "list[_Element]":
+    def list_styles(self, shape: _Element) -> list[_Element]:
         """Return the list styles for the paragraphs of a shape, nearest first."""
         styles = [style for source in (shape, *self.of(shape)) for style in source.iter(f"{DRAWING}lstStyle")]
         if placeholder_kind(shape) in {"body", "obj"}:
@@ -179,18 +178,18 @@ class PlaceholderModels:
         return styles
 
 
-def placeholder_element(shape: "_Element") -> "_Element | None":
+def placeholder_element(shape: _Element) -> _Element | None:
     """Return the element of a shape that names the placeholder it fills, or None."""
     return next(iter(shape.findall(f"*/{SLIDE}nvPr/{SLIDE}ph")), None)
 
 
-def placeholder_kind(shape: "_Element") -> str:
+def placeholder_kind(shape: _Element) -> str:
     """Return the kind of placeholder that a shape fills, such as "title" or "body"; "" if it fills none."""
     element = placeholder_element(shape)
     return "" if element is None else element.get("type", "obj")
 
 
-def shapes_in_order(parent: "_Element", models: PlaceholderModels) -> "Iterator[_Element]":
+def shapes_in_order(parent: _Element, models: PlaceholderModels) -> Iterator[_Element]:
     """Yield the visible shapes from top to bottom and left to right. The shapes of a group stay together."""
     shapes = [shape for shape in _direct_shapes(parent) if placeholder_kind(shape) not in _RUNNING_PLACEHOLDERS]
     placed = sorted(((_shape_position(shape, models), number) for number, shape in enumerate(shapes)))
@@ -207,7 +206,7 @@ def shapes_in_order(parent: "_Element", models: PlaceholderModels) -> "Iterator[
             yield shapes[number]
 
 
-def _direct_shapes(parent: "_Element") -> "Iterator[_Element]":
+def _direct_shapes(parent: _Element) -> Iterator[_Element]:
     for element in parent:
         if element.tag == f"{COMPATIBILITY}AlternateContent":
             yield from (inner for inner in choose_alternatives(element) if inner.tag in _SHAPES)
@@ -215,7 +214,7 @@ def _direct_shapes(parent: "_Element") -> "Iterator[_Element]":
             yield element
 
 
-def _shape_position(shape: "_Element", models: PlaceholderModels) -> tuple[int, int]:
+def _shape_position(shape: _Element, models: PlaceholderModels) -> tuple[int, int]:
     """Return the top and left of a shape, or (0, 0) for a shape without a position."""
     for source in (shape, *models.of(shape)):
         for path in _PLACES:
@@ -230,7 +229,7 @@ def _parse_coordinate(text: str | None) -> int:
     return int(text or "") if digits.isascii() and digits.isdecimal() and len(digits) < 16 else 0
 
 
-def _fills_placeholder(own: "_Element", other: "_Element") -> bool:
+def _fills_placeholder(own: _Element, other: _Element) -> bool:
     same_index = own.get("idx") is not None and own.get("idx") == other.get("idx")
     kinds = {own.get("type", "obj"), other.get("type", "obj")}
     return same_index or len(kinds) == 1 or kinds in ({"title", "ctrTitle"}, {"obj", "body"})
@@ -245,7 +244,7 @@ class SlideWriter:
         self._package = package
         self._models: dict[str, PlaceholderModels] = {}
 
-    def write(self, name: str, slide: "_Element", number: int) -> None:
+    def write(self, name: str, slide: _Element, number: int) -> None:
         """Append a slide as page `number`, counted from 1."""
         models = self._models_of(name)
         tree = slide.find(_TREE)
@@ -264,7 +263,7 @@ class SlideWriter:
             if placeholder_kind(shape) == "body" and (text := plain_text(shape)):
                 self.builder.add(_NOTES + text)
 
-    def _write_shape(self, name: str, shape: "_Element", models: PlaceholderModels) -> None:
+    def _write_shape(self, name: str, shape: _Element, models: PlaceholderModels) -> None:
         body = shape.find(f"{SLIDE}txBody")
         if body is not None:
             before = ""
@@ -285,7 +284,7 @@ class SlideWriter:
                     if text := " ".join(plain_text(point).split()):
                         self.builder.add(f"\u2022 {text}", "list", tight=True)
 
-    def _write_chart(self, chart: "_Element") -> None:
+    def _write_chart(self, chart: _Element) -> None:
         title = chart.find(f"{CHART}chart/{CHART}title")
         if title is not None and (text := " ".join(plain_text(title).split())):
             self.builder.add(f"Chart: {text}")

@@ -81,10 +81,7 @@ def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
 
 
 def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Find areas of touching cells row by row.
-
-    Consecutive filled cells of a row join the areas of filled cells above them.
-    """
+    """Find areas of touching cells: consecutive filled cells of a row join the areas of filled cells above them."""
     areas: dict[int, TableArea] = {}
     above: list[tuple[int, int, int]] = []
     renamed: dict[int, int] = {}

@@ -17,13 +17,13 @@ class TesseractFailed(Exception):
 
 def installed_version() -> str:
     """Return the installed version, such as "tesseract 5.3.0"; "" if tesseract is not installed or does not run."""
-    match = _VERSION.match(_run_tesseract("--version"))
+    match = _VERSION.match(_ask("--version"))
     return f"tesseract {match.group(1)}" if match else ""
 
 
 def installed_languages() -> frozenset[str]:
     """Return the installed languages, such as "eng". "osd" is the data that detects the orientation of a page."""
-    return frozenset(line.strip() for line in _run_tesseract("--list-langs").splitlines()[1:] if line.strip())
+    return frozenset(line.strip() for line in _ask("--list-langs").splitlines()[1:] if line.strip())
 
 
 def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
@@ -32,37 +32,39 @@ def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
     Raises:
         TesseractFailed: tesseract is not installed, has no data for a language, fails or takes too long.
     """
-    program = shutil.which("tesseract")
-    if program is None:
+    if shutil.which("tesseract") is None:
         raise TesseractFailed(NOT_INSTALLED)
     installed = installed_languages()
     if missing := [language for language in languages.split("+") if language not in installed]:
         packages = " ".join(f"tesseract-ocr-{language.replace('_', '-')}" for language in missing)
         raise TesseractFailed(f"tesseract has no data for {', '.join(missing)} (install {packages})")
     layout = "1" if "osd" in installed else "3"
-    command = [program, "stdin", "stdout", "-l", languages, "--dpi", str(dots_per_inch), "--psm", layout, "tsv"]
-    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-    try:
-        done = subprocess.run(  # noqa: S603 - the languages are checked against the installed ones
-            command, input=picture, capture_output=True, timeout=_SECONDS_FOR_A_PAGE, check=False, env=environment
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TesseractFailed(f"tesseract took more than {_SECONDS_FOR_A_PAGE:g} s") from error
-    except OSError as error:
-        raise TesseractFailed(f"tesseract cannot be started: {error.strerror or error}") from error
+    options = ["stdin", "stdout", "-l", languages, "--dpi", str(dots_per_inch), "--psm", layout, "tsv"]
+    done = _run(options, _SECONDS_FOR_A_PAGE, picture)
     if done.returncode:
         raise TesseractFailed(f"tesseract failed (exit code {done.returncode})")
     return done.stdout.decode("utf-8", "replace")
 
 
-def _run_tesseract(option: str) -> str:
-    program = shutil.which("tesseract")
-    if program is None:
-        return ""
+def _ask(option: str) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 - the program of that name, with a fixed argument
-            [program, option], capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS_TO_ANSWER, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = _run([option], _SECONDS_TO_ANSWER)
+    except TesseractFailed:
         return ""
     return (done.stdout or done.stderr).decode("utf-8", "replace")
+
+
+def _run(options: list[str], seconds: float, picture: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    program = shutil.which("tesseract")
+    if program is None:
+        raise TesseractFailed(NOT_INSTALLED)
+    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+    command = [program, *options]
+    try:
+        return subprocess.run(  # noqa: S603 - the languages are checked against the installed ones
+            command, input=picture, capture_output=True, timeout=seconds, check=False, env=environment
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TesseractFailed(f"tesseract took more than {seconds:g} s") from error
+    except OSError as error:
+        raise TesseractFailed(f"tesseract cannot be started: {error.strerror or error}") from error

@@ -19,8 +19,8 @@ from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
+from elt_llm_ingest.chunkers.pieces import TokenCounter
 from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS
-from elt_llm_ingest.chunkers.token_index import TokenCounter
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import Settings
@@ -149,10 +149,7 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the `extraction` value of enriched document versions.
-
-    It is part of their key, so that a later run finds them.
-    """
+    """Return the `extraction` value of enriched versions, a part of their key, so that later runs find them."""
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 

@@ -14,14 +14,14 @@ from elt_llm_core.store.documents import ForgottenIdentities
 from elt_llm_core.store.records import version_key
 from elt_llm_core.store.store import Store
 
-from elt_llm_ingest.readers.options import ReaderOptions
-from elt_llm_ingest.run.changes import ScannedFile, find_deleted, inspect_file, published_documents, published_passport
-from elt_llm_ingest.run.indexing import version_maker
+from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.run.reading import FileReading
-from elt_llm_ingest.run.request import IngestRequest
+from elt_llm_ingest.run.scan import ScannedFile, find_deleted, inspect_file, published_documents, published_passport
+from elt_llm_ingest.run.versions import version_maker
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile
 from elt_llm_ingest.sources.remote_files import find_all_sources
+from elt_llm_ingest.sources.request import IngestRequest
 
 PlannedStatus = Literal[
     "new", "changed", "unchanged", "renamed", "removed", "missing", "skipped", "forgotten", "failed"
@@ -88,23 +88,19 @@ def plan_ingest(
     known = KnownSources.of(store, request.collection) if store else KnownSources()
     planner = _Planner(request, settings, embedding, store)
     with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
-        sources = find_all_sources(known, request.sources, settings.ingest, Path(folder))
+        sources = find_all_sources(known, request, settings.ingest, Path(folder))
         inspected = [planner.inspect(located, known) for located in sources.files]
         if parser is not None and request.reader == "auto":
             inspected = _propose_columns(inspected, sources.files, parser)
         files = planner.add_deleted(inspected, sources)
     files += [PlannedFile(source.url, "failed", source.reason) for source in sources.failed]
-    files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.discovery.skipped]
+    files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.skipped]
     reason = "the folder does not exist: its documents are kept"
     files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]
     return IngestPlan(request.collection, tuple(files), planner.rebuild_reason(), planner.refusal(), request.job)
 
 
-@dataclass(frozen=True)
-class _InspectedFile:
-    file: PlannedFile
-    document_id: str
-    digest: str
+_InspectedFile = tuple[PlannedFile, ScannedFile | None]  # None if the file could not be inspected
 
 
 def _propose_columns(
@@ -114,7 +110,7 @@ def _propose_columns(
     tables = [
         number
         for number, file in enumerate(located)
-        if inspected[number].file.status in ("new", "changed") and file.file.path.suffix.lower() in _TABLE_SUFFIXES
+        if inspected[number][0].status in ("new", "changed") and file.file.path.suffix.lower() in _TABLE_SUFFIXES
     ]
     requests = [
         ParseRequest(located[number].file.path, "dictionary_columns", within=located[number].root_path)
@@ -123,9 +119,9 @@ def _propose_columns(
     proposed = list(inspected)
     for number, parsed in zip(tables, parser.read_all(requests), strict=True):
         if not isinstance(parsed, UnreadableDocument) and parsed.metadata:
+            planned, seen = proposed[number]
             columns = {role: str(header) for role, header in parsed.metadata.items()}
-            file = replace(proposed[number].file, columns=columns)
-            proposed[number] = replace(proposed[number], file=file)
+            proposed[number] = replace(planned, columns=columns), seen
     return proposed
 
 
@@ -154,12 +150,12 @@ class _Planner:
             seen = inspect_file(self._request.collection, located, known.files)
             reader = self._reading.identity(located)
         except UnreadableDocument as error:
-            return _InspectedFile(PlannedFile(located.relative, "failed", str(error)), "", "")
+            return PlannedFile(located.relative, "failed", str(error)), None
         status, reason = self._status(seen, reader)
         record = known.files.get(seen.document_id)
         if status == "new" and record is not None and record.outcome == "failed":
             reason = f"failed before: {record.reason}"
-        return _InspectedFile(PlannedFile(located.relative, status, reason), seen.document_id, seen.digest.hex())
+        return PlannedFile(located.relative, status, reason), seen
 
     def _status(self, seen: ScannedFile, reader: str) -> tuple[PlannedStatus, str]:
         if not self._request.remember and self._forgotten.covers(seen.document_id, seen.digest):
@@ -176,20 +172,19 @@ class _Planner:
             return "unchanged", ""
         return "changed", "the bytes are the same, but the reader, the chunking or the metadata changed"
 
-    def add_deleted(self, seen: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
+    def add_deleted(self, inspected: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
         """Return the plans of the existing files, with renamed files marked, and of the deleted files."""
         deleted = find_deleted(
             list(self._files.values()),
-            [inspected.document_id for inspected in seen if inspected.file.status != "forgotten"],
+            [seen.document_id for file, seen in inspected if seen and file.status != "forgotten"],
             sources.whole_roots,
             sources.missing_files,
             allow_delete=self._request.allow_delete,
         )
         removed = {document.document_hash: document for document in deleted.removed}
         files = []
-        for inspected in seen:
-            file = inspected.file
-            former = removed.pop(inspected.digest, None) if file.status == "new" else None
+        for file, seen in inspected:
+            former = removed.pop(seen.digest.hex(), None) if seen and file.status == "new" else None
             files.append(replace(file, status="renamed", reason=f"from {former.source}") if former else file)
         left = removed.values()
         files += [PlannedFile(it.source, "removed", "no longer found") for it in deleted.removed if it in left]

@@ -11,8 +11,7 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Section
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import create_named_reader
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 from elt_llm_ingest.sandbox.parser import Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import LocatedFile
 
@@ -24,7 +23,7 @@ UNTYPED_GROUP = "other"  # the group of documents without a type
 def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
     """Return the groups of a document in order, each once. Only an empty document has none."""
     if split_by == "section":
-        return [slice_.group for slice_ in _section_slices(parsed)]
+        return [group for group, _, _ in _section_slices(parsed)]
     types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
     untyped = [UNTYPED_GROUP] if parsed.text.strip() and UNTYPED_GROUP not in types else []
     return [*types, *untyped]
@@ -41,28 +40,21 @@ def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedD
         parts = tuple(part for part in parsed.parts if (part.group or UNTYPED_GROUP) == group)
         whole = parsed if group == UNTYPED_GROUP else replace(_slice_document(parsed, 0, 0), pages=())
         return replace(whole, parts=parts)
-    slices = list(_section_slices(parsed))
-    for number, slice_ in enumerate(slices):
-        if slice_.group == group:
-            return replace(_slice_document(parsed, slice_.start, slice_.end), parts=parsed.parts if number == 0 else ())
+    for number, (name, start, end) in enumerate(_section_slices(parsed)):
+        if name == group:
+            return replace(_slice_document(parsed, start, end), parts=() if number else parsed.parts)
     return replace(_slice_document(parsed, 0, 0), parts=())
 
 
-@dataclass(frozen=True)
-class _Slice:
-    group: str
-    start: int
-    end: int
-
-
-def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
+def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
+    """Yield the group, start and end of each section of the highest level, and of the text before the first one."""
     taken, numbers = {LEADING_GROUP}, Counter[str]()
     tops = _top_sections(parsed.sections)
     starts = [section.start for section in tops]
     if not tops or _has_text_before(parsed, starts[0]):
         end = starts[0] if tops else len(parsed.text)
         if parsed.text[:end].strip() or (parsed.parts and not tops):
-            yield _Slice(LEADING_GROUP, 0, end)
+            yield LEADING_GROUP, 0, end
     elif starts:
         starts[0] = 0  # the headings before the first section belong to that section
     for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
@@ -72,7 +64,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[_Slice]:
             numbers[title] += 1
             name = f"{title} ({numbers[title] + 1})"
         taken.add(name)
-        yield _Slice(name, start, end)
+        yield name, start, end
 
 
 def _top_sections(sections: tuple[Section, ...]) -> list[Section]:

@@ -1,19 +1,25 @@
-"""Make document versions from parsed files: chunks, metadata and identity."""
+"""Make document versions of parsed files (chunks, metadata, identity), embed them, and choose their index."""
 
 import hashlib
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.index.builder import GenerationRecipe
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import MetadataValue, NewDocument, NewNode, canonical_json, document_id, sha256
+from elt_llm_core.store.store import Store
 from elt_llm_core.text.language import detect_language
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
+from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker, parent_metadata
 from elt_llm_ingest.metadata.chunk_metadata import ChunkMetadata
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -101,12 +107,8 @@ class VersionMaker:
         tokeniser = self._tokenisers.setdefault(language, KeywordTokeniser(language))
         nodes = tuple(self._nodes(identity, parsed, tokeniser))
         return NewDocument(
+            **vars(origin),
             document_id=identity,
-            root=origin.root,
-            path=origin.path,
-            content_hash=origin.content_hash,
-            size=origin.size,
-            reader=origin.reader,
             chunker=self.chunker_identity,
             tokeniser=tokeniser.fingerprint,
             outcome="ok" if nodes else "empty",
@@ -117,9 +119,7 @@ class VersionMaker:
             metadata={**parsed.metadata, "language": language, **self._metadata.static},
             notes=parsed.notes,
             nodes=nodes,
-            part=origin.part,
             extraction=self.extraction,
-            modified_at=origin.modified_at,
         )
 
     def _nodes(self, document: str, parsed: ParsedDocument, tokeniser: KeywordTokeniser) -> Iterator[NewNode]:
@@ -148,3 +148,66 @@ def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
     return replace(
         parsed, text=_LONE_SURROGATE.sub("\ufffd", parsed.text), title=_LONE_SURROGATE.sub("\ufffd", parsed.title)
     )
+
+
+_SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # documents, and characters of each, for language detection
+
+
+def version_maker(
+    collection: str,
+    settings: Settings,
+    embedding: EmbeddingModel,
+    metadata: Mapping[str, MetadataValue] | None = None,
+    scope: str = "",
+) -> VersionMaker:
+    """Create the maker of document versions; its chunks depend on the chunker and on the model's tokenizer.
+
+    `metadata` is added to every document. `scope` names the part of each file that is ingested.
+    """
+    chunker = create_chunker(settings.chunking, embedding)
+    model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
+    chunk_metadata = ChunkMetadata(settings.ingest.topics, settings.ingest.organisations)
+    description = VersionMetadata(chunk_metadata, metadata or {}, scope)
+    return VersionMaker(collection, chunker, f"{chunker.fingerprint}|{model}", description)
+
+
+def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -> GenerationRecipe:
+    """Return the recipe of a generation. `language` is the language of the keyword stemmer."""
+    return GenerationRecipe(
+        fingerprint=embedding.fingerprint,
+        chunker=create_chunker(settings.chunking, embedding).fingerprint,
+        tokeniser=KeywordTokeniser(language),
+        chroma=settings.chroma,
+    )
+
+
+def collection_language(store: Store, versions: Sequence[int]) -> str:
+    """Detect the language from a sample of these document versions; English if it is unclear."""
+    ordered = sorted(versions)
+    step = max(1, len(ordered) // _SAMPLE_DOCUMENTS)
+    sample = "\n".join(store.documents.text(version)[:_SAMPLE_CHARACTERS] for version in ordered[::step])
+    return detect_language(sample)
+
+
+@dataclass(frozen=True)
+class EmbeddingCounts:
+    """Number of texts embedded in this run, and of texts whose vectors were already stored."""
+
+    new: int
+    reused: int
+
+
+def embed_missing(
+    store: Store, versions: Sequence[int], embedding: EmbeddingModel, batch_size: int, progress: ProgressListener
+) -> EmbeddingCounts:
+    """Embed every node of these versions that has no vector yet. An interrupted run loses at most one batch."""
+    texts = store.nodes.to_embed(store.documents.indexed(versions))
+    fingerprint = embedding.fingerprint.key
+    missing = store.vectors.missing(fingerprint, texts)
+    progress.stage("embed", len(missing))
+    for start in range(0, len(missing), batch_size):
+        batch = missing[start : start + batch_size]
+        with failpoint(Failpoint.EMBED):
+            store.vectors.add(fingerprint, batch, embedding.embed_texts([texts[digest] for digest in batch]))
+        progress.advance(len(batch))
+    return EmbeddingCounts(new=len(missing), reused=len(texts) - len(missing))

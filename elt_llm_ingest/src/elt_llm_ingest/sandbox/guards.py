@@ -1,16 +1,22 @@
-"""Limits of a worker process on memory, time, files, network and privileges, and the calls that apply them."""
+"""Limits of a worker process on memory, time, files, network and privileges; checks of a file before it is parsed."""
 
 import ctypes
 import os
 import re
 import resource
+import shutil
 import signal
+import stat
 import subprocess
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from elt_llm_core.errors import UnreadableDocument
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import IngestSettings  # a worker process needs no settings and starts sooner
@@ -161,10 +167,7 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that Landlock denies, as its system call expects.
-
-    Files need its version 3, TCP 4, access to other processes 6.
-    """
+    """The rights that Landlock denies: files need its version 3, TCP 4, access to other processes 6."""
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
@@ -186,7 +189,14 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
     version = library.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
     if version < 3:
         return False
-    ruleset = library.syscall(_CREATE_RULESET, *_forbidden_ruleset(version), 0)
+    rights = _Ruleset(
+        _WRITE_FILE | _TRUNCATE | _REMOVE_AND_MAKE | _MOVE_BETWEEN_FOLDERS,
+        _BIND_AND_CONNECT_TCP,
+        _ABSTRACT_SOCKETS_AND_SIGNALS,
+    )
+    words = 3 if version >= 6 else 2 if version >= 4 else 1  # the part of the rights that this version supports
+    size = ctypes.c_size_t(words * ctypes.sizeof(ctypes.c_uint64))
+    ruleset = library.syscall(_CREATE_RULESET, ctypes.byref(rights), size, 0)
     if ruleset < 0:
         return False
     try:
@@ -196,14 +206,6 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
         return bool(library.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
-
-
-def _forbidden_ruleset(version: int) -> tuple["ctypes._CArgObject", ctypes.c_size_t]:
-    """Return the part of the ruleset that a Landlock version supports, and its size."""
-    words = 3 if version >= 6 else 2 if version >= 4 else 1
-    files = _WRITE_FILE | _TRUNCATE | _REMOVE_AND_MAKE | _MOVE_BETWEEN_FOLDERS
-    ruleset = _Ruleset(files, _BIND_AND_CONNECT_TCP, _ABSTRACT_SOCKETS_AND_SIGNALS)
-    return ctypes.byref(ruleset), ctypes.c_size_t(words * ctypes.sizeof(ctypes.c_uint64))
 
 
 def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
@@ -218,3 +220,83 @@ def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
         library.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(descriptor)
+
+
+def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
+    """Check that a path is a readable regular file within the size limit, inside the folder `within` if that is set.
+
+    The check does not wait on pipes, and does not follow a link that has replaced the file in the meantime.
+
+    Raises:
+        UnreadableDocument: the path is a pipe, a device, a folder or a link out of `within`, or the file is too large.
+    """
+    real = path
+    if within is not None:
+        with _name_open_errors():
+            real, folder = path.resolve(strict=True), within.resolve(strict=True)
+        if not real.is_relative_to(folder):
+            raise UnreadableDocument("is a symbolic link that leads out of the folder")
+    with _name_open_errors(real):
+        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableDocument("is not a regular file")
+    if status.st_size > most_megabytes * MEGABYTE:
+        raise UnreadableDocument(
+            f"is {status.st_size / MEGABYTE:,.0f} MB, more than the limit of {most_megabytes:,} MB",
+            hint="Raise ingest.max_file_mb.",
+        )
+
+
+@contextmanager
+def _name_open_errors(unlinked: Path | None = None) -> Iterator[None]:
+    """Translate the errors of opening a file. The path `unlinked` may not be a link."""
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:
+        is_link = isinstance(error, OSError) and unlinked is not None and unlinked.is_symlink()
+        reason = f"cannot be opened: {getattr(error, 'strerror', None) or error}"
+        raise UnreadableDocument("is a symbolic link" if is_link else reason) from error
+
+
+_OPENED = Path("/proc/self/fd")
+_PIN_FOLDER = Path("/tmp")  # noqa: S108 - the one place that a worker may write to
+_PREFIX = "elt-llm-read-"
+
+
+@contextmanager
+def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
+    """Open a file and yield a path with the same name that leads to the open file.
+
+    Links are followed only if `within` is set. Where the system has no paths of open files, the path itself is yielded.
+
+    Raises:
+        UnreadableDocument: the file cannot be opened, or the open file is not inside `within`.
+    """
+    if not _OPENED.is_dir():
+        yield path
+        return
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if within else os.O_NOFOLLOW)
+    with _name_open_errors():
+        descriptor = os.open(path, flags)
+    try:
+        opened = _OPENED / str(descriptor)
+        if within is not None and not opened.readlink().is_relative_to(within.resolve()):
+            raise UnreadableDocument("led out of its folder when it was opened, since a link replaced it")
+        with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PIN_FOLDER) as folder:
+            name = Path(folder) / path.name
+            name.symlink_to(opened)
+            yield name
+    finally:
+        os.close(descriptor)
+
+
+def remove_pinned() -> None:
+    """Remove the folders with pinned files that ended worker processes have left behind."""
+    for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if not (_OPENED.parents[1] / process).exists():
+            shutil.rmtree(folder, ignore_errors=True)

@@ -8,8 +8,7 @@ from typing import Protocol
 from elt_llm_core.errors import UnreadableDocument
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import create_named_reader
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 
 
 @dataclass(frozen=True)
@@ -75,10 +74,7 @@ class CachingParser:
             yield self._kept[key] if key in self._kept else passing[key]
 
     def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room.
-
-        No result is evicted, since repeated runs start again from the first file.
-        """
+        """Cache a result if there is room. None is evicted, since repeated runs start again from the first file."""
         size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
         if self._characters + size > _MAX_CHARACTERS:
             return False

@@ -1,21 +1,219 @@
-"""Parse files in child processes that are started on demand and reused."""
+"""Parse files in child processes that are started on demand and reused, under limits on time and memory."""
 
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any, BinaryIO, cast
 
 from elt_llm_core.errors import IngestError, UnreadableDocument
 from elt_llm_core.utilities import Closeable
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.sandbox.file_checks import check_file
-from elt_llm_ingest.sandbox.guards import ParseLimits
-from elt_llm_ingest.sandbox.messages import MalformedAnswer, decode_document, printable_reason
+from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, remove_pinned
+from elt_llm_ingest.sandbox.messages import (
+    LENGTH_PREFIX_BYTES,
+    MalformedAnswer,
+    decode_document,
+    encode_frame,
+    parse_json,
+    printable_reason,
+)
 from elt_llm_ingest.sandbox.parser import ParseRequest
-from elt_llm_ingest.sandbox.worker_process import WorkerDied, WorkerProcess, out_of_memory_error
+from elt_llm_ingest.sandbox.worker import OUT_OF_MEMORY
 
-__all__ = ["ParseLimits", "ParsePool", "ParseRequest"]
+_WORKER = "elt_llm_ingest.sandbox.worker"
+_SECONDS_TO_START = 60.0
+_CHUNK = 1 << 20
+_MAX_GREETING = 1000
+# Signals that end a program without memory: its own abort, a trap, or access to memory that it did not get.
+_MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
+_KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
+
+
+class WorkerDied(UnreadableDocument):
+    """The worker process ended during a file. `retry` is set if a fresh process might parse the file."""
+
+    def __init__(self, reason: str, *, hint: str = "", retry: bool = False) -> None:
+        super().__init__(reason, hint=hint)
+        self.retry = retry
+
+
+class WorkerProcess:
+    """A child process that parses files. Only one thread at a time may use it, but any thread may call `kill`."""
+
+    def __init__(self, limits: ParseLimits) -> None:
+        self._limits = limits
+        self._ready = False
+        self.files = 0
+        self.usable = True
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, on a module of this package
+                [sys.executable, "-s", "-P", "-m", _WORKER, str(os.getpid()), str(limits.memory_mb)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=_environment(),
+                cwd=os.sep,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise IngestError(f"The process that reads files cannot be started: {error.strerror or error}") from error
+        self._requests = cast(BinaryIO, self._process.stdin)
+        self._answers = cast(BinaryIO, self._process.stdout)
+
+    @property
+    def identifier(self) -> int:
+        """The process id of the worker."""
+        return self._process.pid
+
+    def await_greeting(self) -> None:
+        """Wait until the worker is ready; raise IngestError if it ends or needs more than a minute."""
+        if self._ready:
+            return
+        deadline = time.monotonic() + _SECONDS_TO_START
+        try:
+            greeting = parse_json(self._read(self._length(deadline, _MAX_GREETING), deadline))
+        except (WorkerDied, MalformedAnswer) as error:
+            self.kill()
+            raise IngestError(
+                f"The process that reads files does not start: {error}", hint="Run: elt-llm doctor"
+            ) from error
+        self._ready = bool(greeting.get("ready"))
+
+    def ask(self, request: ParseRequest) -> dict[str, Any]:
+        """Send a request and return the result; raise MalformedAnswer or WorkerDied if the worker returns none."""
+        self.await_greeting()
+        message = {
+            "path": os.fspath(request.path.absolute()),
+            "within": os.fspath(request.within.absolute()) if request.within else "",
+            "reader": request.reader,
+            "options": asdict(request.options),
+            "characters": self._limits.characters,
+            "answer_bytes": self._limits.answer_bytes,
+            "computing_seconds": self._limits.computing_seconds,
+            "worker_megabytes": self._limits.worker_megabytes,
+        }
+        deadline = time.monotonic() + self._limits.seconds
+        # JSON escapes the bytes of a path that are not valid text.
+        self._write(encode_frame(json.dumps(message).encode("ascii")))
+        self.usable = self._read(1, deadline) == b"\1"
+        payload = self._read(self._length(deadline, self._limits.answer_bytes), deadline)
+        self.files += 1
+        self.usable = self.usable and self.files < self._limits.files_per_worker
+        return parse_json(payload)
+
+    def kill(self) -> None:
+        """End the process and its children at once. A thread that waits for the process finds the pipe closed."""
+        self.usable = False
+        if self._process.returncode is not None:
+            return
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self._process.kill()
+
+    def bury(self) -> None:
+        """End the process if it still runs, close its pipes and wait for its exit."""
+        self.kill()
+        self._end()
+
+    def _length(self, deadline: float, most: int) -> int:
+        length = int.from_bytes(self._read(LENGTH_PREFIX_BYTES, deadline), "big")
+        if length > most:
+            raise MalformedAnswer("the result is larger than the limit")
+        return length
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._requests.write(data)
+        except BrokenPipeError as error:
+            raise self._death() from error
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        """Read exactly `size` bytes; raise WorkerDied if the pipe closes or the time runs out first."""
+        descriptor = self._answers.fileno()
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        received = bytearray()
+        while len(received) < size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                self.bury()
+                reason = f"took more than {self._limits.seconds:g} s to read"
+                raise WorkerDied(reason, hint="Raise ingest.parse_seconds.")
+            chunk = os.read(descriptor, min(_CHUNK, size - len(received)))
+            if not chunk:
+                raise self._death()
+            received += chunk
+        return bytes(received)
+
+    def _death(self) -> WorkerDied:
+        """Return the reason why the process ended, based on its exit code."""
+        code, peak_mb = self._end()
+        limits = self._limits
+        if code == -signal.SIGXCPU:
+            return WorkerDied(f"took more than {limits.computing_seconds} s of processor time to read", hint=_SLOW)
+        if code == OUT_OF_MEMORY or (-code in _MEMORY_SIGNALS and peak_mb > limits.memory_mb / 2):
+            return out_of_memory_error(limits)
+        if code == -signal.SIGKILL:
+            return WorkerDied("the system ended the reader, most likely because memory ran out", retry=True)
+        if code < 0:
+            hint = _PERHAPS_MEMORY if -code in _MEMORY_SIGNALS else ""
+            return WorkerDied(f"the reader crashed (signal {-code})", hint=hint, retry=True)
+        return WorkerDied(f"the reader ended unexpectedly (exit code {code})", retry=True)
+
+    def _end(self) -> tuple[int, float]:
+        """Wait for the exit of the process; return its exit code and its peak memory in megabytes."""
+        for pipe in (self._requests, self._answers):
+            pipe.close()
+        if self._process.returncode is not None:
+            return self._process.returncode, 0.0
+        _, status, usage = os.wait4(self._process.pid, 0)
+        remove_pinned()
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        # Linux includes the memory of the parent, so that only a higher value is certainly that of the child.
+        inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
+        return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
+
+
+_PERHAPS_MEMORY = "If the file needs more memory than the limit, raise ingest.parse_memory_mb."
+_SLOW = "Raise ingest.parse_seconds; half of this time may be processor time."
+
+
+def out_of_memory_error(limits: ParseLimits) -> WorkerDied:
+    """Return the error of a file that needed too much memory."""
+    return WorkerDied(
+        f"needed more than {limits.memory_mb:,} MB of memory", hint="Raise ingest.parse_memory_mb.", retry=True
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment variables of a worker: the paths of programs, and nothing that could be a secret.
+
+    A fixed hash seed makes the iteration order of sets equal in all workers, so that it cannot change a text.
+    """
+    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    return {
+        **kept,
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "PYTHONUTF8": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_THREAD_LIMIT": "1",
+    }
+
 
 _REQUESTS_AHEAD = 2
 
@@ -41,8 +239,6 @@ class ParsePool(Closeable):
     def check(self) -> None:
         """Start a worker and wait until it is ready; raise IngestError if the worker does not start."""
         self._threads.submit(self._start_idle).result()
-        for worker in self._idle:
-            worker.await_greeting()
 
     def read(self, request: ParseRequest) -> ParsedDocument:
         """Parse a file; raise UnreadableDocument with the reason, or IngestError if no worker can be started."""
@@ -93,11 +289,8 @@ class ParsePool(Closeable):
             return self._ask(worker, request)
         except WorkerDied as death:
             if fresh or not death.retry:
-                raise UnreadableDocument(death.reason, hint=death.hint) from death
-        try:
-            return self._ask(self._new(), request)
-        except WorkerDied as death:
-            raise UnreadableDocument(death.reason, hint=death.hint) from death
+                raise
+        return self._ask(self._new(), request)
 
     def _ask(self, worker: WorkerProcess, request: ParseRequest) -> ParsedDocument:
         usable = False
@@ -126,8 +319,8 @@ class ParsePool(Closeable):
 
     def _start_idle(self) -> None:
         worker = self._new()
-        with self._lock:
-            self._idle.append(worker)
+        worker.await_greeting()
+        self._put_back(worker, usable=True)
 
     def _put_back(self, worker: WorkerProcess, *, usable: bool) -> None:
         with self._lock:

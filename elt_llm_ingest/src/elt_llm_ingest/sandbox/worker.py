@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from elt_llm_core.errors import EltError, UnreadableDocument
 
-from elt_llm_ingest.sandbox.file_checks import pin_file
 from elt_llm_ingest.sandbox.guards import (
     MEGABYTE,
     die_with_parent,
@@ -26,6 +25,7 @@ from elt_llm_ingest.sandbox.guards import (
     limit_computing,
     limit_resources,
     peak_memory_mb,
+    pin_file,
 )
 from elt_llm_ingest.sandbox.messages import LENGTH_PREFIX_BYTES, encode_document, encode_frame, encode_json
 
@@ -85,8 +85,7 @@ def _parse_file(request: dict[str, Any], readers: "dict[str, DocumentReader]") -
 
 
 def _create_reader(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> "DocumentReader":
-    from elt_llm_ingest.readers import create_named_reader
-    from elt_llm_ingest.readers.options import ReaderOptions
+    from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 
     path = Path(request["path"])
     key = repr((request["reader"], path.suffix, request["options"]))

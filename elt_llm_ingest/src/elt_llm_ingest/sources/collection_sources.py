@@ -8,7 +8,7 @@ from pathlib import Path
 from elt_llm_core.store.records import FileRecord
 from elt_llm_core.store.store import Store
 
-from elt_llm_ingest.sources.discovery import Discovery, FoundFile, discover
+from elt_llm_ingest.sources.discovery import FoundFile, SkippedPath, discover
 from elt_llm_ingest.sources.patterns import PathSelection
 from elt_llm_ingest.sources.remote import is_url
 
@@ -89,8 +89,8 @@ class CollectionSources:
     exist.
     """
 
-    discovery: Discovery
     files: tuple[LocatedFile, ...]
+    skipped: tuple[SkippedPath, ...]
     roots: Mapping[str, tuple[Path, bool]]
     missing: tuple[Path, ...]
     missing_files: frozenset[str]
@@ -165,8 +165,8 @@ def find_sources(
         roots |= _dropped_roots(known, incomplete)
         missing_files |= _dropped_files(known, roots, files)
     return CollectionSources(
-        discovery=discovery,
         files=files,
+        skipped=discovery.skipped,
         roots=roots,
         missing=tuple(path for path in folders if not path.is_dir()),
         missing_files=missing_files,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -34,15 +35,6 @@ class ReaderSource:
         return f"reader://{self.target}/"
 
 
-@dataclass(frozen=True)
-class ReaderDocument:
-    """A document that a reader returned: its URL, its file if it was written, and its size in bytes."""
-
-    url: str
-    file: Path | None
-    size: int
-
-
 def find_reader_class(name: str) -> str:
     """Return `package:Class` for that name itself or for an entry point of this name; empty if there is neither."""
     if ":" in name:
@@ -50,9 +42,10 @@ def find_reader_class(name: str) -> str:
     return next((entry.value for entry in entry_points(group=ENTRY_POINTS, name=name)), "")
 
 
-def read_documents(source: ReaderSource, settings: IngestSettings, folder: Path) -> list[ReaderDocument]:
+def read_documents(source: ReaderSource, settings: IngestSettings, folder: Path) -> dict[str, tuple[Path | None, int]]:
     """Run a reader in a child process, which writes each document into `folder`.
 
+    Return the file and the size in bytes of each document by its URL; the file is None if the document is too large.
     Raises RemoteFailure if the reader fails, does not end in time, or returns anything but documents.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,12 +63,10 @@ def read_documents(source: ReaderSource, settings: IngestSettings, folder: Path)
         raise RemoteFailure(f"The reader {source.target} ended without a result; run it in Python to see why") from None
     if "error" in result:
         raise RemoteFailure(f"The reader {source.target} failed: {result['error']}")
-    return [
-        ReaderDocument(
-            source.root + quote(item["name"]), folder / item["file"] if item["file"] else None, int(item["size"])
-        )
+    return {
+        source.root + quote(item["name"]): (folder / item["file"] if item["file"] else None, int(item["size"]))
         for item in result["documents"]
-    ]
+    }
 
 
 def _run_child(source: ReaderSource, request: bytes, seconds: int) -> None:
@@ -96,12 +87,5 @@ def _run_child(source: ReaderSource, request: bytes, seconds: int) -> None:
                 " give arguments that select less, or raise ingest.remote.reader_seconds"
             ) from None
         finally:
-            _end_group(child.pid)
-
-
-def _end_group(process: int) -> None:
-    """End the child with every process that the reader started."""
-    try:
-        os.killpg(process, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)  # the child, and every process that the reader started

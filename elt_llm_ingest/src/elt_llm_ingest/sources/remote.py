@@ -4,7 +4,6 @@ No other module uses fsspec. The address of a file never contains credentials.
 """
 
 import io
-import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -14,9 +13,9 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from hashlib import sha256
 from mimetypes import guess_extension
+from multiprocessing.pool import ThreadPool
 from pathlib import Path, PurePosixPath
-from queue import Empty, SimpleQueue
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from elt_llm_core.errors import UnreadableDocument, UsageError
@@ -106,21 +105,6 @@ class RemoteEntry:
     reason: str = ""
 
 
-class _Attempt:
-    """A block of code that runs in another thread. Its error is kept for the thread that waits for the result."""
-
-    def __init__(self, results: list[Any]) -> None:
-        self.results = results
-        self.error: BaseException | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        self.error = error
-        return True
-
-
 class RemoteSource:
     """One remote folder or file. Every operation ends after `timeout_seconds`."""
 
@@ -150,7 +134,7 @@ class RemoteSource:
         incomplete.
         """
         if not self.is_folder:
-            return [self._call(lambda fs: self._entry(fs, self.url.url))]
+            return [self._call(lambda fs: _make_entry(self.url.url, fs.info(self._path(self.url.url))))]
         return self._call(self._list_folder)
 
     def fetch(self, entry: RemoteEntry, target: Path) -> None:
@@ -211,13 +195,10 @@ class RemoteSource:
         if not self._is_http:
             return _make_entry(url, listed)
         try:
-            return self._entry(fs, url)
+            return _make_entry(url, fs.info(self._path(url)))
         except FileNotFoundError as error:
             failure = self._describe(error)
             return RemoteEntry(url, _file_name(url, ""), None, 0, 0, str(failure))
-
-    def _entry(self, fs: Any, url: str) -> RemoteEntry:
-        return _make_entry(url, fs.info(self._path(url)))
 
     def _copy(self, fs: Any, url: str, target: Path) -> None:
         with _BoundedFile(target, self._settings.max_file_mb) as file:
@@ -229,35 +210,23 @@ class RemoteSource:
                     file.write(chunk)
 
     def _call(self, operation: Callable[[Any], _Result]) -> _Result:
-        """Run an operation in a thread, because no library promises to end in time."""
-        attempts: SimpleQueue[_Attempt] = SimpleQueue()
-
-        def run() -> None:
-            results: list[_Result] = []
-            with _Attempt(results) as attempt:
-                results.append(operation(self._file_system))
-            attempts.put(attempt)
-
-        seconds = self._settings.remote.timeout_seconds
-        threading.Thread(target=run, daemon=True, name="remote-source").start()
-        try:
-            attempt = attempts.get(timeout=seconds)
-        except Empty:
-            raise RemoteFailure(self._no_answer()) from None
-        if attempt.error is not None:
-            raise self._describe(attempt.error) from None
-        result: _Result = attempt.results[0]
-        return result
+        """Run an operation in a daemon thread, because no library promises to end in time."""
+        errors: list[BaseException] = []
+        with ThreadPool(1) as pool:
+            result = pool.apply_async(lambda: operation(self._file_system), error_callback=errors.append)
+            result.wait(self._settings.remote.timeout_seconds)
+            if not result.ready():
+                raise RemoteFailure(self._no_answer())
+            if errors:
+                raise self._describe(errors[0]) from None
+            return result.get()
 
     @cached_property
     def _file_system(self) -> Any:
         import fsspec
 
-        return fsspec.filesystem(self._protocol, skip_instance_cache=True, **self._options())
-
-    @property
-    def _protocol(self) -> str:
-        return "webdav" if self.url.scheme == "webdavs" else self.url.scheme
+        protocol = "webdav" if self.url.scheme == "webdavs" else self.url.scheme
+        return fsspec.filesystem(protocol, skip_instance_cache=True, **self._options())
 
     def _options(self) -> dict[str, Any]:
         """Return the options of the back end. Without credentials in the URL, each back end uses its own sources."""

@@ -1,11 +1,11 @@
 """Find the files of remote sources, and present them to the ingest like local files."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from elt_llm_core.errors import UnreadableDocument, UsageError
+from elt_llm_core.errors import UsageError
 from elt_llm_core.settings.tree import IngestSettings
 
 from elt_llm_ingest.readers import no_reader_reason, readable_suffixes
@@ -17,56 +17,40 @@ from elt_llm_ingest.sources.collection_sources import (
     find_sources,
 )
 from elt_llm_ingest.sources.discovery import FoundFile, SkippedPath
-from elt_llm_ingest.sources.patterns import PathSelection
 from elt_llm_ingest.sources.reader_source import ReaderSource, read_documents
 from elt_llm_ingest.sources.remote import RemoteEntry, RemoteFailure, RemoteSource, RemoteUrl
-
-
-@dataclass(frozen=True)
-class SourceRequest:
-    """The sources of one run: local `paths`, remote `urls`, and a `reader` of another package.
-
-    With `everything`, all known sources are included.
-
-    With `exhaustive`, the request names the whole content of the collection.
-    """
-
-    paths: Sequence[Path]
-    urls: Sequence[RemoteUrl]
-    selection: PathSelection
-    everything: bool
-    exhaustive: bool
-    reader: ReaderSource | None = None
+from elt_llm_ingest.sources.request import IngestRequest
 
 
 def find_all_sources(
-    known: KnownSources, request: SourceRequest, settings: IngestSettings, folder: Path
+    known: KnownSources, request: IngestRequest, settings: IngestSettings, folder: Path
 ) -> CollectionSources:
-    """Discover local and remote files. Changed remote files are fetched into `folder` when they are read.
+    """Discover the local and remote files of a request; with `rebuild`, also those of former ingests.
 
-    Raises UsageError for a given path that does not exist, and for a given URL whose host is not allowed. A remote
-    source that cannot be listed is reported, and its documents are kept.
+    Changed remote files are fetched into `folder` when they are read. Raises UsageError for a given path that does not
+    exist, and for a given URL whose host is not allowed. A remote source that cannot be listed is reported, and its
+    documents are kept.
     """
     for url in request.urls:
         url.check_allowed(settings.remote.allowed_hosts)
-    has_remote = bool(request.urls or request.reader)
-    only_remote = has_remote and not request.paths and (request.exhaustive or not request.everything)
+    has_remote = bool(request.urls or request.source_reader)
+    only_remote = has_remote and not request.paths and (request.is_exhaustive or not request.rebuild)
     local_known = KnownSources() if only_remote else known.local()
-    local = find_sources(local_known, request.paths, request.selection, everything=request.everything)
+    local = find_sources(local_known, request.paths, request.selection, everything=request.rebuild)
     remote = _RemoteSearch(known.remote(), request, settings, folder)
-    if not request.exhaustive and (request.everything or not (request.paths or request.urls)):
+    if not request.is_exhaustive and (request.rebuild or not (request.paths or request.urls)):
         remote.add_known()
     for url in request.urls:
-        remote.add(url)
-    if request.reader:
-        remote.add_reader(request.reader)
-    if request.exhaustive:
+        remote.add_source(url)
+    if request.source_reader:
+        remote.add_reader(request.source_reader)
+    if request.is_exhaustive:
         remote.drop_unlisted()
     return remote.merge_into(local, known=bool(known.roots))
 
 
 class _RemoteSearch:
-    def __init__(self, known: KnownSources, request: SourceRequest, settings: IngestSettings, folder: Path) -> None:
+    def __init__(self, known: KnownSources, request: IngestRequest, settings: IngestSettings, folder: Path) -> None:
         self._known, self._request, self._settings, self._folder = known, request, settings, folder
         self._files: dict[str, LocatedFile] = {}
         self._roots: dict[str, tuple[Path, bool]] = {}
@@ -83,11 +67,7 @@ class _RemoteSearch:
         single = [it.path for it in files if it.root not in folders]
         for url in [*folders, *single]:
             if url not in given:
-                self._list(RemoteUrl(url))
-
-    def add(self, url: RemoteUrl) -> None:
-        """Add the files of a source that the request names."""
-        self._list(url)
+                self.add_source(RemoteUrl(url))
 
     def add_reader(self, reader: ReaderSource) -> None:
         """Run a reader of another package, and add its documents."""
@@ -97,16 +77,14 @@ class _RemoteSearch:
         except RemoteFailure as error:
             self._fail(reader.root, str(error))
             return
-        too_large = (
-            f"is larger than the limit of {self._settings.max_file_mb:,} MB; raise ingest.max_file_mb to read it"
-        )
-        for document in documents:
-            if document.file is None:
-                self._fail(document.url, too_large)
-                continue
-            file = FoundFile(folder, document.url, document.file, document.size, time.time_ns())
-            self._files[document.url] = LocatedFile(file, reader.root, folder, document.url)
-        self._roots[reader.root] = (Path(reader.root), all(document.file for document in documents))
+        limit = self._settings.max_file_mb
+        for url, (path, size) in documents.items():
+            if path is None:
+                self._fail(url, f"is larger than the limit of {limit:,} MB; raise ingest.max_file_mb to read it")
+            else:
+                file = FoundFile(folder, url, path, size, time.time_ns())
+                self._files[url] = LocatedFile(file, reader.root, folder, url)
+        self._roots[reader.root] = (Path(reader.root), all(path for path, _ in documents.values()))
 
     def drop_unlisted(self) -> None:
         """Count the documents of known sources that the request no longer names as deleted."""
@@ -122,23 +100,18 @@ class _RemoteSearch:
 
     def merge_into(self, local: CollectionSources, *, known: bool) -> CollectionSources:
         """Return the local sources with the remote sources added."""
-        files = tuple(self._files.values())
-        discovery = replace(
-            local.discovery,
-            files=(*local.discovery.files, *(located.file for located in files)),
-            skipped=(*local.discovery.skipped, *self._skipped),
-        )
         return replace(
             local,
-            discovery=discovery,
-            files=(*local.files, *files),
+            files=(*local.files, *self._files.values()),
+            skipped=(*local.skipped, *self._skipped),
             roots={**local.roots, **self._roots},
             missing_files=local.missing_files | self._missing,
             failed=tuple(self._failed),
             known=known,
         )
 
-    def _list(self, url: RemoteUrl) -> None:
+    def add_source(self, url: RemoteUrl) -> None:
+        """Add the files of a remote folder, or a remote file. The failure of a listing is recorded."""
         records = {record.path: identity for identity, record in self._known.files.items()}
         try:
             source = RemoteSource(url, self._settings)
@@ -155,7 +128,9 @@ class _RemoteSearch:
         except RemoteFailure as error:
             self._fail(url.url, str(error))
             return
-        root = self._root_of(source)
+        # The innermost known root that contains the source, or else the root of the source.
+        containing = [name for name in (*self._known.roots, *self._roots) if source.root.startswith(name)]
+        root = max(containing, key=len, default=source.root)
         unseen = [entry for entry in entries if entry.reason]
         for entry in unseen:
             self._fail(entry.url, entry.reason)
@@ -169,11 +144,6 @@ class _RemoteSearch:
         known = any(name.startswith(url) or url.startswith(name) for name in self._known.roots)
         self._failed.append(FailedSource(url, reason, known))
 
-    def _root_of(self, source: RemoteSource) -> str:
-        """Return the innermost known root that contains the source, or else the root of the source."""
-        containing = [name for name in (*self._known.roots, *self._roots) if source.root.startswith(name)]
-        return max(containing, key=len, default=source.root)
-
     def _add(self, source: RemoteSource, root: str, entry: RemoteEntry) -> None:
         if entry.url in self._files:
             return
@@ -182,9 +152,8 @@ class _RemoteSearch:
             return
         folder = self._folder / str(len(self._files))
         path = folder / entry.name
-        file = FoundFile(
-            folder, entry.url, path, entry.size or 0, entry.stamp, entry.written_ns, _Fetch(source, entry, path).run
-        )
+        fetch = partial(_fetch_once, source, entry, path)
+        file = FoundFile(folder, entry.url, path, entry.size or 0, entry.stamp, entry.written_ns, fetch)
         self._files[entry.url] = LocatedFile(file, root, folder, entry.url)
 
     def _skip_reason(self, entry: RemoteEntry, root: str) -> str:
@@ -198,22 +167,8 @@ class _RemoteSearch:
         return f"excluded by {pattern}" if pattern else ""
 
 
-class _Fetch:
-    """A function object that fetches one remote file, once."""
-
-    def __init__(self, source: RemoteSource, entry: RemoteEntry, path: Path) -> None:
-        self._source, self._entry, self._path = source, entry, path
-        self._failure: UnreadableDocument | None = None
-
-    def run(self) -> None:
-        """Write the file to its path, unless that was done before. Raises UnreadableDocument if that fails."""
-        if self._failure is not None:
-            raise self._failure
-        if self._path.exists():
-            return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._source.fetch(self._entry, self._path)
-        except UnreadableDocument as error:
-            self._failure = error
-            raise
+def _fetch_once(source: RemoteSource, entry: RemoteEntry, path: Path) -> None:
+    """Write a file to its path, unless that was done before. Raises UnreadableDocument if that fails."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        source.fetch(entry, path)

@@ -7,10 +7,9 @@ import pypdfium2
 import pytest
 from elt_llm_core.settings.tree import IngestSettings
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import create_reader
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import ReaderOptions, create_reader
 from elt_llm_ingest.readers.pdf.layout import HYPHEN_AT_LINE_END
-from elt_llm_ingest.readers.pdf.ocr import ocr_paragraphs
+from elt_llm_ingest.readers.pdf.reader import ocr_paragraphs
 from elt_llm_ingest.readers.tesseract import installed_version
 from elt_llm_ingest.sandbox.guards import ParseLimits
 from elt_llm_ingest.sandbox.parser import ParseRequest

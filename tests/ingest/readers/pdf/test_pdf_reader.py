@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_ingest.readers.pdf.headings import headings_by_outline, headings_by_typography, measure_typography
 from elt_llm_ingest.readers.pdf.layout import PdfLine
-from elt_llm_ingest.readers.pdf.reader import PdfReader, format_page_numbers
+from elt_llm_ingest.readers.pdf.reader import (
+    PdfReader,
+    format_page_numbers,
+    headings_by_outline,
+    headings_by_typography,
+    measure_typography,
+)
 
 WritePdf = Callable[[list[list[Any]]], Path]
 

@@ -95,7 +95,7 @@ def open_labelled_set(
     from elt_llm_core.models.factory import create_embedding
     from elt_llm_core.store.lock import writer_lock
     from elt_llm_core.store.store import open_store
-    from elt_llm_ingest.run.texts import TextDocument, ingest_texts
+    from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 
     settings, data_dir = loaded.settings, loaded.data_dir / "evaluation"
     name = re.sub(r"[^a-z0-9_-]", "-", dataset.name.lower()).lstrip("-_")[:63] or "dataset"

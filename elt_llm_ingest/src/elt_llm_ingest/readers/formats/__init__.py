@@ -4,14 +4,55 @@ Kreuzberg (https://kreuzberg.dev, MIT) converts most of these formats to Markdow
 Markdown file. E-mail, pictures and archives are read here, since their attachments and members become documents.
 """
 
-from elt_llm_ingest.parsing.document_reader import DocumentReader
-from elt_llm_ingest.readers.formats.archives import ArchiveReader
+from pathlib import Path
+from typing import ClassVar
+
+from elt_llm_core.errors import UnreadableDocument
+
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument
+from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.formats.converted import ConvertedReader
-from elt_llm_ingest.readers.formats.mail import EmailReader
-from elt_llm_ingest.readers.formats.members import ARCHIVES
-from elt_llm_ingest.readers.formats.outlook import OutlookReader
-from elt_llm_ingest.readers.formats.pictures import PICTURES, PictureReader
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers.formats.mail import EmailReader, OutlookReader
+from elt_llm_ingest.readers.formats.members import ARCHIVES, ArchiveReader
+from elt_llm_ingest.readers.pdf.reader import DOTS_PER_INCH, PageOcr, ocr_paragraphs
+from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
+
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
+_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
+
+
+class PictureReader(DocumentReader):
+    """Read the text in a picture with tesseract, if OCR is on."""
+
+    name: ClassVar[str] = "picture"
+    version: ClassVar[int] = 2
+
+    def __init__(self, options: ReaderOptions) -> None:
+        self._ocr = PageOcr(options.ocr_languages, options.ocr_engine) if options.ocr else None
+
+    @property
+    def identity(self) -> str:
+        """The version of the reader, and the languages and engine of the OCR if it is on."""
+        return f"{super().identity}-{self._ocr.identity}" if self._ocr else super().identity
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Recognise the text. Without OCR the text is empty, and a note names the setting that reads the picture."""
+        data, builder = read_bytes(path), DocumentBuilder()
+        if data and not data.startswith(_SIGNATURES):
+            raise UnreadableDocument("is not a picture: its content has another format", hint="Rename the file.")
+        if self._ocr is None:
+            return builder.build(path.stem, {}, ("is a picture; to read its text, set ingest.ocr: true",))
+        if not self._ocr.engine:
+            return builder.build(path.stem, {}, (f"the text of the picture is not read: {NOT_INSTALLED}",))
+        try:
+            table = recognise(data, self._ocr.languages, DOTS_PER_INCH)
+        except TesseractFailed as error:
+            raise UnreadableDocument(f"cannot be read as a picture: {error}") from error
+        for paragraph in ocr_paragraphs(table):
+            builder.add(paragraph.text, paragraph.kind, tight=paragraph.tight)
+        return builder.build(path.stem, {}, (f"the text was recognised by {self._ocr.described}",))
 
 
 def create_formats_reader(suffix: str, options: ReaderOptions | None) -> DocumentReader:

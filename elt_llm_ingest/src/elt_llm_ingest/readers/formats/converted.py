@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -10,10 +11,9 @@ from elt_llm_core.errors import UnreadableDocument
 
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.docx import DocxReader
 from elt_llm_ingest.readers.drawio import DrawioReader
-from elt_llm_ingest.readers.file_metadata import find_year
 from elt_llm_ingest.readers.markdown import markdown_document
 from elt_llm_ingest.readers.pptx import PptxReader
 
@@ -71,31 +71,22 @@ class ConvertedReader(DocumentReader):
             return (DocxReader() if suffix == ".doc" else PptxReader()).read(path)
         if suffix == ".xml" and _DIAGRAM.search(data, 0, _DIAGRAM_REACH):
             return DrawioReader().read(path)
-        _check_signature(suffix, data)
         if not data.strip():
             return ParsedDocument("", path.stem)
+        if suffix == ".rtf" and not data.lstrip().startswith(b"{\\rtf"):
+            raise UnreadableDocument("is not an RTF file: its content has another format", hint="Rename the file.")
         converted = _convert(data, _TYPES[suffix])
         metadata = cast("Mapping[str, object]", converted.metadata)
         found = metadata.get("authors")
         authors = "; ".join(map(str, found)) if isinstance(found, list) else ""
         document = markdown_document(converted.content.replace("\r\n", "\n").replace("\0", ""), path.stem)
-        return ParsedDocument(
-            document.text,
-            str(metadata.get("title") or "") or document.title,
-            (),
-            document.sections,
-            document.blocks,
-            {
-                **document.metadata,
-                **known_values(authors=authors, year=find_year(str(metadata.get("created_at") or ""))),
-            },
-            (*document.notes, *_conversion_notes(suffix, data, converted)),
+        known = known_values(authors=authors, year=find_year(str(metadata.get("created_at") or "")))
+        return replace(
+            document,
+            title=str(metadata.get("title") or "") or document.title,
+            metadata={**document.metadata, **known},
+            notes=(*document.notes, *_conversion_notes(suffix, data, converted)),
         )
-
-
-def _check_signature(suffix: str, data: bytes) -> None:
-    if suffix == ".rtf" and data.strip() and not data.lstrip().startswith(b"{\\rtf"):
-        raise UnreadableDocument("is not an RTF file: its content has another format", hint="Rename the file.")
 
 
 def _convert(data: bytes, media_type: str) -> "ExtractionResult":

@@ -1,14 +1,17 @@
-"""Read e-mails: the text is subject, sender, receivers, date and body; each attachment is a document of its own."""
+"""Read e-mails (.eml, and .msg of Outlook): headers and body as text, each attachment as a document."""
 
 import re
-from collections.abc import Mapping
+import struct
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from email import errors, message_from_bytes, policy
+from datetime import UTC, datetime, timedelta
+from email import errors, message_from_bytes, message_from_string, policy
 from email.message import EmailMessage, MIMEPart
-from email.utils import parsedate_to_datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
@@ -16,15 +19,14 @@ from elt_llm_core.store.records import MetadataValue
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import read_bytes
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
-from elt_llm_ingest.readers.file_metadata import find_year
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.formats.members import ContainerReader, Members, printable
 from elt_llm_ingest.readers.html import HtmlBlockWriter, parse_page, visible_part
 
-HEADERS = (
-    *("from", "to", "cc", "date", "subject"),
-    *("message-id", "in-reply-to", "references", "thread-topic"),
-)
+if TYPE_CHECKING:
+    from olefile import OleFileIO
+
+HEADERS = (*("from", "to", "cc", "date", "subject"), *("message-id", "in-reply-to", "references", "thread-topic"))
 _MESSAGE_ID = re.compile(r"<[^<>\s]{1,900}>")
 _DAMAGE = (errors.CloseBoundaryNotFoundDefect, errors.StartBoundaryNotFoundDefect, errors.NoBoundaryInMultipartDefect)
 _MOST_LEVELS = 50  # of multipart containers inside each other
@@ -46,10 +48,7 @@ class Mail:
         return " ".join(printable(self.headers.get(name, "")).split())[:1000]
 
     def _thread(self) -> str:
-        """Return the id of the first message of the conversation.
-
-        If no header has the id of a message, return the topic.
-        """
+        """Return the id of the first message of the conversation, or the topic if no header has the id of a message."""
         for name in ("references", "in-reply-to", "message-id"):
             if value := self._header(name):
                 found = _MESSAGE_ID.search(value)
@@ -157,3 +156,125 @@ def _body_text(body: MIMEPart) -> str:
         return str(body.get_content())
     except LookupError:  # an unknown charset
         return decode(_payload(body))[0]
+
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_FIRST_YEAR = datetime(1601, 1, 1, tzinfo=UTC)
+# The numbers of the properties in Microsoft's specification [MS-OXPROPS].
+_SUBJECT, _HEADERS, _BODY, _HTML, _TIME = 0x0037, 0x007D, 0x1000, 0x1013, 0x0039
+_SENDER_NAME, _SENDER_ADDRESS, _SENDER_SMTP = 0x0C1A, 0x0C1F, 0x5D01
+_CONTENT, _LONG_NAME, _SHORT_NAME, _DISPLAY_NAME = 0x3701, 0x3707, 0x3704, 0x3001
+_HEADER_PROPERTIES = {
+    "to": 0x0E04,
+    "cc": 0x0E03,
+    "subject": _SUBJECT,
+    "message-id": 0x1035,
+    "references": 0x1039,
+    "in-reply-to": 0x1042,
+    "thread-topic": 0x0070,
+}
+
+
+class OutlookReader(ContainerReader):
+    """Read .msg files. The text is subject, sender, receivers, date and body; attachments are parts."""
+
+    name: ClassVar[str] = "outlook"
+    version: ClassVar[int] = 1
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument if it is damaged, or not an Outlook message."""
+        from olefile import OleFileIO
+
+        data = read_bytes(path)
+        if not data.startswith(_OLE):
+            raise UnreadableDocument(
+                "is not an Outlook message: its content has another format", hint="Rename the file."
+            )
+        try:
+            with OleFileIO(BytesIO(data)) as container:
+                if not container.exists("__properties_version1.0"):
+                    raise UnreadableDocument("is not an Outlook message: it has no properties of a message")
+                return _Storage(container, ()).document(self, path.stem)
+        except (OSError, ValueError, IndexError, struct.error, RecursionError) as error:
+            raise UnreadableDocument(f"is a damaged Outlook message: {error}") from error
+
+
+class _Storage:
+    """The part of the container that holds the properties of one message or attachment. `folder` is its path."""
+
+    def __init__(self, container: "OleFileIO[str]", folder: tuple[str, ...]) -> None:
+        self._container, self._folder = container, folder
+
+    def document(self, reader: ContainerReader, title: str) -> ParsedDocument:
+        """Return the document of the message and its attachments."""
+        members = Members(reader, "attachment")
+        for number, attachment in enumerate(members.within_limit(list(self._attachments())), 1):
+            names = (attachment.text(code) for code in (_LONG_NAME, _SHORT_NAME, _DISPLAY_NAME))
+            name = next(filter(None, names), f"attachment-{number}")
+            inner = attachment.inner(f"__substg1.0_{_CONTENT:04X}000D")
+            if inner is None:
+                members.add(name, partial(attachment.read, _CONTENT))
+            elif not reader.with_members:
+                members.add_note(f"{name}: the attachment of an attachment is not read")
+            else:
+                within = type(reader)(reader.options, with_members=False)
+                members.add_document(f"{name}.msg", inner.document(within, name))
+        html, body = self.text(_HTML), self.text(_BODY)
+        if not (html or body) and self.read(0x1009):
+            members.add_note(
+                "the body is not read, since it is stored only as compressed RTF (save the e-mail as .eml)"
+            )
+        return Mail(self._headers(), body or html, html=not body and bool(html)).document(members, title)
+
+    def text(self, code: int) -> str:
+        """Return a text property; "" if the message does not have it."""
+        if unicode := self._stream(code, "001F"):
+            return unicode.decode("utf-16-le", "replace").rstrip("\0")
+        narrow = self._stream(code, "001E") or self._stream(code, "0102")
+        return decode(narrow.rstrip(b"\0"))[0]
+
+    def read(self, code: int) -> bytes:
+        """Return a binary property; b"" if the message does not have it."""
+        return self._stream(code, "0102")
+
+    def inner(self, name: str) -> "_Storage | None":
+        """Return a message inside an attachment; None if the attachment is a file."""
+        found = self._container.exists([*self._folder, name])
+        return _Storage(self._container, (*self._folder, name)) if found else None
+
+    def _attachments(self) -> Iterator["_Storage"]:
+        depth = len(self._folder) + 1
+        folders = {tuple(path[:depth]) for path in self._container.listdir(streams=True, storages=True)}
+        for path in sorted(folders):
+            if path[:-1] == self._folder and path[-1].startswith("__attach_version1.0_"):
+                yield _Storage(self._container, path)
+
+    def _headers(self) -> dict[str, str]:
+        """Return the headers of the transport; properties replace missing ones, as in messages that were not sent."""
+        found = message_from_string(self.text(_HEADERS), policy=policy.default)
+        headers = {name: header_text(found, name) for name in HEADERS}
+        address = self.text(_SENDER_SMTP) or self.text(_SENDER_ADDRESS)
+        sender = f"{self.text(_SENDER_NAME)} <{address}>" if address else self.text(_SENDER_NAME)
+        values = {name: self.text(code) for name, code in _HEADER_PROPERTIES.items()}
+        values |= {"from": sender.strip(), "date": self._time()}
+        return {name: headers[name] or values.get(name, "") for name in HEADERS}
+
+    def _time(self) -> str:
+        """Return the time of sending, which is a count of 100 ns since 1601."""
+        head = 24 if self._folder else 32
+        rows = self._stream_at("__properties_version1.0")[head:]
+        for start in range(0, len(rows) - 15, 16):
+            kind, code, _, count = struct.unpack_from("<HHIQ", rows, start)
+            if (kind, code) == (0x40, _TIME) and 0 < count < 3 * 10**17:
+                return format_datetime(_FIRST_YEAR + timedelta(microseconds=count // 10))
+        return ""
+
+    def _stream(self, code: int, kind: str) -> bytes:
+        return self._stream_at(f"__substg1.0_{code:04X}{kind}")
+
+    def _stream_at(self, name: str) -> bytes:
+        path = [*self._folder, name]
+        if not self._container.exists(path) or self._container.get_type(path) != 2:
+            return b""
+        content: bytes = self._container.openstream(path).read()
+        return content

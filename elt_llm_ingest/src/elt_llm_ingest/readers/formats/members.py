@@ -1,22 +1,28 @@
-"""Read the members of archives and the attachments of e-mails, each as a document of its own."""
+"""Read archives, and the members of archives and attachments of e-mails, each as a document of its own."""
 
+import bz2
+import gzip
 import hashlib
+import lzma
+import tarfile
 import tempfile
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from importlib.metadata import version as installed_version
+from io import BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
-from elt_llm_ingest.parsing.archive import MOST_ENTRIES
+from elt_llm_ingest.parsing.archive import LARGEST_RATIO, LARGEST_SUM, MOST_ENTRIES, open_archive
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
-from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
-from elt_llm_ingest.readers import FORMAT_SUFFIXES, SUPPORTED_SUFFIXES, create_reader
-from elt_llm_ingest.readers.options import ReaderOptions
+from elt_llm_ingest.readers import FORMAT_SUFFIXES, SUPPORTED_SUFFIXES, ReaderOptions, create_reader
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
 _Found = TypeVar("_Found")
@@ -31,10 +37,7 @@ def printable(name: str) -> str:
 
 
 class ContainerReader(DocumentReader):
-    """A reader of files that contain files.
-
-    With `with_members=False`, it lists the contained files without reading them.
-    """
+    """A reader of files in a file. With `with_members=False`, it lists the contained files without reading them."""
 
     def __init__(self, options: ReaderOptions, *, with_members: bool = True) -> None:
         self.options, self.with_members = options, with_members
@@ -66,30 +69,27 @@ class Members:
     def add(self, name: str, content: Callable[[], bytes]) -> None:
         """Read a member, or add a note with the reason why the member is not read."""
         file = self._next_path(name)
-        if not self._reader.with_members:
-            self.add_note(f"{file}: the attachment of an attachment is not read")
-            return
-        if file.suffix.lower() in ARCHIVES:
-            self.add_note(f"{file}: an archive inside a file is not read")
-            return
-        reader = create_reader(Path(file.name), self._reader.options)
-        if reader is None:
-            self.add_note(f"{file}: no reader for {file.suffix or 'files without a suffix'}")
-            return
-        if isinstance(reader, ContainerReader):
-            reader.with_members = self._group == "member"
         try:
-            with tempfile.TemporaryDirectory(prefix="elt-llm-member-") as folder:
-                path = Path(folder, f"member{file.suffix}")
-                path.write_bytes(content())
-                document = reader.read(path)
+            self._keep(file, self._read(file, content))
         except UnreadableDocument as error:
             self.add_note(f"{file}: {error}")
-            return
         except _FAILURES as error:
             self.add_note(f"{file}: is damaged, or has another format than its suffix ({type(error).__name__})")
-            return
-        self._keep(file, document)
+
+    def _read(self, file: PurePosixPath, content: Callable[[], bytes]) -> ParsedDocument:
+        if not self._reader.with_members:
+            raise UnreadableDocument("the attachment of an attachment is not read")
+        if file.suffix.lower() in ARCHIVES:
+            raise UnreadableDocument("an archive inside a file is not read")
+        reader = create_reader(Path(file.name), self._reader.options)
+        if reader is None:
+            raise UnreadableDocument(f"no reader for {file.suffix or 'files without a suffix'}")
+        if isinstance(reader, ContainerReader):
+            reader.with_members = self._group == "member"
+        with tempfile.TemporaryDirectory(prefix="elt-llm-member-") as folder:
+            path = Path(folder, f"member{file.suffix}")
+            path.write_bytes(content())
+            return reader.read(path)
 
     def add_document(self, name: str, document: ParsedDocument) -> None:
         """Add a member that has been read to the parts of the document."""
@@ -118,16 +118,72 @@ class Members:
         title = file.name if document.title == "member" else document.title
         self._notes.extend(f"{name}: {note}" for note in document.notes)
         metadata = {**document.metadata, self._group: name}
-        self._parts[name] = ParsedDocument(
-            document.text, title, document.pages, document.sections, document.blocks, metadata
-        )
+        self._parts[name] = replace(document, title=title, metadata=metadata, notes=(), parts=(), artefacts={})
         for part in document.parts:
             self._parts[f"{name}/{part.name}"] = part.document
 
     def document(self, builder: DocumentBuilder, title: str, metadata: dict[str, MetadataValue]) -> ParsedDocument:
         """Return the document of the archive or e-mail, with its members as parts."""
-        whole = builder.build(title, metadata, tuple(self._notes))
         parts = tuple(Part(name, self._group, part) for name, part in self._parts.items())
-        return ParsedDocument(
-            whole.text, whole.title, whole.pages, whole.sections, whole.blocks, whole.metadata, whole.notes, parts
-        )
+        return replace(builder.build(title, metadata, tuple(self._notes)), parts=parts, artefacts={})
+
+
+# The first bytes of a compressed file, and the function that opens its decompressed content.
+_COMPRESSIONS: dict[bytes, Callable[[BytesIO], BufferedIOBase]] = {
+    b"\x1f\x8b": lambda packed: gzip.GzipFile(fileobj=packed),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+}
+_LEAST_LIMIT = 1_000_000  # decompressed bytes that are allowed at any ratio
+
+
+class ArchiveReader(ContainerReader):
+    """Read .zip and .tar files, compressed .tar files, and single files compressed by gzip, bzip2 or xz."""
+
+    name: ClassVar[str] = "archive"
+    version: ClassVar[int] = 2
+
+    def read(self, path: Path) -> ParsedDocument:
+        """Parse the file; raise UnreadableDocument if it is damaged, encrypted or exceeds a limit."""
+        members, builder = Members(self, "member"), DocumentBuilder()
+        try:
+            for name, data in _archive_members(path):
+                members.add(name, partial(bytes, data))
+                builder.add(f"- {name}", "list", tight=bool(members.count - 1))
+        except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+            raise UnreadableDocument(f"is not a {path.suffix} archive, or is damaged: {error}") from error
+        return members.document(builder, path.stem, {})
+
+
+def _archive_members(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each member file, within the limits of zip packages."""
+    if path.suffix.lower() == ".zip":
+        with open_archive(path) as archive:
+            for name in archive.names:
+                yield name, archive.read_member(name)
+        return
+    data = read_bytes(path)
+    for signature, open_compressed in _COMPRESSIONS.items():
+        if data.startswith(signature):
+            most, packed = min(LARGEST_SUM, max(_LEAST_LIMIT, LARGEST_RATIO * len(data))), len(data)
+            with open_compressed(BytesIO(data)) as stream:
+                data = stream.read(most + 1)
+            if len(data) > most:
+                raise UnreadableDocument(f"decompresses {packed:,} bytes to more than the limit of {most:,} bytes")
+            if not tarfile.is_tarfile(BytesIO(data)):
+                yield path.stem, data
+                return
+            break
+    yield from _tar_members(data)
+
+
+def _tar_members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=BytesIO(data), mode="r:") as archive:
+        for number, member in enumerate(archive, 1):
+            if number > MOST_ENTRIES:
+                raise UnreadableDocument(f"has more than {MOST_ENTRIES:,} entries")
+            if member.name.startswith("/") or ".." in PurePosixPath(member.name).parts:
+                raise UnreadableDocument(f"holds a member whose path leads out of its folder: {member.name[:80]!a}")
+            stream = archive.extractfile(member) if member.isreg() else None
+            if stream is not None:
+                yield member.name, stream.read()

@@ -141,21 +141,9 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
         bottom=min(left.bottom, right.bottom),
         top=max(left.top, right.top),
         size=round(size, 1),
-        bold=_is_bold(page_text, first) and _is_bold(page_text, last),
-        italic=_is_italic(page_text, first) and _is_italic(page_text, last),
+        bold=page_text.is_bold(first) and page_text.is_bold(last),
+        italic=page_text.is_italic(first) and page_text.is_italic(last),
     )
-
-
-def _is_bold(page_text: PageText, position: int) -> bool:
-    if page_text.font_weight(position) >= 600:
-        return True
-    name = page_text.font_name(position)
-    return b"bold" in name or b"black" in name
-
-
-def _is_italic(page_text: PageText, position: int) -> bool:
-    name = page_text.font_name(position)
-    return b"italic" in name or b"oblique" in name
 
 
 def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:

@@ -1,10 +1,14 @@
-"""Read the text layer of PDFs page by page, as paragraphs below headings from the outline or the type sizes."""
+"""Read the text layer of PDFs, or scanned pages by OCR, as paragraphs below headings from outline or type sizes."""
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from statistics import fmean
+from typing import ClassVar, TypeVar
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -13,17 +17,11 @@ from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import ParsedDocument, known_values
-from elt_llm_ingest.readers.file_metadata import find_year
-from elt_llm_ingest.readers.pdf.headings import (
-    find_title,
-    headings_by_outline,
-    headings_by_typography,
-    measure_typography,
-    outline_titles,
-)
+from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
+from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, starts_item
 from elt_llm_ingest.readers.pdf.layout import (
     CELL_SEPARATOR,
+    HYPHEN_AT_LINE_END,
     PdfLine,
     PdfParagraph,
     UnreadablePage,
@@ -36,10 +34,246 @@ from elt_llm_ingest.readers.pdf.layout import (
     page_paragraphs,
     readable_text,
 )
-from elt_llm_ingest.readers.tesseract import TesseractFailed
+from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
 
-if TYPE_CHECKING:
-    from elt_llm_ingest.readers.pdf.ocr import PageOcr
+OCR_VERSION = 1
+"""Raise this version when a change may alter the text of a picture."""
+DOTS_PER_INCH = 300
+_MAX_PIXELS = 40_000_000
+_POINTS_PER_INCH = 72
+_MIN_CONFIDENCE = 40.0  # of 100; false text in photographs and drawings has lower values
+_WORD_ROW = "5"
+_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class PageOcr:
+    """Read pages by OCR, with the `ocr_languages` and the `ocr_engine` of ReaderOptions."""
+
+    languages: str
+    engine: str
+
+    @property
+    def identity(self) -> str:
+        """The version, languages and engine of the OCR, since the text depends on them."""
+        return f"ocr{OCR_VERSION}-{self.languages}-{self.engine.replace(' ', '-') or 'none'}"
+
+    @property
+    def described(self) -> str:
+        """Return the OCR engine and its languages in words, for notes."""
+        return f"{self.engine}, {self.languages}"
+
+    def read(self, page: pypdfium2.PdfPage) -> list[PdfParagraph]:
+        """Return the paragraphs of a page; raise TesseractFailed if tesseract fails."""
+        if not self.engine:
+            raise TesseractFailed(NOT_INSTALLED)
+        dots, picture = _render_page(page)
+        return ocr_paragraphs(recognise(picture, self.languages, dots))
+
+
+def ocr_paragraphs(table: str) -> list[PdfParagraph]:
+    """Return the paragraphs in tesseract's table of words. List items and rules start a paragraph of their own."""
+    rows = [row for row in (line.split("\t") for line in table.splitlines()) if len(row) == _COLUMNS]
+    words = [row for row in rows if row[0] == _WORD_ROW and row[11].strip()]
+    paragraphs: list[PdfParagraph] = []
+    for _, group in groupby(words, key=lambda row: row[1:4]):
+        paragraph = list(group)
+        if fmean(float(row[10]) for row in paragraph) >= _MIN_CONFIDENCE:
+            lines = groupby(paragraph, key=lambda row: row[4])
+            paragraphs += _split_paragraph([" ".join(word[11].strip() for word in line) for _, line in lines])
+    return paragraphs
+
+
+def _split_paragraph(lines: Sequence[str]) -> list[PdfParagraph]:
+    paragraphs: list[PdfParagraph] = []
+    for line in lines:
+        kind = kind_of_line(line)
+        if kind != "prose" or not paragraphs:
+            paragraphs.append(PdfParagraph(line, kind, tight=bool(paragraphs)))
+        elif paragraphs[-1].text.endswith("-") and line[:1].islower():
+            paragraphs[-1].text = paragraphs[-1].text[:-1] + HYPHEN_AT_LINE_END + line
+        else:
+            paragraphs[-1].text += f" {line}"
+    return paragraphs
+
+
+def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
+    """Render a page in grey as PGM; return the dots per inch (fewer for a huge page) and the picture."""
+    inches = max(page.get_width() * page.get_height() / _POINTS_PER_INCH**2, 1e-6)
+    dots = max(1, min(DOTS_PER_INCH, int((_MAX_PIXELS / inches) ** 0.5)))
+    bitmap = page.render(scale=dots / _POINTS_PER_INCH, grayscale=True)
+    try:
+        width, height, stride = bitmap.width, bitmap.height, bitmap.stride
+        shades = memoryview(bytes(bitmap.buffer))
+        rows = b"".join(shades[row * stride : row * stride + width] for row in range(height))
+    finally:
+        bitmap.close()
+    return dots, b"P5 %d %d 255\n" % (width, height) + rows
+
+
+_MAX_BOOKMARKS = 20_000
+_LARGER = 1.12
+_LONGEST = 150
+_OFTEN = 2
+_SHARE = 0.15
+_MOST_LINES = 3
+_MOST_TITLE_WORDS = 8
+_NEARLY = 0.95
+_TITLE_LINES = 20
+_NOT_TITLES = ("contents", "tableofcontents", "index")
+_LEVELS = 4
+_NOT_WORDS = re.compile(r"[\W_]+")
+
+
+def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]]]:
+    """Return the titles and levels (from 1) of the bookmarks for each page (from 0)."""
+    titles: dict[int, list[tuple[str, int]]] = {}
+    try:
+        for bookmark in itertools.islice(pdf.get_toc(), _MAX_BOOKMARKS):
+            target = bookmark.get_dest()
+            page = target.get_index() if target else None
+            title = readable_text(bookmark.get_title())
+            if page is not None and title:
+                titles.setdefault(page, []).append((title, bookmark.level + 1))
+    except (UnicodeDecodeError, pypdfium2.PdfiumError):
+        # The bookmarks before the damaged one are still useful.
+        return titles
+    return titles
+
+
+def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
+    """Map the numbers of lines with the text of a bookmark, possibly after a number, to the bookmark's level."""
+    keys = [_title_key(line.text) for line in lines]
+    levels: dict[int, int] = {}
+    for title, level in bookmarks:
+        if key := _title_key(title):
+            levels |= dict.fromkeys(_title_lines(key, keys, levels), level)
+    return levels
+
+
+def _title_lines(title: str, keys: Sequence[str], taken: Mapping[int, int]) -> range:
+    """Return the first line, or consecutive lines, that hold a title; an empty range if there are none."""
+    for count in range(1, _MOST_LINES + 1):
+        for first in range(len(keys) - count + 1):
+            lines = range(first, first + count)
+            text = "".join(keys[first : first + count])
+            is_numbered = len(text) - len(title) <= 14 and any(map(str.isdigit, text))
+            if text.endswith(title) and (text == title or is_numbered) and taken.keys().isdisjoint(lines):
+                return lines
+    return range(0)
+
+
+def _title_key(text: str) -> str:
+    return _NOT_WORDS.sub("", text.casefold())
+
+
+@dataclass(frozen=True)
+class Typography:
+    """The typography of the headings in a document without an outline.
+
+    `body` is the type size of most characters. `levels` is the heading level of each larger size. `labels` are bold
+    lines that repeat, such as the header of a table, and are no headings.
+    """
+
+    body: float
+    levels: Mapping[float, int]
+    labels: frozenset[str]
+
+
+def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
+    """Measure the sizes and labels of a whole document. All sizes after the fourth share the level of the fourth."""
+    letters: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            letters[line.size] += len(line.text)
+    body = letters.most_common(1)[0][0] if letters else 0.0
+    levels = _heading_levels(pages, body, letters)
+    bold = Counter(line.text for lines in pages for line in lines if line.bold and line.size < body * _LARGER)
+    return Typography(body, levels, frozenset(text for text, count in bold.items() if count > _OFTEN))
+
+
+def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
+    """Return the levels of sizes above `body` with few characters. A size on a single page lowers no other level."""
+    page_counts: Counter[float] = Counter()
+    for lines in pages:
+        page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
+    most = sum(letters.values()) * _SHARE
+    sizes = sorted((size for size in page_counts if letters[size] < most or len(pages) < 3), reverse=True)
+    regular = [size for size in sizes if page_counts[size] > 1 or len(pages) < 5]
+    return {size: min(sum(other > size for other in regular) + 1, _LEVELS) for size in sizes}
+
+
+def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> dict[int, int]:
+    """Map line numbers to heading levels, for larger lines and for bold lines with a gap above."""
+    levels: dict[int, int] = {}
+    below = len(set(typography.levels.values())) + 1
+    for number, line in enumerate(lines):
+        before = lines[number - 1] if number else None
+        if not _may_be_heading(line):
+            continue
+        if line.size in typography.levels:
+            levels[number] = numbered_level(line.text) or typography.levels[line.size]
+            continue
+        # A heading has more room above it than the lines of a paragraph have between them.
+        apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
+        if line.text in typography.labels:
+            continue
+        after = lines[number + 1] if number + 1 < len(lines) else None
+        is_bold = line.bold and apart and line.size >= typography.body
+        # Type of the same size in another style may measure slightly smaller.
+        is_italic = line.size >= _NEARLY * typography.body and _is_italic_title(before, line, after, apart=apart)
+        if is_bold or is_italic:
+            levels[number] = numbered_level(line.text) or below
+    return _drop_long_runs(lines, levels)
+
+
+def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | None, *, apart: bool) -> bool:
+    """Whether an italic line with capitals in its words precedes upright text, outside a paragraph."""
+    words = [word for word in line.text.split() if word[:1].isalpha() and len(word) > 3]
+    titled = bool(words) and all(word[0].isupper() for word in words) and len(words) <= _MOST_TITLE_WORDS
+    ended = before is None or before.text.endswith((".", "!", "?", ":"))
+    over_text = after is not None and not after.italic and not after.bold and after.size <= line.size / _NEARLY
+    return line.italic and not line.cells and titled and over_text and (apart or ended)
+
+
+def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:
+    """Remove four or more consecutive lines of one size from the headings, because these are prose in large type."""
+    kept: dict[int, int] = {}
+    run: list[int] = []
+    for number in [*sorted(levels), len(lines) + 1]:
+        if run and (number != run[-1] + 1 or lines[number].size != lines[run[-1]].size):
+            kept |= {line: levels[line] for line in run} if len(run) <= _MOST_LINES else {}
+            run = []
+        run.append(number)
+    return kept
+
+
+def _may_be_heading(line: PdfLine) -> bool:
+    text = line.text
+    if len(text) > _LONGEST or text[-1] in ".,;" or text[0].islower() or sum(map(str.isalpha, text)) < 3:
+        return False
+    return not starts_item(text) or numbered_level(text) is not None
+
+
+def find_title(lines: Sequence[PdfLine], body: float) -> str:
+    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body."""
+    candidates = [
+        number
+        for number, line in enumerate(lines[:_TITLE_LINES])
+        if line.size > 1.1 * body and sum(map(str.isalpha, line.text)) > 3 and numbered_level(line.text) is None
+    ]
+    if not candidates:
+        return ""
+    largest = max(candidates, key=lambda number: lines[number].size)
+    least = 0.75 * lines[largest].size
+    first = last = largest
+    while first - 1 in candidates and lines[first - 1].size >= least and last - first < 3:
+        first -= 1
+    while last + 1 in candidates and lines[last + 1].size >= least and last - first < 3:
+        last += 1
+    title = " ".join(line.text for line in lines[first : last + 1])
+    return "" if len(title) > _LONGEST or _title_key(title) in _NOT_TITLES else title
+
 
 Key = TypeVar("Key")
 _EDGE_LINES = 2
@@ -171,7 +405,7 @@ class PdfReader(DocumentReader):
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 6
 
-    def __init__(self, ocr: "PageOcr | None" = None) -> None:
+    def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr
 
     @property
@@ -196,7 +430,7 @@ class PdfReader(DocumentReader):
 class _Pages:
     """The lines of all pages of an open PDF, with its typography and outline."""
 
-    def __init__(self, pdf: pypdfium2.PdfDocument, name: str, ocr: "PageOcr | None") -> None:
+    def __init__(self, pdf: pypdfium2.PdfDocument, name: str, ocr: PageOcr | None) -> None:
         self.pdf, self.name, self.ocr = pdf, name, ocr
         self.damaged: list[int] = []
         self.unreadable: list[int] = []
@@ -279,24 +513,25 @@ class _Pages:
         return find_title(first, self.typography.body) or self.name
 
     def _notes(self) -> tuple[str, ...]:
-        notes = []
-        if self.read_by_ocr and self.ocr:
-            were = "was" if len(self.read_by_ocr) == 1 else "were"
-            notes.append(f"{format_page_numbers(self.read_by_ocr)} {were} read by OCR ({self.ocr.described})")
         missing = [number for number in self.empty if number not in self.read_by_ocr]
+        empty = [number for number in missing if number not in self.unreadable]
+        unreadable = [number for number in missing if number in self.unreadable]
         reason = self.ocr_failure or ("OCR found nothing" if self.ocr else "")
-        if empty := [number for number in missing if number not in self.unreadable]:
-            has = "has" if len(empty) == 1 else "have"
-            notes.append(f"{format_page_numbers(empty)} {has} no text layer{reason and f'; {reason}'}")
-        if unreadable := [number for number in missing if number in self.unreadable]:
-            has = "has" if len(unreadable) == 1 else "have"
-            cure = reason or "try ingest.ocr"
-            notes.append(f"{format_page_numbers(unreadable)} {has} an unreadable text layer and is left out; {cure}")
-        if self.damaged:
-            notes.append(f"{format_page_numbers(self.damaged)} {'is' if len(self.damaged) == 1 else 'are'} damaged")
+        engine = self.ocr.described if self.ocr else ""
+        notes = (
+            (self.read_by_ocr, "was", "were", f"read by OCR ({engine})"),
+            (empty, "has", "have", f"no text layer{reason and f'; {reason}'}"),
+            (unreadable, "has", "have", f"an unreadable text layer and is left out; {reason or 'try ingest.ocr'}"),
+            (self.damaged, "is", "are", "damaged"),
+        )
+        texts = [
+            f"{format_page_numbers(pages)} {one if len(pages) == 1 else many} {state}"
+            for pages, one, many, state in notes
+            if pages
+        ]
         if count := self.pdf.count_attachments():
-            notes.append(f"{count} attachment{'s are' if count > 1 else ' is'} not read")
-        return tuple(notes)
+            texts.append(f"{count} attachment{'s are' if count > 1 else ' is'} not read")
+        return tuple(texts)
 
 
 def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -> None:

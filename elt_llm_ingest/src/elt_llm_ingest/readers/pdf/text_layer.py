@@ -11,7 +11,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby, pairwise
 
@@ -80,12 +80,19 @@ class PageText:
         """Return the type size in points; 1.0 where the file scales the type by a matrix."""
         return float(pdfium.FPDFText_GetFontSize(self._page, self._index(position)))
 
-    def font_weight(self, position: int) -> int:
-        """Return the weight of the font, such as 400 or 700; -1 if unknown."""
-        return int(pdfium.FPDFText_GetFontWeight(self._page, self._index(position)))
+    def is_bold(self, position: int) -> bool:
+        """Whether the font of a character is bold, by its weight or its name."""
+        if pdfium.FPDFText_GetFontWeight(self._page, self._index(position)) >= 600:
+            return True
+        name = self._font_name(position)
+        return b"bold" in name or b"black" in name
 
-    def font_name(self, position: int) -> bytes:
-        """Return the name of the font in lower case."""
+    def is_italic(self, position: int) -> bool:
+        """Whether the font of a character is italic, by its name."""
+        name = self._font_name(position)
+        return b"italic" in name or b"oblique" in name
+
+    def _font_name(self, position: int) -> bytes:
         name = ctypes.create_string_buffer(128)
         pdfium.FPDFText_GetFontInfo(self._page, self._index(position), name, 128, None)
         return name.value.lower()
@@ -153,12 +160,9 @@ class PageText:
         size = self._font_size_at(shown[0][-1])
         if abs(self._origin(shown[0][-1])[1] - self._origin(shown[1][0])[1]) > 0.2 * size:
             return False
-        spans = [[self._box(index) for index in part] for part in shown]
-        lefts, rights = (
-            [min(box.left for box in part) for part in spans],
-            [max(b.right for b in part) for part in spans],
-        )
-        return bool(max(lefts) - min(rights) < size)
+        boxes = [[self._box(index) for index in part] for part in shown]
+        left = max(min(box.left for box in part) for part in boxes)
+        return bool(left - min(max(box.right for box in part) for part in boxes) < size)
 
     def _logical_line(self, numbers: Sequence[int]) -> tuple[str, list[int]]:
         line = "".join(self.text[index] for index in numbers)
@@ -218,9 +222,8 @@ def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
         text = "".join(letter.text for letter in letters)
         if text not in _ligatures() and text[::-1] in _ligatures():
             text = text[::-1]
-        first = letters[0]
         text = unicodedata.normalize("NFKC", text) if _FORMS.search(text) else text
-        joined.append(_Glyph(text, first.index, first.origin, first.left, first.right))
+        joined.append(replace(letters[0], text=text))
     return joined
 
 
@@ -231,8 +234,7 @@ def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]
         letters = [number for number, glyph in enumerate(glyphs) if not glyph.text.isspace()]
         if letters:
             near = min(letters, key=lambda number: abs(glyphs[number].left + glyphs[number].right - middle))
-            base = glyphs[near]
-            glyphs[near] = _Glyph(base.text + mark.text, base.index, base.origin, base.left, base.right)
+            glyphs[near] = replace(glyphs[near], text=glyphs[near].text + mark.text)
     return glyphs
 
 
@@ -279,10 +281,7 @@ def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> int:
-    """Return where the left-to-right text (Latin words, numbers) that ends before `end` starts.
-
-    The result is `end - 1` for a single glyph.
-    """
+    """Return the start of the left-to-right text (Latin words, numbers) before `end`: `end - 1` for a single glyph."""
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
     # In Hebrew a percent sign or a currency sign belongs to the number beside it, in Arabic it does not.
@@ -347,7 +346,9 @@ def is_meaningless(text: str) -> bool:
     letters = [character for character in shown if character.isalpha()]
     digits = sum(map(str.isdigit, shown))
     if len(shown) >= _FEWEST_LETTERS and len(letters) + digits < _LEAST_LETTERS * len(shown):
-        return _count_signs(shown) > len(shown) / 2
+        # The signs of tables of contents, forms and tables do not count: dots, lines and bars.
+        signs = sum(not character.isalnum() and character not in "._-|=·•…" for character in shown)
+        return signs > len(shown) / 2
     latin = [unicodedata.normalize("NFD", letter)[0].lower() for letter in letters]
     latin = [letter for letter in latin if "a" <= letter <= "z"]
     if len(latin) < _FEWEST_LETTERS or 2 * len(latin) < len(letters):
@@ -365,8 +366,3 @@ def _has_common_words(text: str) -> bool:
 def _common_words() -> frozenset[str]:
     """Return the common words of all languages, such as articles and prepositions."""
     return frozenset().union(*map(stopwords_of, languages()))
-
-
-def _count_signs(shown: Sequence[str]) -> int:
-    """Count the signs other than those of tables of contents, forms and tables: dots, lines and bars."""
-    return sum(not character.isalnum() and character not in "._-|=·•…" for character in shown)

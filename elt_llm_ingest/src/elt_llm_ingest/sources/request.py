@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -10,7 +11,6 @@ from elt_llm_core.store.records import MetadataValue
 from elt_llm_ingest.sources.patterns import PathSelection
 from elt_llm_ingest.sources.reader_source import ReaderSource
 from elt_llm_ingest.sources.remote import RemoteUrl
-from elt_llm_ingest.sources.remote_files import SourceRequest
 
 
 class IngestFlags(TypedDict, total=False):
@@ -54,13 +54,12 @@ class IngestRequest:
     remember: bool = False
     command: str = "elt-llm ingest"
 
-    @property
+    @cached_property
     def selection(self) -> PathSelection:
         """Return the include and exclude patterns."""
         return PathSelection.of(self.include, self.exclude)
 
     @property
-    def sources(self) -> SourceRequest:
-        """Return the sources to discover. A job names the whole content of its collection."""
-        exhaustive = self.selection.is_exhaustive or bool(self.job)
-        return SourceRequest(self.paths, self.urls, self.selection, self.rebuild, exhaustive, self.source_reader)
+    def is_exhaustive(self) -> bool:
+        """Whether the request names the whole content of its collection, as a job does."""
+        return self.selection.is_exhaustive or bool(self.job)
