@@ -38,6 +38,10 @@ def _answers(generation: Generation, embedding: FakeEmbedding) -> list[tuple[lis
     return found
 
 
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
 def _numbers(store: Store) -> list[str]:
     return sorted(path.name for path in store.folder(COLLECTION).iterdir())
 
@@ -214,6 +218,17 @@ def test_an_updated_copy_of_an_index_has_the_ids_and_answers_of_a_fresh_index(
             assert np.array_equal(left.vectors, right.vectors)
             assert left.vector_store.all_ids() == left.ids  # type: ignore[attr-defined]
             assert _answers(left, embedding) == _answers(right, embedding)
+            assert _files(left.directory / "bm25") == _files(right.directory / "bm25")
+
+
+def test_a_keyword_index_of_an_earlier_version_is_counted_anew(store: Store, embedding: FakeEmbedding) -> None:
+    documents = some_documents(30)
+    put(store, documents, embedding)
+    with store.database.transaction():
+        store.database.execute("UPDATE generations SET passport = replace(passport, 'bm25/counts.npy', 'bm25/gone')")
+    (store.folder(COLLECTION) / "1" / "bm25" / "counts.npy").unlink()
+    put(store, {**documents, "page-003.md": ["Entry new: anchor basin tide."]}, embedding)
+    assert (store.folder(COLLECTION) / "2" / "bm25" / "counts.npy").is_file()
 
 
 def test_indexes_are_copied_until_a_tenth_changed_since_the_last_fresh_build(

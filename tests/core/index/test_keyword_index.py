@@ -7,7 +7,15 @@ import bm25s
 import numpy as np
 import pytest
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.keyword_index import KeywordIndex, build_keyword_index, read_keyword_index, write_keyword_index
+from elt_llm_core.index.keyword_index import (
+    KeywordIndex,
+    TermCounts,
+    build_keyword_index,
+    keyword_index_of,
+    read_keyword_index,
+    read_term_counts,
+    write_keyword_index,
+)
 from elt_llm_core.text.stems import KeywordTokeniser
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -82,8 +90,8 @@ def test_keyword_scores_follow_the_published_bm25_formula(nodes: list[list[str]]
 
 @pytest.mark.parametrize("stems", [[], [[]], [[], [], []]])
 def test_a_keyword_index_without_words_scores_zero_and_writes_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
-    index = build_keyword_index(stems, TOKENISER)
-    write_keyword_index(tmp_path, index)
+    counts = TermCounts.of_stems(stems)
+    write_keyword_index(tmp_path, keyword_index_of(counts, TOKENISER), counts)
     assert list(tmp_path.iterdir()) == []
     back = read_keyword_index(tmp_path, TOKENISER, len(stems))
     assert back.bm25 is None
@@ -102,12 +110,55 @@ def _scores(index: KeywordIndex) -> list[list[float]]:
 
 
 def test_a_keyword_index_scores_the_same_on_disk_and_in_memory(tmp_path: Path) -> None:
-    index = build_keyword_index(STEMS, TOKENISER)
-    write_keyword_index(tmp_path, index)
+    counts = TermCounts.of_stems(STEMS)
+    index = keyword_index_of(counts, TOKENISER)
+    write_keyword_index(tmp_path, index, counts)
     assert _scores(read_keyword_index(tmp_path, TOKENISER, 40)) == _scores(index)
 
 
 def test_a_keyword_index_with_an_unexpected_number_of_nodes_is_refused(tmp_path: Path) -> None:
-    write_keyword_index(tmp_path, build_keyword_index(STEMS, TOKENISER))
+    counts = TermCounts.of_stems(STEMS)
+    write_keyword_index(tmp_path, keyword_index_of(counts, TOKENISER), counts)
     with pytest.raises(CorruptIndex, match="40 nodes, not 41"):
         read_keyword_index(tmp_path, TOKENISER, 41)
+
+
+def _arrays(counts: TermCounts) -> list[object]:
+    arrays = (counts.starts, counts.nodes, counts.counts)
+    return [list(counts.vocabulary), counts.size, *((array.dtype, array.tolist()) for array in arrays)]
+
+
+@settings(max_examples=80)
+@given(WORDS, st.data())
+def test_changed_term_counts_equal_those_of_a_fresh_count(nodes: list[list[str]], data: st.DataObject) -> None:
+    kept = data.draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes)))
+    left = [node for node, stays in zip(nodes, kept, strict=True) if stays]
+    more = data.draw(st.lists(st.lists(st.sampled_from("abcdefgxyz"), max_size=300), max_size=4))
+    places = sorted(data.draw(st.permutations(range(len(left) + len(more))))[: len(more)])
+    added = dict(zip(places, more, strict=True))
+    rest = iter(left)
+    after = [added[place] if place in added else next(rest) for place in range(len(left) + len(more))]
+    free = iter(sorted(set(range(len(after))) - set(places)))
+    moved = np.array([next(free) if stays else -1 for stays in kept])
+    changed = TermCounts.of_stems(nodes).with_changes(moved, added, len(after))
+    assert _arrays(changed) == _arrays(TermCounts.of_stems(after))
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=40), min_size=1, max_size=12).filter(any))
+def test_weights_equal_those_of_bm25s_bit_for_bit(nodes: list[list[str]]) -> None:
+    counts = TermCounts.of_stems(nodes)
+    reference = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
+    numbers = {stem: number for number, stem in enumerate(counts.vocabulary)}
+    token_ids = [[numbers[stem] for stem in node] for node in nodes]
+    reference.index((token_ids, numbers), create_empty_token=False, show_progress=False)
+    for name, values in (("data", counts.weights()), ("indices", counts.nodes), ("indptr", counts.starts)):
+        assert values.tobytes() == reference.scores[name].tobytes()
+
+
+def test_term_counts_are_equal_after_reading_them_back(tmp_path: Path) -> None:
+    counts = TermCounts.of_stems([["reef"] * 300, ["anchor", "reef"], []])
+    write_keyword_index(tmp_path, keyword_index_of(counts, TOKENISER), counts)
+    back = read_term_counts(tmp_path, 3)
+    assert back is not None
+    assert _arrays(back) == _arrays(counts)

@@ -196,7 +196,7 @@ class Generation(Closeable):
     def _keyword_from_store(self, tokeniser: KeywordTokeniser) -> KeywordIndex:
         versions = self._store.generations.versions(self._record.id, self.number)
         contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
-        return build_keyword_index(node_stems(self._store, contents, tokeniser), tokeniser)
+        return build_keyword_index(node_stems(self._store, contents.nodes, tokeniser), tokeniser)
 
     def _open_vectors(
         self, exact: ExactVectorStore, indexes: VectorIndexPool | None

@@ -6,20 +6,31 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, create_chroma, index_faults, open_chroma
 from elt_llm_core.index.contents import (
     FIELDS_NAME,
+    IDS_NAME,
     GenerationContents,
+    load_array,
     node_stems,
     read_contents,
     write_arrays,
     write_artefacts,
 )
 from elt_llm_core.index.fields import build_fields, write_fields
-from elt_llm_core.index.keyword_index import build_keyword_index, write_keyword_index
-from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, file_hashes
+from elt_llm_core.index.keyword_index import (
+    BM25_FOLDER,
+    TermCounts,
+    keyword_index_of,
+    read_term_counts,
+    write_keyword_index,
+)
+from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, damaged_files_in, file_hashes
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.database import Database
@@ -72,6 +83,13 @@ class BuiltGeneration:
     changed_since_fresh: int
 
 
+class IndexDifference(NamedTuple):
+    """The node ids that are removed from and added to an index. A node with another text is in both lists."""
+
+    removed: list[str]
+    added: list[str]
+
+
 @failpoint(Failpoint.INDEX)
 def build_generation(
     store: Store,
@@ -89,10 +107,12 @@ def build_generation(
     progress.stage("index", len(contents.nodes))
     write_arrays(place.directory, contents.arrays)
     write_fields(place.directory / FIELDS_NAME, build_fields(store, contents, contents.arrays.fields["document"]))
-    stems = node_stems(store, contents, recipe.tokeniser)
-    write_keyword_index(place.directory, build_keyword_index(stems, recipe.tokeniser))
     write_artefacts(place.directory, store.documents.artefacts(contents.versions))
-    changes = _copied_index(store, place, contents, recipe, base, progress) if base else None
+    difference = _index_difference(store, contents, base) if base else None
+    counts = _changed_counts(store, contents, recipe, base, difference) if base and difference else None
+    counts = counts or TermCounts.of_stems(node_stems(store, contents.nodes, recipe.tokeniser))
+    write_keyword_index(place.directory, keyword_index_of(counts, recipe.tokeniser), counts)
+    changes = _copied_index(place, contents, recipe, base, difference, progress) if base and difference else None
     fresh_base, changed = place.number, 0
     if base and changes is not None:
         fresh_base, changed = base.record.fresh_base, base.record.changed_since_fresh + changes
@@ -124,12 +144,40 @@ def _fresh_index(
     return not faults
 
 
-def _copied_index(
+def _changed_counts(
     store: Store,
+    contents: GenerationContents,
+    recipe: GenerationRecipe,
+    base: BaseGeneration,
+    difference: IndexDifference,
+) -> TermCounts | None:
+    """Return the term counts of the base generation with the difference applied, or None if they cannot be used.
+
+    They cannot be used if another tokeniser made them, if a file is damaged, or if an earlier version stored none.
+    """
+    passport = Passport.from_json(base.record.passport)
+    if passport.tokeniser != recipe.tokeniser.fingerprint:
+        return None
+    if any(damaged_files_in(base.directory, part, passport) for part in (BM25_FOLDER, IDS_NAME)):
+        return None
+    before, now = load_array(base.directory / IDS_NAME, mapped=False), contents.arrays.ids
+    counts = read_term_counts(base.directory, len(before))
+    if counts is None or not len(now):
+        return None
+    added = contents.arrays.positions(difference.added)
+    places = np.minimum(np.searchsorted(now, before), len(now) - 1)
+    unchanged = (now[places] == before) & ~np.isin(places, added)
+    stems = node_stems(store, [contents.nodes[place] for place in added], recipe.tokeniser)
+    moved = np.where(unchanged, places, -1)
+    return counts.with_changes(moved, dict(zip(added.tolist(), stems, strict=True)), len(now))
+
+
+def _copied_index(
     place: BuildTarget,
     contents: GenerationContents,
     recipe: GenerationRecipe,
     base: BaseGeneration,
+    difference: IndexDifference,
     progress: ProgressListener,
 ) -> int | None:
     """Copy the index of the base generation and apply the difference.
@@ -137,7 +185,7 @@ def _copied_index(
     Returns the number of changes, or None if no usable copy could be made. A base without a usable index is not copied,
     because a small change would not make it usable.
     """
-    removed, added = _index_difference(store, contents, base)
+    removed, added = difference
     changes = len({*removed, *added})
     if not _may_copy(recipe, base, changes, len(contents.nodes)):
         return None
@@ -167,14 +215,13 @@ def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, changes: int, size
     )
 
 
-def _index_difference(store: Store, contents: GenerationContents, base: BaseGeneration) -> tuple[list[str], list[str]]:
-    """Return the node ids whose vectors are removed from and added to the index. A changed vector is in both lists."""
+def _index_difference(store: Store, contents: GenerationContents, base: BaseGeneration) -> IndexDifference:
     once = Passport.from_json(base.record.passport).duplicates == "once"
     indexed = store.documents.indexed(base.versions) if once else base.versions
     before = {node.node_id: node.embedded_hash for node in store.nodes.of_versions(indexed)}
     after = {node.node_id: node.embedded_hash for node in contents.nodes}
     removed = [node_id for node_id, digest in before.items() if after.get(node_id) != digest]
-    return removed, [node_id for node_id, digest in after.items() if before.get(node_id) != digest]
+    return IndexDifference(removed, [node_id for node_id, digest in after.items() if before.get(node_id) != digest])
 
 
 def _copy_chroma(source: Path, target: Path) -> None:

@@ -70,11 +70,11 @@ def top_positions(scores: NDArray[np.float32], top_k: int) -> NDArray[np.int64]:
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
     """Write all arrays into a new directory."""
-    _save(directory / IDS_NAME, arrays.ids)
-    _save(directory / VECTORS_NAME, arrays.vectors)
+    save_array(directory / IDS_NAME, arrays.ids)
+    save_array(directory / VECTORS_NAME, arrays.vectors)
     (directory / FIELDS_NAME).mkdir()
     for name, values in arrays.fields.items():
-        _save(directory / FIELDS_NAME / f"{name}.npy", values)
+        save_array(directory / FIELDS_NAME / f"{name}.npy", values)
 
 
 def read_arrays(directory: Path) -> GenerationArrays:
@@ -88,7 +88,8 @@ def read_arrays(directory: Path) -> GenerationArrays:
     return GenerationArrays(ids=ids, vectors=vectors, fields=fields)
 
 
-def _save(path: Path, values: NDArray[Any]) -> None:
+def save_array(path: Path, values: NDArray[Any]) -> None:
+    """Write one array to a new file."""
     with path.open("xb") as stream:
         np.save(stream, values, allow_pickle=False)
 
@@ -156,13 +157,13 @@ def read_contents(
     return GenerationContents(ordered, nodes, store.vectors.matrix(fingerprint.key, hashes, fingerprint.dimension))
 
 
-def node_stems(store: Store, contents: GenerationContents, tokeniser: KeywordTokeniser) -> list[list[str]]:
+def node_stems(store: Store, nodes: Sequence[NodeRecord], tokeniser: KeywordTokeniser) -> list[list[str]]:
     """Return the stems of each node in order. Stems that another tokeniser stored are computed again."""
-    stored = store.nodes.stems_of_versions(contents.versions)
+    stored = store.nodes.stems_of_versions(sorted({node.version for node in nodes}))
     present = tokeniser.fingerprint
     lists: list[list[str]] = []
-    for node_id in contents.ids:
-        made_by, stems, text = stored[node_id]
+    for node in nodes:
+        made_by, stems, text = stored[node.node_id]
         lists.append(stems.split() if made_by == present else tokeniser.stems(text))
     return lists
 

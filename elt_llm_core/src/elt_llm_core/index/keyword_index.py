@@ -2,19 +2,24 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import MAPPED_FROM, damaged
+from elt_llm_core.index.contents import MAPPED_FROM, damaged, load_array, read_json, save_array
 from elt_llm_core.text.stems import KeywordTokeniser
 
 BM25_FOLDER = "bm25"
+COUNTS_NAME = "counts.npy"
 SMALL_INDEX = 4000  # nodes
+K1, B = 1.5, 0.75  # the parameters of BM25
 
 
 class KeywordIndex:
@@ -90,21 +95,132 @@ class KeywordIndex:
         return [vocabulary[stem] for stem in stems if stem in vocabulary]
 
 
+@dataclass(frozen=True)
+class TermCounts:
+    """The number of occurrences of each stem in each node: a sparse matrix with one column per stem (CSC).
+
+    `vocabulary` has the stems, ascending. The entries of stem number i are those from `starts[i]` to `starts[i + 1]` in
+    `nodes` (positions, ascending) and in `counts` (at least 1). `starts` has shape (number of stems + 1,), `nodes` and
+    `counts` have shape (number of entries,). Every stem has an entry, so that equal nodes have equal arrays.
+    """
+
+    vocabulary: Sequence[str]
+    starts: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    counts: NDArray[np.integer[Any]]
+    size: int
+
+    @classmethod
+    def of_stems(cls, stems: Sequence[Sequence[str]]) -> "TermCounts":
+        """Count the stems of each node."""
+        vocabulary = sorted(set(chain.from_iterable(stems)))
+        numbers = {stem: number for number, stem in enumerate(vocabulary)}
+        terms = np.fromiter(map(numbers.__getitem__, chain.from_iterable(stems)), dtype=np.int64)
+        owners = np.repeat(np.arange(len(stems)), [len(node) for node in stems])
+        keys, counts = np.unique(terms * len(stems) + owners, return_counts=True)
+        starts = np.searchsorted(keys, np.arange(len(vocabulary) + 1) * len(stems))
+        nodes = (keys % max(1, len(stems))).astype(np.int32)
+        return cls(vocabulary, starts, nodes, _narrowed(counts), len(stems))
+
+    def with_changes(self, moved: NDArray[np.int64], added: Mapping[int, Sequence[str]], size: int) -> "TermCounts":
+        """Return the counts of `size` nodes, of which most are nodes of this object at other positions.
+
+        `moved`, shape (self.size,), has the new position of each node, ascending, and -1 for nodes that are removed or
+        changed. `added` has the stems of the nodes at all other positions. The result equals that of `of_stems`, but
+        only the stems of `added` are counted and sorted.
+        """
+        nodes = moved.astype(np.int32)[self.nodes]
+        kept = np.flatnonzero(nodes >= 0)
+        frequencies = np.diff(np.searchsorted(kept, self.starts))
+        used = [stem for stem, frequency in zip(self.vocabulary, frequencies.tolist(), strict=True) if frequency]
+        starts = np.concatenate(([0], np.cumsum(frequencies[frequencies > 0])))
+        positions = sorted(added)
+        new = TermCounts.of_stems([added[position] for position in positions])
+        new_nodes = np.array(positions, dtype=np.int32)[new.nodes]
+        return _merged(
+            TermCounts(used, starts, nodes[kept], self.counts[kept], size),
+            TermCounts(new.vocabulary, new.starts, new_nodes, new.counts, size),
+        )
+
+    def weights(self) -> NDArray[np.float32]:
+        """Return the BM25 score of each entry, shape (number of entries,), bit for bit as bm25s computes it."""
+        lengths = np.bincount(self.nodes, weights=self.counts, minlength=self.size)
+        frequencies, places = np.unique(np.diff(self.starts), return_inverse=True)
+        rarities = [math.log(1 + (self.size - df + 0.5) / (df + 0.5)) for df in frequencies.tolist()]
+        rarity = np.repeat(np.array(rarities, dtype=np.float32)[places], np.diff(self.starts))
+        norms = K1 * ((1 - B) + B * lengths / lengths.mean())
+        weights: NDArray[np.float64] = rarity * (self.counts / (norms[self.nodes] + self.counts))
+        return weights.astype(np.float32)
+
+
+def _merged(many: TermCounts, few: TermCounts) -> TermCounts:
+    """Return the entries of two objects that share no node. Only the stems of `few` are visited one by one."""
+    vocabulary = sorted(dict.fromkeys((*many.vocabulary, *few.vocabulary)))
+    numbers = {stem: number for number, stem in enumerate(vocabulary)}
+    columns_of_many, columns_of_few = (
+        np.fromiter(map(numbers.__getitem__, one.vocabulary), dtype=np.int64, count=len(one.vocabulary))
+        for one in (many, few)
+    )
+    frequencies = np.zeros(len(vocabulary) + 1, dtype=np.int64)
+    frequencies[columns_of_many + 1] = np.diff(many.starts)
+    starts = np.cumsum(frequencies)
+    places = np.zeros(len(few.nodes), dtype=np.int64)
+    for number, column in enumerate(columns_of_few.tolist()):
+        new = slice(few.starts[number], few.starts[number + 1])
+        present = many.nodes[starts[column] : starts[column + 1]]
+        places[new] = starts[column] + np.searchsorted(present, few.nodes[new])
+    frequencies[columns_of_few + 1] += np.diff(few.starts)
+    nodes = np.insert(many.nodes, places, few.nodes)
+    wide = many.counts.astype(np.promote_types(many.counts.dtype, few.counts.dtype), copy=False)
+    counts = _narrowed(np.insert(wide, places, few.counts))
+    return TermCounts(vocabulary, np.cumsum(frequencies), nodes, counts, many.size)
+
+
+def _narrowed(counts: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
+    """Return counts in the smallest integer type that holds them."""
+    return counts.astype(np.min_scalar_type(counts.max(initial=0)), copy=False)
+
+
 def build_keyword_index(stems: Sequence[Sequence[str]], tokeniser: KeywordTokeniser) -> KeywordIndex:
     """Build an index in memory from one list of stems per node."""
-    vocabulary = {stem: number for number, stem in enumerate(sorted({stem for node in stems for stem in node}))}
-    if not vocabulary:
-        return KeywordIndex(None, tokeniser, len(stems))
-    bm25 = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-    token_ids = [[vocabulary[stem] for stem in node] for node in stems]
-    bm25.index((token_ids, vocabulary), create_empty_token=False, show_progress=False)
-    return KeywordIndex(bm25, tokeniser, len(stems))
+    return keyword_index_of(TermCounts.of_stems(stems), tokeniser)
 
 
-def write_keyword_index(directory: Path, index: KeywordIndex) -> None:
-    """Write an index to a new folder in `directory`. An index without words writes no folder."""
+def keyword_index_of(counts: TermCounts, tokeniser: KeywordTokeniser) -> KeywordIndex:
+    """Build an index in memory from term counts."""
+    if not counts.vocabulary:
+        return KeywordIndex(None, tokeniser, counts.size)
+    bm25 = bm25s.BM25(method="lucene", k1=K1, b=B)
+    bm25.scores = {
+        "data": counts.weights(),
+        "indices": counts.nodes,
+        "indptr": counts.starts,
+        "num_docs": counts.size,
+    }
+    bm25.nonoccurrence_array = None
+    bm25.vocab_dict = {stem: number for number, stem in enumerate(counts.vocabulary)}
+    bm25.unique_token_ids_set = set(range(len(counts.vocabulary)))
+    return KeywordIndex(bm25, tokeniser, counts.size)
+
+
+def write_keyword_index(directory: Path, index: KeywordIndex, counts: TermCounts) -> None:
+    """Write an index and its term counts to a new folder in `directory`. An index without words writes no folder."""
     if index.bm25 is not None:
         index.bm25.save(directory / BM25_FOLDER, show_progress=False, allow_pickle=False)
+        save_array(directory / BM25_FOLDER / COUNTS_NAME, counts.counts)
+
+
+def read_term_counts(directory: Path, size: int) -> TermCounts | None:
+    """Return the term counts of a generation of `size` nodes, or None if an earlier version stored none.
+
+    Raises CorruptIndex if a file cannot be read. The caller has checked the hashes of the files.
+    """
+    folder = directory / BM25_FOLDER
+    if not (folder / COUNTS_NAME).is_file():
+        return None
+    starts, nodes = (load_array(folder / f"{name}.csc.index.npy", mapped=False) for name in ("indptr", "indices"))
+    vocabulary = list(read_json(folder / "vocab.index.json"))  # written in the order of the numbers
+    return TermCounts(vocabulary, starts, nodes, load_array(folder / COUNTS_NAME, mapped=False), size)
 
 
 def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) -> KeywordIndex:
