@@ -25,6 +25,7 @@ from elt_llm_query.extractive.confidence import (
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
+from elt_llm_query.extractive.yes_no import deciding_sentence, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
@@ -48,6 +49,7 @@ _NEARER_BY_COVERAGE = 0.3
 _NEAR_BEST_OF_TWO = 0.65
 _VERY_NEAR_BEST = 0.86
 _VERY_NEAR_BEST_OF_TWO = 0.78
+_NEAR_DECIDING = 0.15
 _MOST_ITEMS = 10
 _LONGEST_LIST = 900
 _READ_CHUNKS = 8
@@ -322,20 +324,38 @@ class ExtractiveAnswerer:
         if asked_list:
             evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
         confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
-        asked_row = None if asked_list else find_asked_row(parsed, scored, read, self.tokeniser.stems)
         reasoning = _reasoning(parsed, read, scored, evidence)
         outcome = self._thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
-            quotes = [asked_list.quote()]
-        elif asked_row:
-            quotes = [_quote_of(asked_row, read[asked_row.candidate.chunk], years_in(parsed.text))]
+            quotes, opening = [asked_list.quote()], ""
         else:
-            chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
-            quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, read), read)]
+            quotes, opening = self._quote_sentences(context, read, scored, max_sentences, certain=outcome == "answered")
         numbers, citations = number_quotes(quotes)
-        return Answer(self._write(quotes, numbers), citations, outcome, confidence, reasoning)
+        return Answer(opening + self._write(quotes, numbers), citations, outcome, confidence, reasoning)
+
+    def _quote_sentences(
+        self,
+        context: ScoringContext,
+        chunks: Sequence[RetrievedChunk],
+        scored: Sequence[ScoredSentence],
+        most: int,
+        *,
+        certain: bool,
+    ) -> tuple[list[Quote], str]:
+        """Return the quotes, and "Yes. " or "No. " if a sentence near the best decides a yes-or-no question."""
+        question = context.question
+        if asked_row := find_asked_row(question, scored, chunks, self.tokeniser.stems):
+            return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
+        near = [one for one in scored if one.score >= scored[0].score - _NEAR_DECIDING]
+        decided = deciding_sentence(context, near, chunks) if certain else None
+        if decided:
+            chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
+        else:
+            chosen, opening = choose_sentences(scored, most, twofold=question.twofold), ""
+        quotes = quoted_spans(reading_order(chosen, chunks), chunks)
+        return [self._completed(quote) for quote in quotes], opening
 
     def _refuse(
         self,

@@ -1,0 +1,78 @@
+"""Begin the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
+
+The clause that shares most with the question is read: what it allows, requires or denies. Decision 43 has the rules and
+their measurements.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.languages import load_language
+from elt_llm_core.text.normalise import fold
+
+from elt_llm_query.extractive.evidence import NEGATION, contradicts, names_apart
+from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext
+from elt_llm_query.grounding.rules import find_numbers
+from elt_llm_query.understanding.patterns import PatternFile
+from elt_llm_query.understanding.question import asked_language
+
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml")).patterns()
+_LEAST_COSINE = 0.4
+_LEAST_COVERAGE = 0.1
+_LEAST_COVERAGE_OF_FACT = 0.75
+Verdict = Literal["yes", "no"]
+
+
+def deciding_sentence(
+    context: ScoringContext, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
+) -> tuple[ScoredSentence, Verdict] | None:
+    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict."""
+    if context.question.kind != "yes_no" or NEGATION.search(fold(context.question.text)):
+        return None
+    for one in scored:
+        chunk = chunks[one.candidate.chunk]
+        apart = names_apart(context.question, one, chunk) or _lacks_numbers(context.question.text, one, chunk)
+        verdict = None if apart else _verdict(context, one)
+        if verdict:
+            return one, verdict
+    return None
+
+
+def opening_word(question: str, language: str, verdict: Verdict) -> str:
+    """Return "Yes" or "No" in the language of the question."""
+    words = load_language(asked_language(question, language)).words("yes_no") or load_language("en").words("yes_no")
+    return words[("yes", "no").index(verdict)]
+
+
+def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChunk) -> bool:
+    """Return whether the question has a number, in digits or words, that neither the sentence nor its headings have."""
+    there = find_numbers(f"{chunk.context} {sentence.candidate.topic} {sentence.candidate.readable}")
+    return not all(any(number.agrees(other) for other in there) for number in find_numbers(question))
+
+
+def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | None:
+    text = fold(sentence.candidate.readable)
+    if sentence.cosine < _LEAST_COSINE or sentence.coverage < _LEAST_COVERAGE or _PATTERNS["only_if"].search(text):
+        return None
+    clause = f"{fold(sentence.candidate.lead)} {_main_clause(context, text)}"
+    has = {name: bool(_PATTERNS[name].search(clause)) for name in ("needless", "allows", "requires", "unless")}
+    denied, asked = bool(NEGATION.search(clause)), fold(context.question.text)
+    if denied and has["unless"]:
+        return None
+    if _PATTERNS["asks_duty"].search(asked):
+        return "no" if denied or has["needless"] else "yes" if has["requires"] else None
+    if _PATTERNS["asks_leave"].search(asked):
+        return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
+    if sentence.coverage < _LEAST_COVERAGE_OF_FACT or any(has.values()):
+        return None
+    return "no" if denied else None if contradicts(context, text) else "yes"
+
+
+def _main_clause(context: ScoringContext, text: str) -> str:
+    """Return the clause, other than a condition, that shares most with the question."""
+    clauses = [clause for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
+    main = [clause for clause in clauses if not _PATTERNS["condition"].match(clause.strip())] or [text]
+    return max(main, key=lambda clause: context.weights.coverage(context.question, context.stems(clause)))
