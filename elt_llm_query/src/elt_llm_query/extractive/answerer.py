@@ -14,6 +14,7 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.extractive.comparison import compared_sentences
 from elt_llm_query.extractive.confidence import (
     ACROSS_LANGUAGES,
     SHIPPED_THRESHOLDS,
@@ -322,7 +323,9 @@ class ExtractiveAnswerer:
         evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])
         if asked_list:
-            evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
+            # The list is quoted, not the sentences that deny something.
+            nearest = max(evidence.cosine, asked_list.score)
+            evidence = replace(evidence, cosine=nearest, denied=0.0, denied_beside=0.0, contradicted=0.0)
         confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
         reasoning = _reasoning(parsed, read, scored, evidence)
         outcome = self._thresholds.outcome(confidence)
@@ -353,7 +356,8 @@ class ExtractiveAnswerer:
         if decided:
             chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
         else:
-            chosen, opening = choose_sentences(scored, most, twofold=question.twofold), ""
+            chosen, opening = compared_sentences(context, scored), ""
+            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold)
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 

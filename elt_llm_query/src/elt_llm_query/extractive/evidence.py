@@ -26,13 +26,14 @@ _FORBIDDING = _PATTERNS.pattern("forbidding")
 NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
 # "Not before", "not more than" is a limit, not a denial.
 _LIMITS = _PATTERNS.pattern("limits")
+_MAY_BE_DENIED = {"yes_no", "what_is"}  # "no" may be the answer; a definition may say what the term is not
 _REACH = 12
 _LEAST_DENIAL = 0.3
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the share of the question that the sentences deny, 0 to 1. Questions that "no" can answer get 0."""
-    if context.question.kind == "yes_no":
+    """Return the share of the question that the sentences deny, 0 to 1. Definitions and answers by "no" deny nothing."""
+    if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
     return max(_denies(context, terms, sentence) for sentence in chosen)
@@ -92,9 +93,9 @@ _LEAST_CONTRADICTION = 0.5
 def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
     """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1, rising with their overlap.
 
-    Questions that "no" can answer, and texts that have too little in common, get 0.
+    Questions that "no" or a definition can answer, and texts that have too little in common, get 0.
     """
-    if context.question.kind == "yes_no" or sentence.coverage <= _FEWEST_SHARED:
+    if context.question.kind in _MAY_BE_DENIED or sentence.coverage <= _FEWEST_SHARED:
         return 0.0
     text = fold(sentence.candidate.readable)
     # A denial may only limit, and a limit may cancel an antonym: "does not open until", asked when it is closed.

@@ -92,7 +92,7 @@ class ParsedQuestion:
     def wants_list(self) -> bool:
         """Whether the question asks for the steps of a procedure or for several things."""
         folded = fold(_last_question(self.text))
-        if _PATTERNS["comparison"].search(folded):
+        if self.kind == "what_is" or _PATTERNS["comparison"].search(folded):
             return False
         return self.kind == "how" or bool(_PATTERNS["several_asked"].search(folded))
 
