@@ -26,7 +26,7 @@ from elt_llm_query.extractive.confidence import (
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
-from elt_llm_query.extractive.yes_no import deciding_sentence, opening_word
+from elt_llm_query.extractive.yes_no import deciding_sentence, is_bare_reply, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
@@ -37,6 +37,7 @@ from elt_llm_query.grounding.sentences import (
     row_as_text,
     row_label,
     sentence_candidates,
+    strip_markup,
     strip_syntax,
     truncate_for_embedding,
     years_in,
@@ -47,6 +48,7 @@ _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
 _NEAR_BEST = 0.42  # of a score; the best sentences have 0.6 to 1.3
 _NEARER_BY_COVERAGE = 0.3
+_NEAR_BEST_WITH_VALUE = 0.1
 _NEAR_BEST_OF_TWO = 0.65
 _VERY_NEAR_BEST = 0.86
 _VERY_NEAR_BEST_OF_TWO = 0.78
@@ -122,18 +124,24 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
     return is_cancelled
 
 
-def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
+def choose_sentences(
+    scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, definition: bool = False
+) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
-    The threshold rises with the share of the question that the best sentence covers; decision 3 in docs/decisions has
-    its costs in answers and gains in brevity. A question for two things is `twofold`: the sentence with the second may
-    be less similar to the whole question.
+    If the best sentence has a value of the expected kind, only very near ones are added, and none to a `definition`.
+    Otherwise, the threshold rises with the share of the question that the best sentence covers. Decisions 3 and 43 in
+    docs/decisions have the costs in answers and gains in brevity. A question for two things is `twofold`: the sentence
+    with the second may be less similar to the whole question.
     """
     if not scored:
         return []
     best = scored[0]
-    floor = _NEAR_BEST_OF_TWO * best.score if twofold else best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage
-    return _distinct_sentences(scored, most, floor)
+    has_value = best.support >= 1.0
+    margin = _NEAR_BEST - _NEARER_BY_COVERAGE * best.coverage
+    margin = min(margin, _NEAR_BEST_WITH_VALUE) if has_value else margin
+    floor = _NEAR_BEST_OF_TWO * best.score if twofold else best.score - margin
+    return _distinct_sentences(scored, 1 if definition and has_value and not twofold else most, floor)
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
@@ -254,6 +262,8 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
     start, end = candidate.start, candidate.end
     if candidate.kind == "row":
         return Quote(chunk, start, end, row_as_text(candidate.lead, candidate.text, years))
+    if is_bare_reply(candidate):  # "Yes, up to Under 16" is an answer only beside its question
+        return Quote(chunk, start, end, f"{strip_markup(candidate.topic)} {strip_syntax(candidate.text)}")
     if not candidate.text.endswith(":"):
         return Quote(chunk, start, end)
     following = [span for span in sentence_spans(chunk.text) if span[0] >= end]
@@ -357,7 +367,8 @@ class ExtractiveAnswerer:
             chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
         else:
             chosen, opening = compared_sentences(context, scored), ""
-            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold)
+            is_definition = question.kind == "what_is"
+            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold, definition=is_definition)
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 

@@ -32,7 +32,7 @@ _LEAST_DENIAL = 0.3
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the share of the question that the sentences deny, 0 to 1. Definitions and answers by "no" deny nothing."""
+    """Return the share of the question that the sentences deny, 0 to 1; always 0 if "no" or a definition may answer."""
     if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.results import RetrievedChunk
-from elt_llm_core.text.languages import load_language
+from elt_llm_core.text.languages import alternatives, load_language, rule_languages
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.extractive.evidence import NEGATION, contradicts, names_apart
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext
 from elt_llm_query.grounding.rules import find_numbers
+from elt_llm_query.grounding.sentences import SentenceCandidate
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import asked_language
 
@@ -23,14 +24,25 @@ _PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml")).patterns()
 _LEAST_COSINE = 0.4
 _LEAST_COVERAGE = 0.1
 _LEAST_COVERAGE_OF_FACT = 0.75
+_OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
+_REPLY = re.compile(rf"(?:{alternatives(_OPENINGS)})\b[^\w ]")
 Verdict = Literal["yes", "no"]
+
+
+def is_bare_reply(sentence: SentenceCandidate) -> bool:
+    """Return whether a sentence replies with yes or no to the question above it, as in a list of questions."""
+    return sentence.under_question and bool(_REPLY.match(fold(sentence.text)))
 
 
 def deciding_sentence(
     context: ScoringContext, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> tuple[ScoredSentence, Verdict] | None:
-    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict."""
-    if context.question.kind != "yes_no" or NEGATION.search(fold(context.question.text)):
+    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict.
+
+    No sentence answers a question with a word that no document has.
+    """
+    all_known = all(map(context.weights.known, context.question.terms))
+    if context.question.kind != "yes_no" or not all_known or NEGATION.search(fold(context.question.text)):
         return None
     for one in scored:
         chunk = chunks[one.candidate.chunk]
@@ -54,21 +66,21 @@ def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChun
 
 
 def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | None:
-    text = fold(sentence.candidate.readable)
-    if sentence.cosine < _LEAST_COSINE or sentence.coverage < _LEAST_COVERAGE or _PATTERNS["only_if"].search(text):
+    text, asked = fold(sentence.candidate.readable), fold(context.question.text)
+    near = sentence.cosine >= _LEAST_COSINE and sentence.coverage >= _LEAST_COVERAGE
+    if not near or is_bare_reply(sentence.candidate) or _PATTERNS["only_if"].search(text):
         return None
     clause = f"{fold(sentence.candidate.lead)} {_main_clause(context, text)}"
     has = {name: bool(_PATTERNS[name].search(clause)) for name in ("needless", "allows", "requires", "unless")}
-    denied, asked = bool(NEGATION.search(clause)), fold(context.question.text)
+    denied = bool(NEGATION.search(clause))
     if denied and has["unless"]:
         return None
     if _PATTERNS["asks_duty"].search(asked):
         return "no" if denied or has["needless"] else "yes" if has["requires"] else None
     if _PATTERNS["asks_leave"].search(asked):
         return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
-    if sentence.coverage < _LEAST_COVERAGE_OF_FACT or any(has.values()):
-        return None
-    return "no" if denied else None if contradicts(context, text) else "yes"
+    states_fact = sentence.coverage >= _LEAST_COVERAGE_OF_FACT and not any(has.values())
+    return None if not states_fact or (not denied and contradicts(context, text)) else "no" if denied else "yes"
 
 
 def _main_clause(context: ScoringContext, text: str) -> str:
