@@ -42,13 +42,19 @@ from elt_llm_query.grounding.sentences import (
     truncate_for_embedding,
     years_in,
 )
-from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
+from elt_llm_query.understanding.question import (
+    Expected,
+    ParsedQuestion,
+    asked_language,
+    parse_question,
+    shown_language,
+)
 
 _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
 _NEAR_BEST = 0.42  # of a score; the best sentences have 0.6 to 1.3
 _NEARER_BY_COVERAGE = 0.3
-_NEAR_BEST_WITH_VALUE = 0.1
+_NEAR_BEST_WITH_VALUE = 0.05
 _NEAR_BEST_OF_TWO = 0.65
 _VERY_NEAR_BEST = 0.86
 _VERY_NEAR_BEST_OF_TWO = 0.78
@@ -125,23 +131,35 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 
 
 def choose_sentences(
-    scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, definition: bool = False
+    scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, expects: Expected = "any"
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
-    If the best sentence has a value of the expected kind, only very near ones are added, and none to a `definition`.
-    Otherwise, the threshold rises with the share of the question that the best sentence covers. Decisions 3 and 43 in
-    docs/decisions have the costs in answers and gains in brevity. A question for two things is `twofold`: the sentence
-    with the second may be less similar to the whole question.
+    The threshold rises with the share of the question that the best sentence covers. If the best sentence has a value
+    of the kind that the question expects, only very near ones are added, and none to a definition. Decisions 3 and 43
+    in docs/decisions have the costs in answers and gains in brevity. A question for two things is `twofold`: the
+    sentence with the second may be less similar to the whole question.
     """
     if not scored:
         return []
     best = scored[0]
-    has_value = best.support >= 1.0
     margin = _NEAR_BEST - _NEARER_BY_COVERAGE * best.coverage
-    margin = min(margin, _NEAR_BEST_WITH_VALUE) if has_value else margin
-    floor = _NEAR_BEST_OF_TWO * best.score if twofold else best.score - margin
-    return _distinct_sentences(scored, 1 if definition and has_value and not twofold else most, floor)
+    if twofold:
+        return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
+    if expects != "any" and best.support >= 1.0:
+        most, margin = 1 if expects == "definition" else most, min(margin, _NEAR_BEST_WITH_VALUE)
+    return _distinct_sentences(scored, most, best.score - margin)
+
+
+def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
+    """Return the best sentence of each document that has one with nearly the best score, best first."""
+    floor = scored[0].score - _NEAR_BEST + _NEARER_BY_COVERAGE * scored[0].coverage
+    best: dict[tuple[str, str], ScoredSentence] = {}
+    for one in scored:
+        chunk = chunks[one.candidate.chunk]
+        if one.score >= floor:
+            best.setdefault((chunk.collection, chunk.source_id), one)
+    return list(best.values())
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
@@ -274,6 +292,11 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
     return Quote(chunk, start, end)
 
 
+def _with_title(quote: Quote) -> Quote:
+    """Return the quote with the title of its document before the words that are shown."""
+    return replace(quote, readable=f"- {quote.chunk.source_title}: {quote.readable or strip_syntax(quote.words)}")
+
+
 def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
     quote = quotes[position]
     return any(
@@ -361,14 +384,16 @@ class ExtractiveAnswerer:
         question = context.question
         if asked_row := find_asked_row(question, scored, chunks, self.tokeniser.stems):
             return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
+        if question.asks_documents:
+            named = best_of_each_document(scored, chunks)
+            return [_with_title(_quote_of(one, chunks[one.candidate.chunk])) for one in named], ""
         near = [one for one in scored if one.score >= scored[0].score - _NEAR_DECIDING]
         decided = deciding_sentence(context, near, chunks) if certain else None
         if decided:
             chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
         else:
             chosen, opening = compared_sentences(context, scored), ""
-            is_definition = question.kind == "what_is"
-            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold, definition=is_definition)
+            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold, expects=question.expects)
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 

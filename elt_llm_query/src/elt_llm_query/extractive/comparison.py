@@ -11,6 +11,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 _COMPARED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("compared")
 _MOST_TERMS = 4  # of each thing: the words nearest to "versus"
 _FARTHEST = 0.4  # below the best score
+_COST_OF_OTHER = 0.1  # of the score, for a sentence that names both things
 
 
 def compared_sentences(context: ScoringContext, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
@@ -28,15 +29,20 @@ def compared_sentences(context: ScoringContext, scored: Sequence[ScoredSentence]
         return max((own - other) & known or own & known, key=lambda term: (context.weights.idf(term), term), default="")
 
     keys = rarest(first, second), rarest(second, first)
-    best = [
-        next((one for one, stems in zip(near, ordered, strict=True) if _is_about(stems, own, other)), None)
-        for own, other in (keys, keys[::-1])
-    ]
+    best = [_best_about(near, ordered, own, other) for own, other in (keys, keys[::-1])]
     return [one for one in best if one] if all(best) and keys[0] != keys[1] else []
 
 
-def _is_about(stems: Sequence[str], own: str, other: str) -> bool:
-    """Return whether a sentence, in stems, names its own side, and names it before the other side."""
-    if own not in stems:
-        return False
-    return other not in stems or stems.index(own) < stems.index(other)
+def _best_about(
+    near: Sequence[ScoredSentence], ordered: Sequence[Sequence[str]], own: str, other: str
+) -> ScoredSentence | None:
+    """Return the best sentence that names its own side, alone or, with a lower score, before the other side.
+
+    `ordered` are the stems of each sentence in order.
+    """
+    about = [
+        (one.score - (_COST_OF_OTHER if other in one.stems else 0.0), one)
+        for one, stems in zip(near, ordered, strict=True)
+        if own in stems and (other not in stems or stems.index(own) < stems.index(other))
+    ]
+    return max(about, key=lambda entry: entry[0])[1] if about else None

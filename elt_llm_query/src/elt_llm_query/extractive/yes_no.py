@@ -37,12 +37,8 @@ def is_bare_reply(sentence: SentenceCandidate) -> bool:
 def deciding_sentence(
     context: ScoringContext, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> tuple[ScoredSentence, Verdict] | None:
-    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict.
-
-    No sentence answers a question with a word that no document has.
-    """
-    all_known = all(map(context.weights.known, context.question.terms))
-    if context.question.kind != "yes_no" or not all_known or NEGATION.search(fold(context.question.text)):
+    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict."""
+    if context.question.kind != "yes_no" or NEGATION.search(fold(context.question.text)):
         return None
     for one in scored:
         chunk = chunks[one.candidate.chunk]
@@ -72,7 +68,7 @@ def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | Non
         return None
     clause = f"{fold(sentence.candidate.lead)} {_main_clause(context, text)}"
     has = {name: bool(_PATTERNS[name].search(clause)) for name in ("needless", "allows", "requires", "unless")}
-    denied = bool(NEGATION.search(clause))
+    denied = bool(NEGATION.search(_PATTERNS["relative_denial"].sub(" ", clause)))
     if denied and has["unless"]:
         return None
     if _PATTERNS["asks_duty"].search(asked):
