@@ -37,6 +37,7 @@ def test_an_answer_begins_with_yes_or_no_if_a_sentence_decides_the_question(
         ("Is the reading room heated?", "The reading room has a stove."),
         ("How can readers copy maps?", "Readers may copy maps."),
         ("Can readers copy maps?", "Readers that do not copy maps get a ticket."),
+        ("Can readers copy maps?", "Maps count for readers and not for copies."),
         ("Can readers copy maps?", "The hall is old."),
     ],
 )

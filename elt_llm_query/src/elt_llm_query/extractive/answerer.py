@@ -66,6 +66,7 @@ _CLOSEST = 3
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3
 _LIST_BEHIND = 0.18
+_CHECKABLE = {"number", "money", "percentage", "duration", "date", "definition"}
 _VALUES = {"any", "number", "money", "percentage"}
 Stems = Callable[[str], Sequence[str]]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
@@ -135,8 +136,8 @@ def choose_sentences(
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
-    The threshold rises with the share of the question that the best sentence covers. If the best sentence has a value
-    of the kind that the question expects, only very near ones are added, and none to a definition. Decisions 3 and 43
+    The threshold rises with the share of the question that the best sentence covers. If the question expects a figure
+    or date and the best sentence has one, only very near ones are added, and none to a definition. Decisions 3 and 43
     in docs/decisions have the costs in answers and gains in brevity. A question for two things is `twofold`: the
     sentence with the second may be less similar to the whole question.
     """
@@ -146,7 +147,7 @@ def choose_sentences(
     margin = _NEAR_BEST - _NEARER_BY_COVERAGE * best.coverage
     if twofold:
         return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
-    if expects != "any" and best.support >= 1.0:
+    if expects in _CHECKABLE and best.support >= 1.0:
         most, margin = 1 if expects == "definition" else most, min(margin, _NEAR_BEST_WITH_VALUE)
     return _distinct_sentences(scored, most, best.score - margin)
 

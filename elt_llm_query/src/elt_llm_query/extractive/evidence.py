@@ -26,7 +26,7 @@ _FORBIDDING = _PATTERNS.pattern("forbidding")
 NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
 # "Not before", "not more than" is a limit, not a denial.
 _LIMITS = _PATTERNS.pattern("limits")
-_MAY_BE_DENIED = {"yes_no", "what_is"}  # "no" may be the answer; a definition may say what the term is not
+_MAY_BE_DENIED = {"yes_no", "what_is"}  # "no" may be the answer; a definition may name what the term is not
 _REACH = 12
 _LEAST_DENIAL = 0.3
 

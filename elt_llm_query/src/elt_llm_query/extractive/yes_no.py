@@ -1,4 +1,4 @@
-"""Begin the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
+"""Start the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
 
 The clause that shares most with the question is read: what it allows, requires or denies. Decision 43 has the rules and
 their measurements.
