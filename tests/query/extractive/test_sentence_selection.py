@@ -9,12 +9,12 @@ from elt_llm_query.grounding.sentences import SentenceCandidate
 AXES = np.eye(8, dtype=np.float32)
 
 
-def scored(*scores: float, coverage: float) -> list[ScoredSentence]:
+def scored(*scores: float, coverage: float, support: float = 1.0) -> list[ScoredSentence]:
     """Sentences of those scores that have nothing in common."""
-    return [_sentence(place, score, coverage) for place, score in enumerate(scores)]
+    return [_sentence(place, score, coverage, support) for place, score in enumerate(scores)]
 
 
-def _sentence(place: int, score: float, coverage: float) -> ScoredSentence:
+def _sentence(place: int, score: float, coverage: float, support: float) -> ScoredSentence:
     return ScoredSentence(
         candidate=SentenceCandidate(0, place * 10, place * 10 + 9, f"sentence {place}.", "prose", ""),
         cosine=0.0,
@@ -22,7 +22,7 @@ def _sentence(place: int, score: float, coverage: float) -> ScoredSentence:
         around=0.0,
         chunk_score=(score - 0.3 * coverage) / 0.25,
         chunk_cosine=0.0,
-        support=1.0,
+        support=support,
         support_weight=0.0,
         rivals=0,
         stems=frozenset({str(place)}),
@@ -51,3 +51,14 @@ def test_the_second_sentence_for_a_twofold_question_may_have_a_lower_score() -> 
     sentences = scored(1.0, 0.7, coverage=1.0)
     assert len(choose_sentences(sentences, 3)) == 1
     assert len(choose_sentences(sentences, 3, twofold=True)) == 2
+
+
+@pytest.mark.parametrize(("second", "quoted"), [(0.97, 2), (0.85, 1)])
+def test_only_very_near_sentences_are_added_to_one_with_the_expected_value(second: float, quoted: int) -> None:
+    assert len(choose_sentences(scored(1.0, second, coverage=0.0, support=1.0), 3, expects="number")) == quoted
+
+
+def test_nothing_is_added_to_a_definition() -> None:
+    sentences = scored(1.0, 1.0, coverage=0.5, support=1.0)
+    assert len(choose_sentences(sentences, 3, expects="definition")) == 1
+    assert len(choose_sentences(sentences, 3, twofold=True, expects="definition")) == 2

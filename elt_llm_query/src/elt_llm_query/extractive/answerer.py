@@ -14,6 +14,7 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.extractive.comparison import compared_sentences
 from elt_llm_query.extractive.confidence import (
     ACROSS_LANGUAGES,
     SHIPPED_THRESHOLDS,
@@ -25,6 +26,7 @@ from elt_llm_query.extractive.confidence import (
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
+from elt_llm_query.extractive.yes_no import deciding_sentence, is_bare_reply, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
@@ -35,19 +37,28 @@ from elt_llm_query.grounding.sentences import (
     row_as_text,
     row_label,
     sentence_candidates,
+    strip_markup,
     strip_syntax,
     truncate_for_embedding,
     years_in,
 )
-from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
+from elt_llm_query.understanding.question import (
+    Expected,
+    ParsedQuestion,
+    asked_language,
+    parse_question,
+    shown_language,
+)
 
 _SAME_COSINE = 0.97
 _SAME_STEMS = 0.8
 _NEAR_BEST = 0.42  # of a score; the best sentences have 0.6 to 1.3
 _NEARER_BY_COVERAGE = 0.3
+_NEAR_BEST_WITH_VALUE = 0.05
 _NEAR_BEST_OF_TWO = 0.65
 _VERY_NEAR_BEST = 0.86
 _VERY_NEAR_BEST_OF_TWO = 0.78
+_NEAR_DECIDING = 0.15
 _MOST_ITEMS = 10
 _LONGEST_LIST = 900
 _READ_CHUNKS = 8
@@ -55,6 +66,7 @@ _CLOSEST = 3
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3
 _LIST_BEHIND = 0.18
+_CHECKABLE = {"number", "money", "percentage", "duration", "date", "definition"}
 _VALUES = {"any", "number", "money", "percentage"}
 Stems = Callable[[str], Sequence[str]]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
@@ -119,18 +131,36 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
     return is_cancelled
 
 
-def choose_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
+def choose_sentences(
+    scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, expects: Expected = "any"
+) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
-    The threshold rises with the share of the question that the best sentence covers; decision 3 in docs/decisions has
-    its costs in answers and gains in brevity. A question for two things is `twofold`: the sentence with the second may
-    be less similar to the whole question.
+    The threshold rises with the share of the question that the best sentence covers. If the question expects a figure
+    or date and the best sentence has one, only very near ones are added, and none to a definition. Decisions 3 and 43
+    in docs/decisions have the costs in answers and gains in brevity. A question for two things is `twofold`: the
+    sentence with the second may be less similar to the whole question.
     """
     if not scored:
         return []
     best = scored[0]
-    floor = _NEAR_BEST_OF_TWO * best.score if twofold else best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage
-    return _distinct_sentences(scored, most, floor)
+    margin = _NEAR_BEST - _NEARER_BY_COVERAGE * best.coverage
+    if twofold:
+        return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
+    if expects in _CHECKABLE and best.support >= 1.0:
+        most, margin = 1 if expects == "definition" else most, min(margin, _NEAR_BEST_WITH_VALUE)
+    return _distinct_sentences(scored, most, best.score - margin)
+
+
+def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
+    """Return the best sentence of each document that has one with nearly the best score, best first."""
+    floor = scored[0].score - _NEAR_BEST + _NEARER_BY_COVERAGE * scored[0].coverage
+    best: dict[tuple[str, str], ScoredSentence] = {}
+    for one in scored:
+        chunk = chunks[one.candidate.chunk]
+        if one.score >= floor:
+            best.setdefault((chunk.collection, chunk.source_id), one)
+    return list(best.values())
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
@@ -251,6 +281,8 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
     start, end = candidate.start, candidate.end
     if candidate.kind == "row":
         return Quote(chunk, start, end, row_as_text(candidate.lead, candidate.text, years))
+    if is_bare_reply(candidate):  # "Yes, up to Under 16" is an answer only beside its question
+        return Quote(chunk, start, end, f"{strip_markup(candidate.topic)} {strip_syntax(candidate.text)}")
     if not candidate.text.endswith(":"):
         return Quote(chunk, start, end)
     following = [span for span in sentence_spans(chunk.text) if span[0] >= end]
@@ -259,6 +291,11 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
             break
         end = item_end
     return Quote(chunk, start, end)
+
+
+def _with_title(quote: Quote) -> Quote:
+    """Return the quote with the title of its document before the words that are shown."""
+    return replace(quote, readable=f"- {quote.chunk.source_title}: {quote.readable or strip_syntax(quote.words)}")
 
 
 def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
@@ -320,22 +357,46 @@ class ExtractiveAnswerer:
         evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])
         if asked_list:
-            evidence = replace(evidence, cosine=max(evidence.cosine, asked_list.score))
+            # The list is quoted, not the sentences that deny something.
+            nearest = max(evidence.cosine, asked_list.score)
+            evidence = replace(evidence, cosine=nearest, denied=0.0, denied_beside=0.0, contradicted=0.0)
         confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
-        asked_row = None if asked_list else find_asked_row(parsed, scored, read, self.tokeniser.stems)
         reasoning = _reasoning(parsed, read, scored, evidence)
         outcome = self._thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
-            quotes = [asked_list.quote()]
-        elif asked_row:
-            quotes = [_quote_of(asked_row, read[asked_row.candidate.chunk], years_in(parsed.text))]
+            quotes, opening = [asked_list.quote()], ""
         else:
-            chosen = choose_sentences(scored, max_sentences, twofold=parsed.twofold)
-            quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, read), read)]
+            quotes, opening = self._quote_sentences(context, read, scored, max_sentences, certain=outcome == "answered")
         numbers, citations = number_quotes(quotes)
-        return Answer(self._write(quotes, numbers), citations, outcome, confidence, reasoning)
+        return Answer(opening + self._write(quotes, numbers), citations, outcome, confidence, reasoning)
+
+    def _quote_sentences(
+        self,
+        context: ScoringContext,
+        chunks: Sequence[RetrievedChunk],
+        scored: Sequence[ScoredSentence],
+        most: int,
+        *,
+        certain: bool,
+    ) -> tuple[list[Quote], str]:
+        """Return the quotes, and "Yes. " or "No. " if a sentence near the best decides a yes-or-no question."""
+        question = context.question
+        if asked_row := find_asked_row(question, scored, chunks, self.tokeniser.stems):
+            return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
+        if question.asks_documents:
+            named = best_of_each_document(scored, chunks)
+            return [_with_title(_quote_of(one, chunks[one.candidate.chunk])) for one in named], ""
+        near = [one for one in scored if one.score >= scored[0].score - _NEAR_DECIDING]
+        decided = deciding_sentence(context, near, chunks) if certain else None
+        if decided:
+            chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
+        else:
+            chosen, opening = compared_sentences(context, scored), ""
+            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold, expects=question.expects)
+        quotes = quoted_spans(reading_order(chosen, chunks), chunks)
+        return [self._completed(quote) for quote in quotes], opening
 
     def _refuse(
         self,

@@ -23,16 +23,17 @@ _NO = _PATTERNS.pattern("no")
 # Words with which a question itself asks for what is not done.
 _ASKS_FOR_NOT = _PATTERNS.pattern("asks_for_not")
 _FORBIDDING = _PATTERNS.pattern("forbidding")
-_NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
+NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
 # "Not before", "not more than" is a limit, not a denial.
 _LIMITS = _PATTERNS.pattern("limits")
+_MAY_BE_DENIED = {"yes_no", "what_is"}  # "no" may be the answer; a definition may name what the term is not
 _REACH = 12
 _LEAST_DENIAL = 0.3
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the share of the question that the sentences deny, 0 to 1. Questions that "no" can answer get 0."""
-    if context.question.kind == "yes_no":
+    """Return the share of the question that the sentences deny, 0 to 1; always 0 if "no" or a definition may answer."""
+    if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
     return max(_denies(context, terms, sentence) for sentence in chosen)
@@ -60,7 +61,7 @@ def strip_limiting_negations(context: ScoringContext, text: str) -> str:
     negations are removed.
     """
     forbidding = bool(_FORBIDDING.search(fold(context.question.text)))
-    return _NEGATION.sub(
+    return NEGATION.sub(
         lambda negation: "" if forbidding or not _is_negative(context, _clause(text, negation)) else negation[0], text
     )
 
@@ -92,19 +93,20 @@ _LEAST_CONTRADICTION = 0.5
 def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
     """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1, rising with their overlap.
 
-    Questions that "no" can answer, and texts that have too little in common, get 0.
+    Questions that "no" or a definition can answer, and texts that have too little in common, get 0.
     """
-    if context.question.kind == "yes_no" or sentence.coverage <= _FEWEST_SHARED:
+    if context.question.kind in _MAY_BE_DENIED or sentence.coverage <= _FEWEST_SHARED:
         return 0.0
     text = fold(sentence.candidate.readable)
     # A denial may only limit, and a limit may cancel an antonym: "does not open until", asked when it is closed.
     readings = dict.fromkeys([text, strip_limiting_negations(context, text)])
-    if not all(_contradicts(context, reading) for reading in readings):
+    if not all(contradicts(context, reading) for reading in readings):
         return 0.0
     return _LEAST_CONTRADICTION + (1.0 - _LEAST_CONTRADICTION) * min(1.0, sentence.coverage)
 
 
-def _contradicts(context: ScoringContext, text: str) -> bool:
+def contradicts(context: ScoringContext, text: str) -> bool:
+    """Return whether a folded text has an antonym of a word of the question, or one of them alone a negation."""
     question = context.question
     # The claim is the question without the words that ask; after other sentences, the last part.
     claim_text = question.parts[0] if len(question.parts) == 1 else question.text
@@ -191,10 +193,10 @@ def gather_evidence(
     pool = frozenset[str]().union(
         *(context.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks)
     )
-    names_apart = _names_apart(question, best, chunks[best.candidate.chunk])
+    apart = names_apart(question, best, chunks[best.candidate.chunk])
     unknown_names = _unknown_names(context, pool)
     # A figure beside another name does not answer: sentences with all names of the question come first.
-    naming = [one for one in chosen if not _names_apart(question, one, chunks[one.candidate.chunk])] or chosen
+    naming = [one for one in chosen if not names_apart(question, one, chunks[one.candidate.chunk])] or chosen
     naming_stems = frozenset[str]().union(*(sentence.stems for sentence in naming))
     return AnswerEvidence(
         cosine=max(sentence.cosine for sentence in chosen),
@@ -207,11 +209,11 @@ def gather_evidence(
         event_missing=_event_missing(context, chosen),
         residue_distance=_residue_distance(context, naming),
         named_rest=_missing_share(context, _unnamed_terms(context), naming_stems)
-        if question.names and not names_apart
+        if question.names and not apart
         else 0.0,
         unknown_names=unknown_names,
-        names_apart=names_apart,
-        names_parted=float(names_apart > 0 and not unknown_names and len(_names_and_years(question)) > 1),
+        names_apart=apart,
+        names_parted=float(apart > 0 and not unknown_names and len(_names_and_years(question)) > 1),
         numbers_apart=_numbers_apart(question, chosen, chunks),
         denied=denial_score(context, chosen[:1]),
         denied_beside=denial_score(context, chosen),
@@ -296,7 +298,8 @@ def _missing_share(context: ScoringContext, terms: Sequence[str], stems: frozens
     return missing / weight if weight else 0.0
 
 
-def _names_apart(question: ParsedQuestion, best: ScoredSentence, chunk: RetrievedChunk) -> float:
+def names_apart(question: ParsedQuestion, best: ScoredSentence, chunk: RetrievedChunk) -> float:
+    """Return the share of the question's names and years that the sentence and its headings lack."""
     text = _with_headings(best, chunk)
     wanted = _names_and_years(question)
     missing = sum(1 for name in wanted if not re.search(rf"(?<!\w){re.escape(name)}", text))

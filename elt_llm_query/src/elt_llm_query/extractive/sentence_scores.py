@@ -32,6 +32,7 @@ _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
 _WHEN = _PATTERNS.pattern("when")
 _DURATION = _PATTERNS.pattern("duration")
+_TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _MONEY = _PATTERNS.pattern("money")
 _PERCENT = _PATTERNS.pattern("percent")
 _ROLE = _PATTERNS.pattern("role")
@@ -76,6 +77,8 @@ def _number(question: ParsedQuestion, sentence: str) -> float:
     unit = _UNITS.get(question.measure)
     if unit is not None and not unit.search(fold(sentence)):
         return 0.0
+    if _TIME_UNIT.match(question.counted):
+        return float(bool(_DURATION.search(fold(sentence))))
     if not has_new_figure(question, sentence):
         return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
     return 1.0

@@ -92,9 +92,14 @@ class ParsedQuestion:
     def wants_list(self) -> bool:
         """Whether the question asks for the steps of a procedure or for several things."""
         folded = fold(_last_question(self.text))
-        if _PATTERNS["comparison"].search(folded):
+        if self.kind == "what_is" or self.asks_documents or _PATTERNS["comparison"].search(folded):
             return False
         return self.kind == "how" or bool(_PATTERNS["several_asked"].search(folded))
+
+    @property
+    def asks_documents(self) -> bool:
+        """Whether the question asks which documents are about something."""
+        return bool(_PATTERNS["documents_asked"].search(fold(self.text)))
 
     @property
     def expects_figure(self) -> bool:

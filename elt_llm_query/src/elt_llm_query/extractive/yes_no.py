@@ -1,0 +1,86 @@
+"""Start the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
+
+The clause that shares most with the question is read: what it allows, requires or denies. Decision 43 has the rules and
+their measurements.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.languages import alternatives, load_language, rule_languages
+from elt_llm_core.text.normalise import fold
+
+from elt_llm_query.extractive.evidence import NEGATION, contradicts, names_apart
+from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext
+from elt_llm_query.grounding.rules import find_numbers
+from elt_llm_query.grounding.sentences import SentenceCandidate
+from elt_llm_query.understanding.patterns import PatternFile
+from elt_llm_query.understanding.question import asked_language
+
+_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml")).patterns()
+_LEAST_COSINE = 0.4
+_LEAST_COVERAGE = 0.1
+_LEAST_COVERAGE_OF_FACT = 0.75
+_OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
+_REPLY = re.compile(rf"(?:{alternatives(_OPENINGS)})\b[^\w ]")
+Verdict = Literal["yes", "no"]
+
+
+def is_bare_reply(sentence: SentenceCandidate) -> bool:
+    """Return whether a sentence replies with yes or no to the question above it, as in a list of questions."""
+    return sentence.under_question and bool(_REPLY.match(fold(sentence.text)))
+
+
+def deciding_sentence(
+    context: ScoringContext, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
+) -> tuple[ScoredSentence, Verdict] | None:
+    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict."""
+    if context.question.kind != "yes_no" or NEGATION.search(fold(context.question.text)):
+        return None
+    for one in scored:
+        chunk = chunks[one.candidate.chunk]
+        apart = names_apart(context.question, one, chunk) or _lacks_numbers(context.question.text, one, chunk)
+        verdict = None if apart else _verdict(context, one)
+        if verdict:
+            return one, verdict
+    return None
+
+
+def opening_word(question: str, language: str, verdict: Verdict) -> str:
+    """Return "Yes" or "No" in the language of the question."""
+    words = load_language(asked_language(question, language)).words("yes_no") or load_language("en").words("yes_no")
+    return words[("yes", "no").index(verdict)]
+
+
+def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChunk) -> bool:
+    """Return whether the question has a number, in digits or words, that neither the sentence nor its headings have."""
+    there = find_numbers(f"{chunk.context} {sentence.candidate.topic} {sentence.candidate.readable}")
+    return not all(any(number.agrees(other) for other in there) for number in find_numbers(question))
+
+
+def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | None:
+    text, asked = fold(sentence.candidate.readable), fold(context.question.text)
+    near = sentence.cosine >= _LEAST_COSINE and sentence.coverage >= _LEAST_COVERAGE
+    if not near or is_bare_reply(sentence.candidate) or _PATTERNS["only_if"].search(text):
+        return None
+    clause = f"{fold(sentence.candidate.lead)} {_main_clause(context, text)}"
+    has = {name: bool(_PATTERNS[name].search(clause)) for name in ("needless", "allows", "requires", "unless")}
+    denied = bool(NEGATION.search(_PATTERNS["relative_denial"].sub(" ", clause)))
+    if denied and has["unless"]:
+        return None
+    if _PATTERNS["asks_duty"].search(asked):
+        return "no" if denied or has["needless"] else "yes" if has["requires"] else None
+    if _PATTERNS["asks_leave"].search(asked):
+        return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
+    states_fact = sentence.coverage >= _LEAST_COVERAGE_OF_FACT and not any(has.values())
+    return None if not states_fact or (not denied and contradicts(context, text)) else "no" if denied else "yes"
+
+
+def _main_clause(context: ScoringContext, text: str) -> str:
+    """Return the clause, other than a condition, that shares most with the question."""
+    clauses = [clause for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
+    main = [clause for clause in clauses if not _PATTERNS["condition"].match(clause.strip())] or [text]
+    return max(main, key=lambda clause: context.weights.coverage(context.question, context.stems(clause)))

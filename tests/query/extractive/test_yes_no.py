@@ -1,0 +1,53 @@
+"""An answer to a yes-or-no question begins with Yes or No only if a sentence decides this question."""
+
+import pytest
+from retrieval.chunks import make_answerer, make_chunk
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "opening"),
+    [
+        ("Can readers copy maps?", "Readers may copy maps at the desk.", "Yes. "),
+        ("Can readers copy maps?", "Readers must not copy maps.", "No. "),
+        ("Are readers allowed to copy maps?", "Readers are forbidden to copy maps.", "No. "),
+        ("Do readers have to register maps?", "Readers must register maps.", "Yes. "),
+        ("Do readers have to register maps?", "Readers do not need to register maps.", "No. "),
+        ("Should readers register maps?", "If they leave, readers should register maps.", "Yes. "),
+        ("Is the reading room heated?", "The reading room is heated.", "Yes. "),
+        ("Is the reading room heated?", "The reading room is not heated.", "No. "),
+        ("Dürfen Leser Karten kopieren?", "Leser dürfen Karten nicht kopieren.", "Nein. "),
+    ],
+)
+def test_an_answer_begins_with_yes_or_no_if_a_sentence_decides_the_question(
+    question: str, text: str, opening: str
+) -> None:
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
+    assert answer.text == f"{opening}{text} [1]"
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Can readers copy maps?", "Readers must register maps."),
+        ("Can readers copy maps?", "Readers may copy maps only if the librarian agrees."),
+        ("Can readers copy maps?", "Readers must not copy maps without consent."),
+        ("Can 12 readers copy maps?", "Readers may copy maps in groups of 8."),
+        ("Can readers from Bergen copy maps?", "Readers may copy maps."),
+        ("Must readers copy maps?", "Readers may copy maps."),
+        ("Is the reading room heated?", "The reading room has a stove."),
+        ("How can readers copy maps?", "Readers may copy maps."),
+        ("Can readers copy maps?", "Readers that do not copy maps get a ticket."),
+        ("Can readers copy maps?", "Maps count for readers and not for copies."),
+        ("Can readers copy maps?", "The hall is old."),
+    ],
+)
+def test_no_yes_or_no_is_added_if_no_sentence_decides_the_question(question: str, text: str) -> None:
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
+    assert not answer.text.startswith(("Yes", "No"))
+
+
+def test_a_reply_to_another_question_is_quoted_with_that_question() -> None:
+    text = "Can girls play in mixed teams?\n\nYes, up to the Under 16s."
+    answer = make_answerer(abstain=False).answer("Can a 15 year old girl play in a senior match?", [make_chunk(text)])
+    assert answer.text == "Can girls play in mixed teams? Yes, up to the Under 16s. [1]"
+    assert answer.citations[0].excerpt == "Yes, up to the Under 16s."
