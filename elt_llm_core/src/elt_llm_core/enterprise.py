@@ -3,7 +3,8 @@
 import heapq
 from collections import deque
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -99,11 +100,12 @@ class EnterpriseModel(EnterpriseRecord):
 
     def in_order(self) -> "EnterpriseModel":
         """Return the model with its entities and relationships sorted."""
+        by_ends = attrgetter("source.name", "target.name", "name", "id")
         return self.model_copy(
             update={
-                "entities": tuple(sorted(self.entities, key=_entity_order)),
-                "relationships": tuple(sorted(self.relationships, key=_relationship_order)),
-                "incomplete": tuple(sorted(self.incomplete, key=_relationship_order)),
+                "entities": tuple(sorted(self.entities, key=attrgetter("domain", "subgroup", "type", "name", "id"))),
+                "relationships": tuple(sorted(self.relationships, key=by_ends)),
+                "incomplete": tuple(sorted(self.incomplete, key=by_ends)),
             }
         )
 
@@ -144,10 +146,8 @@ class Inventory(EnterpriseRecord):
     @property
     def by_type(self) -> dict[str, list[FactSheet]]:
         """The fact sheets by their type. The types are in alphabetical order."""
-        found: dict[str, list[FactSheet]] = {}
-        for sheet in self.fact_sheets:
-            found.setdefault(sheet.type, []).append(sheet)
-        return dict(sorted(found.items()))
+        kind = attrgetter("type")
+        return {name: list(sheets) for name, sheets in groupby(sorted(self.fact_sheets, key=kind), key=kind)}
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"fact_sheets": {id: {...}}, "notes": [...]}`."""
@@ -166,22 +166,13 @@ def fact_sheet_order(sheet: FactSheet) -> tuple[str, str, str]:
     return sheet.type, sheet.display_name, sheet.id
 
 
-def _entity_order(entity: Entity) -> tuple[str, ...]:
-    return entity.domain, entity.subgroup, entity.type, entity.name, entity.id
-
-
-def _relationship_order(relationship: Relationship) -> tuple[str, ...]:
-    return relationship.source.name, relationship.target.name, relationship.name, relationship.id
-
-
 _Links = dict[str, tuple[str, ...]]
 
 
 class ModelGraph:
     """A graph with entities as nodes and relationships as edges.
 
-    With `directed`, methods follow edges from source to target only. Results are ordered by entity id, so that equal
-    models give equal results. An unknown id raises UsageError.
+    `directed` follows edges from source to target only. Results are ordered by id. Raises UsageError for unknown ids.
     """
 
     def __init__(self, model: EnterpriseModel) -> None:
@@ -194,8 +185,7 @@ class ModelGraph:
 
     def neighbours(self, entity_id: str, *, directed: bool = False) -> tuple[str, ...]:
         """Return the ids of the entities that are one relationship away."""
-        self._demand(entity_id)
-        return self._links(directed=directed)[entity_id]
+        return self._links(entity_id, directed=directed)[entity_id]
 
     def paths(
         self, start: str, end: str, most: int = 10, *, longest: int = 6, directed: bool = False
@@ -204,15 +194,13 @@ class ModelGraph:
 
         A path is a tuple of the ids from start to end. Shorter paths come first, and ties are ordered by id.
         """
-        self._demand(start)
-        self._demand(end)
+        links = self._links(start, end, directed=directed)
         away = _distances(self._backwards if directed else self._around, end, longest)
-        return list(islice(_simple_paths(self._links(directed=directed), start, away, longest), most))
+        return list(islice(_simple_paths(links, start, away, longest), most))
 
     def ego_graph(self, entity_id: str, radius: int = 1, *, directed: bool = False) -> EnterpriseModel:
         """Return the entities within `radius` relationships of an entity, with all relationships among them."""
-        self._demand(entity_id)
-        near = _distances(self._links(directed=directed), entity_id, radius)
+        near = _distances(self._links(entity_id, directed=directed), entity_id, radius)
         return EnterpriseModel(
             entities=tuple(entity for entity in self._model.entities if entity.id in near),
             relationships=tuple(
@@ -223,13 +211,13 @@ class ModelGraph:
             diagrams=self._model.diagrams,
         )
 
-    def _links(self, *, directed: bool) -> _Links:
+    def _links(self, *known: str, directed: bool) -> _Links:
+        """Return the links to follow. Raises UsageError unless these entities are in the model."""
+        for entity_id in known:
+            if entity_id not in self._around:
+                hint = nearest_names(entity_id, sorted(self._around))
+                raise UsageError(f"The model has no entity with the id '{entity_id}'.", hint=hint)
         return self._forwards if directed else self._around
-
-    def _demand(self, entity_id: str) -> None:
-        if entity_id not in self._around:
-            hint = nearest_names(entity_id, sorted(self._around))
-            raise UsageError(f"The model has no entity with the id '{entity_id}'.", hint=hint)
 
 
 def _build_links(model: EnterpriseModel, ends: set[tuple[str, str]]) -> _Links:

@@ -1,31 +1,4 @@
-"""The errors that this project raises on purpose, with the exit code of each class.
-
-::
-
-    EltError                     1   the work failed, and `hint` is the command or setting to use
-    ├── UsageError               2   the request itself is wrong
-    │   ├── SettingsError        2   a settings file, key or value is wrong
-    │   └── UnknownCollection    2   no collection has the given name
-    ├── StoreError               1   the data directory cannot serve the request
-    │   ├── LockHeld            75   another process is writing
-    │   ├── OutdatedStore        1   an older version wrote the data directory; a writing command migrates it
-    │   ├── ImportRefused        1   a file to import is damaged or mislabelled
-    │   ├── FingerprintMismatch  1   the collection was built with another embedding model
-    │   └── CorruptIndex         1   a file of a generation is damaged
-    ├── IngestError              1   nothing could be ingested
-    │   └── UnreadableDocument   1   one file could not be parsed
-    ├── ModelError               1   a model cannot be loaded or does not answer
-    │   ├── ModelUnavailable     1   the server is unreachable, busy or still loading the model
-    │   ├── ModelMissing         1   the server or the disk does not have the model
-    │   ├── ModelTimeout         1   the model did not answer within the time limit
-    │   ├── ModelBroken          1   the model failed while answering
-    │   ├── ModelRefused         1   the server refuses the request
-    │   ├── PromptTooLong        1   the text does not fit the model
-    │   └── UnusableReply        1   the reply of the model cannot be used
-    └── QueryError               1   a question could not be answered
-        ├── RetrievalError       1   every retriever failed
-        └── ResponseGenerationError  1   the answer could not be written
-"""
+"""The errors that this project raises on purpose, each with its exit code: 1, or what the class or its base sets."""
 
 from typing import ClassVar
 

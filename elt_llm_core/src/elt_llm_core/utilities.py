@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import NoReturn, Self
 
 
@@ -26,17 +25,14 @@ class Closeable:
         """Return the resource, at the start of a `with` block."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the resource, at the end of a `with` block."""
         self.close()
 
 
 def close_if_possible(thing: object) -> None:
     """Close `thing` if it has a `close` method, such as a model behind a connection."""
-    close = getattr(thing, "close", None)
-    if callable(close):
+    if callable(close := getattr(thing, "close", None)):
         close()
 
 
@@ -97,10 +93,7 @@ def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
 
 
 def install_command(extra: str, *, in_clone: bool | None = None) -> str:
-    """Return the command that installs an extra: with uv in a clone of the project, else with pip from the packages.
-
-    By default the place of this file decides whether this is a clone.
-    """
+    """Return the command that installs an extra, by default with uv if this file is in a clone, else with pip."""
     if in_clone is None:
         in_clone = (Path(__file__).resolve().parents[3] / "uv.lock").is_file()
     return f"uv sync --inexact --extra {extra}" if in_clone else f'pip install "elt-llm[{extra}]"'

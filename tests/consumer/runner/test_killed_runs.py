@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from elt_llm_consumer.runner.workers import in_parallel
 from elt_llm_core.errors import LockHeld
-from elt_llm_core.state.job_lock import job_lock
-from elt_llm_core.state.jobs import JobName
+from elt_llm_core.state.jobs import JobName, job_lock
 from processes.killing import processes
 from row_jobs.fake_jobs import KIND, FaultyLLM, calls_of, outputs_of, project, run, run_in_process, some_terms
 

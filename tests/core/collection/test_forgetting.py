@@ -58,7 +58,8 @@ def test_forgetting_twice_changes_nothing(store: Store) -> None:
 def test_documents_with_the_same_bytes_are_forgotten_too(store: Store) -> None:
     texts = some_documents(1)["page-000.md"]
     put(store, {**some_documents(3), "copy.md": texts})
-    assert select_to_forget(store, COLLECTION, "page-000.md").paths == ["copy.md", "page-000.md"]
+    chosen = select_to_forget(store, COLLECTION, "page-000.md")
+    assert list(dict.fromkeys(file.path for file in chosen)) == ["copy.md", "page-000.md"]
     report = forget(store, COLLECTION, "page-000.md", SilentListener())
     assert report.documents == ("copy.md", "page-000.md")
     assert _sources(store) == ["page-001.md", "page-002.md"]

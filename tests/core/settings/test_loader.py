@@ -7,7 +7,7 @@ import pytest
 import yaml
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.settings.loader import LoadedSettings, load_settings
-from elt_llm_core.settings.profiles import BUILT_IN_PROFILES, load_profile, profile_names
+from elt_llm_core.settings.profiles import built_in_profiles, load_profile, profile_names
 from elt_llm_core.settings.tree import Settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -226,7 +226,7 @@ def test_built_in_profiles_are_loaded_without_a_file(tmp_path: Path) -> None:
     assert load_profile("default", loaded).apply_to(loaded.settings) == loaded.settings
     assert load_profile("fast", loaded).apply_to(loaded.settings).query.use_reranker is False
     assert load_profile("classic", loaded).apply_to(loaded.settings).query.rerank_weight == 1.0
-    assert load_profile("thorough", loaded) is BUILT_IN_PROFILES["thorough"]
+    assert load_profile("thorough", loaded) is built_in_profiles()["thorough"]
 
 
 def test_a_profile_file_replaces_the_built_in_profile_and_changes_only_its_own_keys(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.settings.loader import load_settings, read_model
-from elt_llm_core.settings.profiles import BUILT_IN_PROFILES
+from elt_llm_core.settings.profiles import built_in_profiles
 from elt_llm_core.settings.template import profile_as_yaml, settings_as_yaml
 from elt_llm_core.settings.tree import Profile, Settings
 
@@ -38,20 +38,20 @@ def test_given_values_are_effective_in_the_written_settings_file(tmp_path: Path)
     assert (settings.llm.provider, settings.llm.model) == ("ollama", "a: b")
 
 
-@pytest.mark.parametrize("name", BUILT_IN_PROFILES)
+@pytest.mark.parametrize("name", built_in_profiles())
 def test_a_written_built_in_profile_is_read_back_unchanged(tmp_path: Path, name: str) -> None:
     path = tmp_path / "profile.yaml"
-    path.write_text(profile_as_yaml(BUILT_IN_PROFILES[name]), encoding="utf-8")
-    assert read_model(path, Profile, tmp_path) == BUILT_IN_PROFILES[name]
+    path.write_text(profile_as_yaml(built_in_profiles()[name]), encoding="utf-8")
+    assert read_model(path, Profile, tmp_path) == built_in_profiles()[name]
 
 
-@pytest.mark.parametrize("name", BUILT_IN_PROFILES)
+@pytest.mark.parametrize("name", built_in_profiles())
 def test_the_commented_keys_of_a_written_profile_are_valid(tmp_path: Path, name: str) -> None:
     path = tmp_path / "profile.yaml"
-    path.write_text(uncommented(profile_as_yaml(BUILT_IN_PROFILES[name])), encoding="utf-8")
+    path.write_text(uncommented(profile_as_yaml(built_in_profiles()[name])), encoding="utf-8")
     assert read_model(path, Profile, tmp_path).collections == ("my-documents",)
 
 
 def test_no_explanation_in_the_written_settings_file_looks_like_a_key() -> None:
-    texts = [settings_as_yaml({}), *map(profile_as_yaml, BUILT_IN_PROFILES.values())]
+    texts = [settings_as_yaml({}), *map(profile_as_yaml, built_in_profiles().values())]
     assert all(len(line) <= 120 for text in texts for line in text.splitlines())

@@ -118,8 +118,8 @@ class FaultyLLM(ScriptedLLM):
         with self._log.open("a", encoding="utf-8") as log:
             log.write(prompt.replace("\n", " ") + "\n")
         with self._lock:
-            self._prompts.append(prompt)
-            number = len(self._prompts)
+            self.prompts.append(prompt)
+            number = len(self.prompts)
         if number == self._dies_at:
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(self._seconds)

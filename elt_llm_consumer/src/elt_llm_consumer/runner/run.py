@@ -13,8 +13,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.loader import LoadedSettings, read_model
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.job_lock import job_lock
-from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, QuotedDocument, RowId
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, QuotedDocument, RowId, job_lock
 from elt_llm_core.store.database import Database
 
 from elt_llm_consumer.evidence import JobResult, hash_json

@@ -67,13 +67,11 @@ class _GenerationValues(BaseKVStore):
             grouped.setdefault(node.document_id, empty)["node_ids"].append(node.node_id)
         return grouped
 
-    def put(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> NoReturn:
+    def put(self, *_: Any, **__: Any) -> NoReturn:
         """Raise NotImplementedError, because a generation is immutable."""
-        raise _read_only()
+        raise NotImplementedError("A generation is immutable; publish a new one.")
 
-    def delete(self, key: str, collection: str = DEFAULT_COLLECTION) -> NoReturn:
-        """Raise NotImplementedError, because a generation is immutable."""
-        raise _read_only()
+    delete = put
 
     async def aget(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
         """Return what `get` returns, for asynchronous callers."""
@@ -83,14 +81,8 @@ class _GenerationValues(BaseKVStore):
         """Return what `get_all` returns, for asynchronous callers."""
         return self.get_all(collection)
 
-    async def aput(self, key: str, val: dict[str, Any], collection: str = DEFAULT_COLLECTION) -> NoReturn:
+    async def aput(self, *_: Any, **__: Any) -> NoReturn:
         """Raise NotImplementedError, because a generation is immutable."""
-        raise _read_only()
+        self.put()
 
-    async def adelete(self, key: str, collection: str = DEFAULT_COLLECTION) -> NoReturn:
-        """Raise NotImplementedError, because a generation is immutable."""
-        raise _read_only()
-
-
-def _read_only() -> NotImplementedError:
-    return NotImplementedError("A generation is immutable; publish a new one.")
+    adelete = aput

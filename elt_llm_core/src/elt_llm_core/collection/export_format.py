@@ -13,6 +13,8 @@ from typing import IO, Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from elt_llm_core.errors import ImportRefused
+from elt_llm_core.store.documents import ForgottenDocument
+from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 
 FORMAT = "elt-llm-collection"
@@ -41,13 +43,20 @@ def _check_timestamp(text: str) -> str:
     return text
 
 
+def _check_fingerprint(fingerprint: EmbeddingFingerprint) -> EmbeddingFingerprint:
+    """Raise ValueError unless the dimension and the token limit are those of a possible model."""
+    if not (1 <= fingerprint.dimension <= 65536 and 0 <= fingerprint.token_limit <= _MAX_COUNT):
+        raise ValueError("no model has this dimension or token limit")
+    return fingerprint
+
+
 RelativePath = Annotated[str, Field(max_length=4096), AfterValidator(_check_relative_path)]
 Timestamp = Annotated[str, Field(max_length=40), AfterValidator(_check_timestamp)]
 ArtefactName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 
 
 class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, val_json_bytes="hex")
 
 
 class ArchiveMember(_StrictModel):
@@ -57,27 +66,6 @@ class ArchiveMember(_StrictModel):
     sha256: Digest
 
 
-class ExportedFingerprint(_StrictModel):
-    """The identity of the embedding model (its EmbeddingFingerprint) in an export file."""
-
-    provider: str
-    model: str
-    digest: str
-    dimension: Annotated[int, Field(ge=1, le=65536)]
-    query_prefix: str
-    text_prefix: str
-    normalised: bool
-    token_limit: NonNegativeCount
-
-
-class ExportedForgottenFile(_StrictModel):
-    """A forgotten file, identified by document id and digests. An empty digest matches no file."""
-
-    document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-    content_hash: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
-    name: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]
-
-
 class ExportManifest(_StrictModel):
     """The manifest of an export file. `collection_hash` is the hash of the exported collection."""
 
@@ -85,7 +73,7 @@ class ExportManifest(_StrictModel):
     version: Literal[1]
     collection: str
     collection_hash: Digest
-    fingerprint: ExportedFingerprint
+    fingerprint: Annotated[EmbeddingFingerprint, AfterValidator(_check_fingerprint)]
     chunker: str
     language: str
     chroma: dict[str, str | int]
@@ -95,7 +83,7 @@ class ExportManifest(_StrictModel):
     nodes: NonNegativeCount
     vectors: NonNegativeCount
     members: dict[str, ArchiveMember]
-    forgotten: tuple[ExportedForgottenFile, ...] = ()
+    forgotten: tuple[ForgottenDocument, ...] = ()
 
 
 class ExportedNode(_StrictModel):
@@ -163,7 +151,9 @@ class ExportPackage(Closeable):
             self._check_members()
             with self._member(MANIFEST) as stream:
                 self.manifest = self.parse(ExportManifest, stream.read(_MAX_MANIFEST), MANIFEST)
-            self._check_sizes()
+            listed = {name: member.size for name, member in self.manifest.members.items()}
+            if listed != {name: self._zip.getinfo(name).file_size for name in MEMBERS if name != MANIFEST}:
+                raise self.refuse("the sizes of its members do not match the manifest")
         except BaseException:
             self.close()
             raise
@@ -224,12 +214,6 @@ class ExportPackage(Closeable):
             raise self.refuse(f"it expands to more than {MAX_UNPACKED} bytes")
         if self._zip.getinfo(MANIFEST).file_size > _MAX_MANIFEST:
             raise self.refuse(f"{MANIFEST} has more than {_MAX_MANIFEST} bytes")
-
-    def _check_sizes(self) -> None:
-        listed = {name: member.size for name, member in self.manifest.members.items()}
-        actual = {name: self._zip.getinfo(name).file_size for name in MEMBERS if name != MANIFEST}
-        if listed != actual:
-            raise self.refuse("the sizes of its members do not match the manifest")
 
     @contextmanager
     def _member(self, name: str) -> Iterator[IO[bytes]]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from elt_llm_core.collection.export_format import DOCUMENTS, FORMAT, FORMAT_VERS
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.index.contents import GenerationContents, collection_hash, read_contents
 from elt_llm_core.index.passport import Passport
-from elt_llm_core.store.disk import require_space, sync_file
+from elt_llm_core.store.disk import file_sha256, require_space, sync_file
 from elt_llm_core.store.documents import read_version
 from elt_llm_core.store.generations import pin_published
 from elt_llm_core.store.records import CollectionRecord, canonical_json
@@ -38,10 +38,9 @@ class ExportReport:
 
 
 def export_collection(store: Store, name: str, target: Path, *, force: bool = False) -> ExportReport:
-    """Write the published generation to `target` atomically. The caller needs no lock.
+    """Write the published generation to `target` atomically, without a lock.
 
-    Raises UsageError if nothing is published, or if `target` exists and `force` is not set. Raises StoreError if the
-    disk is full.
+    Raises UsageError if nothing is published or `target` exists without `force`, and StoreError if the disk is full.
     """
     _refuse_existing(target, force=force)
     record = store.collections.get(name)
@@ -62,8 +61,7 @@ def export_collection(store: Store, name: str, target: Path, *, force: bool = Fa
     finally:
         pin.release()
         unfinished.unlink(missing_ok=True)
-    with target.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = file_sha256(target)
     counts = {key: manifest[key] for key in ("documents", "nodes", "collection_hash")}
     return ExportReport(collection=name, file=str(target), size=target.stat().st_size, sha256=digest, **counts)
 
@@ -76,16 +74,22 @@ def _refuse_existing(target: Path, *, force: bool) -> None:
 def _write_archive(store: Store, record: CollectionRecord, number: int, path: Path) -> dict[str, Any]:
     passport = Passport.from_json(store.generations.get(record.id, number).passport)
     contents = read_contents(store, store.generations.versions(record.id, number), passport.fingerprint)
-    require_space(
-        path.parent, contents.vectors.nbytes + _content_size(store, contents.versions) + _EXTRA_BYTES, "the export"
+    lengths = store.database.rows_in(
+        "SELECT length(t.text) FROM document_versions v JOIN texts t ON t.id = v.text WHERE v.id IN ({})",
+        contents.versions,
     )
+    size = contents.vectors.nbytes + sum(int(length) for (length,) in lengths)
+    require_space(path.parent, size + _EXTRA_BYTES, "the export")
     path.unlink(missing_ok=True)  # an interrupted export may have left this file
     keys = sorted({node.embedded_hash for node in contents.nodes})
     members: dict[str, dict[str, Any]] = {}
     with path.open("xb") as stream, zipfile.ZipFile(stream, "w") as package:
         members[DOCUMENTS] = _write_member(package, DOCUMENTS, _document_lines(store, contents), zipfile.ZIP_DEFLATED)
         members[KEYS] = _write_member(package, KEYS, keys, zipfile.ZIP_STORED)
-        members[VECTORS] = _write_member(package, VECTORS, _vector_bytes(store, passport, keys), zipfile.ZIP_STORED)
+        model, starts = passport.fingerprint, range(0, len(keys), _VECTOR_BATCH)
+        batches = (store.vectors.matrix(model.key, keys[it : it + _VECTOR_BATCH], model.dimension) for it in starts)
+        vectors = (matrix.astype("<f4").tobytes() for matrix in batches)
+        members[VECTORS] = _write_member(package, VECTORS, vectors, zipfile.ZIP_STORED)
         manifest = _manifest(store, passport, contents) | {"vectors": len(keys), "members": members}
         _write_member(package, MANIFEST, [canonical_json(manifest).encode()], zipfile.ZIP_DEFLATED)
     return manifest
@@ -104,19 +108,15 @@ def _write_member(package: zipfile.ZipFile, name: str, pieces: Iterable[bytes], 
 
 
 def _document_lines(store: Store, contents: GenerationContents) -> Iterator[bytes]:
+    wanted = set(contents.versions)
+    # An import stores the versions in this order: as they were stored, each file before its parts.
+    rows = store.database.rows_in("SELECT id, part_of FROM document_versions WHERE id IN ({})", contents.versions)
+    ordered = sorted((part_of in wanted, int(version)) for version, part_of in rows)
     lines: dict[int, int] = {}
-    for number, version in enumerate(_export_order(store, contents.versions)):
+    for number, (_, version) in enumerate(ordered):
         values = _document_values(store, version, lines)
         lines[version] = number
         yield json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-
-
-def _export_order(store: Store, versions: Sequence[int]) -> list[int]:
-    """Return the versions in storage order, each file before its parts. An import stores the versions in this order."""
-    wanted = set(versions)
-    rows = store.database.rows("SELECT id, part_of FROM document_versions ORDER BY id")
-    chosen = [(int(version), part_of) for version, part_of in rows if version in wanted]
-    return [version for version, _ in sorted(chosen, key=lambda row: (row[1] in wanted, row[0]))]
 
 
 def _document_values(store: Store, version: int, lines: dict[int, int]) -> dict[str, Any]:
@@ -135,17 +135,8 @@ def _document_values(store: Store, version: int, lines: dict[int, int]) -> dict[
     }
 
 
-def _vector_bytes(store: Store, passport: Passport, keys: list[bytes]) -> Iterator[bytes]:
-    model = passport.fingerprint
-    for start in range(0, len(keys), _VECTOR_BATCH):
-        matrix = store.vectors.matrix(model.key, keys[start : start + _VECTOR_BATCH], model.dimension)
-        yield matrix.astype("<f4").tobytes()
-
-
 def _manifest(store: Store, passport: Passport, contents: GenerationContents) -> dict[str, Any]:
-    wanted = set(contents.versions)
-    rows = store.database.rows("SELECT id, root FROM document_versions")
-    roots = {str(root) for version, root in rows if version in wanted}
+    roots = store.database.rows_in("SELECT DISTINCT root FROM document_versions WHERE id IN ({})", contents.versions)
     return {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -156,7 +147,7 @@ def _manifest(store: Store, passport: Passport, contents: GenerationContents) ->
         "language": passport.language,
         "chroma": passport.chroma,
         "library_versions": passport.library_versions,
-        "roots": sorted(roots),
+        "roots": sorted({str(root) for (root,) in roots}),
         "documents": len(contents.versions),
         "nodes": len(contents.nodes),
         "forgotten": [
@@ -164,9 +155,3 @@ def _manifest(store: Store, passport: Passport, contents: GenerationContents) ->
             for it in store.forgotten.listed(store.collections.get(passport.collection).id)
         ],
     }
-
-
-def _content_size(store: Store, versions: Sequence[int]) -> int:
-    wanted = set(versions)
-    rows = store.database.rows("SELECT v.id, length(t.text) FROM document_versions v JOIN texts t ON t.id = v.text")
-    return sum(int(length) for version, length in rows if version in wanted)

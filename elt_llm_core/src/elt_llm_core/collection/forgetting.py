@@ -8,13 +8,8 @@ from elt_llm_core.collection.lifecycle import generation_recipe, open_generation
 from elt_llm_core.errors import StoreError
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.erasure import erase_forgotten
+from elt_llm_core.store import forget_selection
 from elt_llm_core.store.erasure import store_samples, take_samples
-from elt_llm_core.store.forget_selection import (
-    delete_forgotten_versions,
-    known_files,
-    select_to_forget,
-    versions_to_forget,
-)
 from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
@@ -53,19 +48,21 @@ def forget(
     """
     remove_leftovers(store)
     record = store.collections.get(name)
-    choice = select_to_forget(store, name, reference)
+    chosen = forget_selection.select_to_forget(store, name, reference)
     with failpoint(Failpoint.FORGET):
-        store.forgotten.add(record.id, [file.forgotten() for file in choice.files])
+        store.forgotten.add(record.id, [file.forgotten() for file in chosen])
     remembered = store.forgotten.all(record.id)  # including documents of an interrupted run
-    known = [file for file in known_files(store, record.id) if file.document_id in remembered.document_ids]
+    known = [
+        file for file in forget_selection.known_files(store, record.id) if file.document_id in remembered.document_ids
+    ]
     identities = sorted({file.document_id for file in known})
-    doomed = versions_to_forget(store, record.id, identities, remembered.content_hashes)
+    doomed = forget_selection.versions_to_forget(store, record.id, identities, remembered.content_hashes)
     node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
     with failpoint(Failpoint.FORGET):
-        _publish_without_versions(store, record, doomed, progress)
+        _publish_without(store, record, doomed, progress)
     store_samples(store, take_samples(store, doomed))
     with failpoint(Failpoint.FORGET):
-        numbers = delete_forgotten_versions(store, record.id, identities, doomed)
+        numbers = forget_selection.delete_forgotten_versions(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)
         uploads = delete_forgotten_uploads(store, name, before=time.time() if asked_at is None else asked_at)
     pinned = [it for it in numbers if not discard_generation(store.folder(name) / str(it), store.trash)]
@@ -82,9 +79,7 @@ def forget(
     )
 
 
-def _publish_without_versions(
-    store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener
-) -> None:
+def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:
     """Publish the published generation again without these versions, if it contains any of them."""
     if record.published is None:
         return

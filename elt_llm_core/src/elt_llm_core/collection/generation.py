@@ -1,6 +1,6 @@
 """A published generation, which readers pin and open read-only."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,10 @@ from elt_llm_core.index.contents import (
     IDS_NAME,
     VECTORS_NAME,
     GenerationArrays,
-    artefact_names,
     node_stems,
     read_arrays,
-    read_artefacts,
     read_contents,
+    read_json,
 )
 from elt_llm_core.index.fields import FilterFields, open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
@@ -57,12 +56,17 @@ class Generation(Closeable):
         self.passport = passport
         self.directory = store.folder(record.name) / str(pin.number)
         self._store, self._record, self._pin = store, record, pin
-        _refuse_damaged_arrays(self.directory, passport)
+        for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):  # changed bytes would change answers
+            self._check_files(part)
         self._arrays: GenerationArrays = read_arrays(self.directory)
+        self.vectors: NDArray[np.float32] = self._arrays.vectors
+        """The vectors in the order of `ids`, memory-mapped, of shape (size, dimension). Each row has length 1."""
+        self.fields: Mapping[str, NDArray[np.int64]] = self._arrays.fields
+        """The filterable fields by name, in the order of `ids`, each of shape (size,)."""
         self.filter_fields: FilterFields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
         self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
         self.keyword, keyword_notes = self._open_keyword(tokeniser_of(passport.language))
-        self._tokeniser_fingerprint = self.keyword.tokeniser.fingerprint
+        self._tokeniser_key = self.keyword.tokeniser.fingerprint
         self._chroma: ChromaIndex | None = None
         self.vector_store, vector_notes = self._open_vectors(ExactVectorStore(self._arrays), indexes)
         self._opening_notes = (*keyword_notes, *vector_notes)
@@ -83,16 +87,6 @@ class Generation(Closeable):
         """An identity that is unique for each build. Generation numbers restart when a collection is dropped."""
         return generation_identity(self.collection, self.number, self.passport)
 
-    @property
-    def vectors(self) -> NDArray[np.float32]:
-        """The vectors in the order of `ids`, memory-mapped, of shape (size, dimension). Each row has length 1."""
-        return self._arrays.vectors
-
-    @property
-    def fields(self) -> Mapping[str, NDArray[np.int64]]:
-        """The filterable fields by name, in the order of `ids`, each of shape (size,)."""
-        return self._arrays.fields
-
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of these node ids in `ids`."""
         return self._arrays.positions(node_ids)
@@ -109,14 +103,9 @@ class Generation(Closeable):
         return [found[node_id] for node_id in node_ids]
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """Return the stems of these nodes in the given order, stems of the context first.
-
-        A node that is not in the store has no stems.
-        """
+        """Return the stems of these nodes in order, those of the context first. A node that is not stored has none."""
         tokeniser = self.keyword.tokeniser
-        found = self._store.nodes.stems_in_generation(
-            self._record.id, self.number, node_ids, self._tokeniser_fingerprint
-        )
+        found = self._store.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
         both = (found.get(node_id, ("", None)) for node_id in node_ids)
         return [tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
 
@@ -125,12 +114,14 @@ class Generation(Closeable):
         return self._store.documents.in_generation(self._record.id, self.number)
 
     def document(self, reference: str) -> StoredDocument:
-        """Return the document with this id, path, file name or title, including its text.
-
-        Raises UsageError if no document or more than one document matches.
-        """
+        """Return the document with this id, path, name or title, and its text. Raises UsageError unless one matches."""
         documents = self.documents()
-        for matches in _matching_documents(documents, reference):
+        ways = (
+            [it for it in documents if it.document_id == reference],
+            [it for it in documents if it.source == reference],
+            [it for it in documents if reference in (Path(it.source).name, it.title)],
+        )
+        for matches in ways:
             if len(matches) == 1:
                 return replace(matches[0], text=self._store.documents.text(matches[0].version))
             if matches:
@@ -154,19 +145,13 @@ class Generation(Closeable):
     @property
     def artefact_names(self) -> list[str]:
         """The names of the artefacts that document readers stored besides text, such as `enterprise_model`."""
-        return artefact_names(self.directory)
+        return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts of one name as JSON values, by document id.
-
-        Raises CorruptIndex if the file of an artefact has changed since publication.
-        """
-        if faults := damaged_files_in(self.directory, f"{ARTEFACTS_FOLDER}/{name}", self.passport):
-            raise CorruptIndex(
-                f"An index file is damaged or missing: {self.directory / faults[0]}.",
-                hint=f"Run: elt-llm verify -c {self.collection}",
-            )
-        return read_artefacts(self.directory, name)
+        """Return the artefacts of one name by document id. Raises CorruptIndex if a file of them has changed."""
+        self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
+        folder = self.directory / ARTEFACTS_FOLDER / name
+        return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
 
     def close(self) -> None:
         """Close the indexes and release the pin."""
@@ -177,6 +162,14 @@ class Generation(Closeable):
             self.vector_store.let_go()
         self._pin.release()
 
+    def _check_files(self, part: str) -> None:
+        """Raise CorruptIndex if one file or folder of the generation differs from the passport."""
+        if faults := damaged_files_in(self.directory, part, self.passport):
+            raise CorruptIndex(
+                f"An index file is damaged or missing: {self.directory / faults[0]}.",
+                hint=f"Run: elt-llm verify -c {self.collection}",
+            )
+
     def _open_keyword(self, tokeniser: KeywordTokeniser) -> tuple[KeywordIndex, tuple[str, ...]]:
         """Open the stored keyword index, or build one in memory if the stored index is damaged or outdated."""
         if tokeniser.fingerprint != self.passport.tokeniser:
@@ -185,8 +178,7 @@ class Generation(Closeable):
                 f" Run: elt-llm ingest -c {self.collection}",
             )
         try:
-            if faults := damaged_files_in(self.directory, BM25_FOLDER, self.passport):
-                raise CorruptIndex(f"An index file is damaged or missing: {self.directory / faults[0]}.")
+            self._check_files(BM25_FOLDER)
             return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
         except CorruptIndex as error:
             return self._keyword_from_store(tokeniser), (
@@ -207,8 +199,7 @@ class Generation(Closeable):
         folder = self.directory / CHROMA_FOLDER
         try:
             # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
-            if faults := damaged_files_in(self.directory, CHROMA_FOLDER, self.passport):
-                raise CorruptIndex(f"An index file is damaged or missing: {self.directory / faults[0]}.")
+            self._check_files(CHROMA_FOLDER)
             if indexes and self.size < indexes.exact_below:
                 return exact, ()  # the files were checked nevertheless, so that damage is reported early
             if indexes:
@@ -217,18 +208,3 @@ class Generation(Closeable):
         except CorruptIndex as error:
             return exact, (exact_search_note(error, self.collection),)
         return self._chroma.store, ()
-
-
-def _matching_documents(documents: Sequence[StoredDocument], reference: str) -> Iterator[list[StoredDocument]]:
-    """Yield the documents whose id is `reference`, then those with this path, then those with this name or title."""
-    yield [document for document in documents if document.document_id == reference]
-    yield [document for document in documents if document.source == reference]
-    yield [document for document in documents if reference in (Path(document.source).name, document.title)]
-
-
-def _refuse_damaged_arrays(directory: Path, passport: Passport) -> None:
-    """Raise CorruptIndex if the ids, vectors or fields are damaged, since changed bytes would change answers."""
-    for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
-        if faults := damaged_files_in(directory, part, passport):
-            hint = f"Run: elt-llm verify -c {passport.collection}"
-            raise CorruptIndex(f"An index file is damaged or missing: {directory / faults[0]}.", hint=hint)

@@ -19,8 +19,7 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.disk import generation_size, require_space
-from elt_llm_core.store.documents import ForgottenDocument
-from elt_llm_core.store.records import EmbeddingFingerprint, NewDocument, NewNode, document_id, sha256
+from elt_llm_core.store.records import NewDocument, NewNode, document_id, sha256
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.languages import languages
 from elt_llm_core.text.outline import Section
@@ -35,9 +34,8 @@ _VECTOR_BATCH = 1000
 class _CheckedContents:
     """The documents, nodes and hashes of embedded texts that were checked so far."""
 
-    documents: dict[str, bool] = field(
-        default_factory=dict
-    )  # by id, in line order: whether the document is a whole file
+    documents: dict[str, bool] = field(default_factory=dict)
+    """Whether the document of an id is a whole file, in the order of the lines."""
     nodes: set[str] = field(default_factory=set)
     embedded: set[bytes] = field(default_factory=set)
 
@@ -60,10 +58,7 @@ def import_collection(store: Store, source: Path, progress: ProgressListener) ->
             require_space(store.data_dir, 2 * size, f"the import of '{name}'")
         with failpoint(Failpoint.IMPORT), store.database.transaction():
             versions = _insert_package(store, package, recipe)
-        forgotten = [
-            ForgottenDocument(it.document_id, bytes.fromhex(it.content_hash), bytes.fromhex(it.name))
-            for it in package.manifest.forgotten
-        ]
+        forgotten = package.manifest.forgotten
     store.forgotten.add(store.collections.get(name).id, forgotten)
     with failpoint(Failpoint.IMPORT):
         published = publish(store, name, versions, recipe, progress)
@@ -95,13 +90,12 @@ def _package_recipe(package: ExportPackage) -> GenerationRecipe:
         raise package.refuse("its index settings are not valid") from error
     if manifest.language not in languages():
         raise package.refuse(f"its language '{manifest.language}' is not known")
-    fingerprint = EmbeddingFingerprint(**manifest.fingerprint.model_dump())
-    return GenerationRecipe(fingerprint, manifest.chunker, KeywordTokeniser(manifest.language), chroma)
+    return GenerationRecipe(manifest.fingerprint, manifest.chunker, KeywordTokeniser(manifest.language), chroma)
 
 
 def _check_package(package: ExportPackage) -> None:
     manifest, seen = package.manifest, _CheckedContents()
-    for _ in _checked_documents(package, seen):
+    for _ in _check_documents(package, seen):
         pass
     if len(seen.documents) != manifest.documents:
         raise package.refuse(f"it has {len(seen.documents)} documents, not {manifest.documents}")
@@ -112,15 +106,18 @@ def _check_package(package: ExportPackage) -> None:
             raise package.refuse("a vector belongs to no chunk")
 
 
-def _checked_documents(
-    package: ExportPackage, seen: _CheckedContents
-) -> Iterator[tuple[ExportedDocument, NewDocument]]:
+def _check_documents(package: ExportPackage, seen: _CheckedContents) -> Iterator[tuple[ExportedDocument, NewDocument]]:
     """Check each line, and yield the parsed line with the document to store."""
     for number, line in enumerate(package.lines()):
         value = package.parse(ExportedDocument, line, f"document {number}")
         if fault := _document_fault(value, package, seen):
             raise package.refuse(f"document {number} is not valid: {fault}")
-        document = _new_document(value)
+        document = NewDocument(
+            **value.model_dump(exclude={"part_of", "created_at", "content_hash", "sections", "nodes"}),
+            content_hash=bytes.fromhex(value.content_hash),
+            sections=tuple(Section(*section) for section in value.sections),
+            nodes=tuple(NewNode(**node.model_dump(), text=value.text[node.start : node.end]) for node in value.nodes),
+        )
         seen.documents[value.document_id] = value.part_of is None
         seen.nodes.update(node.node_id for node in document.nodes)
         seen.embedded.update(sha256(node.embedded_text) for node in document.nodes)
@@ -142,28 +139,12 @@ def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _Chec
         "it is part of a document that is not a file": value.part_of is None
         or (value.part_of < len(whole) and whole[value.part_of]),
         "it has a part name without a file, or a file without a part name": (value.part_of is None) or bool(value.part),
-        "an artefact is not plain JSON": _is_finite(value.artefacts),
     }
-    return next((fault for fault, holds in checks.items() if not holds), "")
-
-
-def _is_finite(value: object) -> bool:
     try:
-        json.dumps(value, allow_nan=False)
+        json.dumps(value.artefacts, allow_nan=False)
     except ValueError:
-        return False
-    return True
-
-
-def _new_document(value: ExportedDocument) -> NewDocument:
-    nodes = tuple(NewNode(**node.model_dump(), text=value.text[node.start : node.end]) for node in value.nodes)
-    taken = value.model_dump(exclude={"part_of", "created_at", "content_hash", "sections", "nodes"})
-    return NewDocument(
-        **taken,
-        content_hash=bytes.fromhex(value.content_hash),
-        sections=tuple(Section(*section) for section in value.sections),
-        nodes=nodes,
-    )
+        checks["an artefact is not plain JSON"] = False
+    return next((fault for fault, holds in checks.items() if not holds), "")
 
 
 def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
@@ -188,14 +169,11 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
 
 
 def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
-    """Insert all documents and vectors. The file is checked again, since it may have changed after the first check.
-
-    The caller opens the transaction.
-    """
+    """Insert all documents and vectors, checked again, in the caller's transaction: the file may have changed."""
     record = store.collections.create(package.manifest.collection)
     store.collections.begin_run(record.id, IMPORT_COMMAND)
     versions: list[int] = []
-    for value, document in _checked_documents(package, _CheckedContents()):
+    for value, document in _check_documents(package, _CheckedContents()):
         file = versions[value.part_of] if value.part_of is not None else None
         versions.append(store.documents.add_within(record.id, document, file, value.created_at))
     for keys, matrix in _vector_batches(package):

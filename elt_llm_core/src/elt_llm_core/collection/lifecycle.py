@@ -26,11 +26,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing.
-
-    `collection_hash` is equal for equal contents. `afresh` is true if the indexes were built without copying earlier
-    ones.
-    """
+    """The result of publishing. `collection_hash` is equal for equal contents; `afresh`: without copied indexes."""
 
     collection: str
     number: int
@@ -94,32 +90,21 @@ def publish(
     caller holds the writer's lock. After a crash, readers see either the former generation or the new one.
     """
     record = store.collections.get(name)
-    base = None if afresh else published_base(store, record)
+    base = None
+    if record.published is not None and not afresh:
+        base = BaseGeneration(
+            record=store.generations.get(record.id, record.published),
+            directory=store.folder(record.name) / str(record.published),
+            versions=tuple(store.generations.versions(record.id, record.published)),
+        )
     built = build_next_generation(store, record, versions, recipe, base, progress)
     row = generation_row(store, built)
     with failpoint(Failpoint.PUBLISH):
         store.generations.publish(
             record.id, row, built.contents.versions, built_upon=record.published, rolled_back=rolled_back
         )
-    return PublishedGeneration(
-        collection=name,
-        number=row.number,
-        documents=row.documents,
-        nodes=row.nodes,
-        collection_hash=row.collection_hash.hex(),
-        afresh=built.fresh_base == row.number,
-    )
-
-
-def published_base(store: Store, record: CollectionRecord) -> BaseGeneration | None:
-    """Return the published generation, whose indexes the next build may copy, or None."""
-    if record.published is None:
-        return None
-    return BaseGeneration(
-        record=store.generations.get(record.id, record.published),
-        directory=store.folder(record.name) / str(record.published),
-        versions=tuple(store.generations.versions(record.id, record.published)),
-    )
+    digest, afresh = row.collection_hash.hex(), built.fresh_base == row.number
+    return PublishedGeneration(name, row.number, row.documents, row.nodes, digest, afresh=afresh)
 
 
 def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = False) -> tuple[int, int]:
@@ -163,10 +148,7 @@ def drop(store: Store, name: str) -> None:
 
 def remove_leftovers(store: Store) -> None:
     """Delete unfinished directories, directories without a row, and the trash, as interrupted runs leave them."""
-    numbers = {
-        record.name: {str(generation.number) for generation in store.generations.of_collection(record.id)}
-        for record in store.collections.all()
-    }
+    numbers = store.generation_names()
     parent = store.data_dir / "collections"
     for folder in sorted(parent.iterdir()) if parent.is_dir() else []:
         if folder.name not in numbers:
@@ -181,8 +163,7 @@ def remove_leftovers(store: Store) -> None:
 def collect_garbage(store: Store, keep: int) -> SweepCounts:
     """Delete generations beyond the `keep` latest of each collection, and the rows that only they used.
 
-    The published, the previous and every pinned generation are kept. The rows of an interrupted run are kept, since the
-    next run continues from these rows.
+    Kept are the published, the previous and every pinned generation, and the rows that an interrupted run needs.
     """
     with failpoint(Failpoint.COLLECT):
         for record in store.collections.all():
@@ -211,9 +192,8 @@ def build_next_generation(
     size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
     require_space(folder, size, f"a generation of '{record.name}'")
     number = store.collections.take_number(record.id)
-    while (
-        folder / str(number)
-    ).exists():  # a reader still has this directory of a dropped collection of the same name open
+    # A reader may still have a directory of a dropped collection of the same name open.
+    while (folder / str(number)).exists():
         number = store.collections.take_number(record.id)
     place = BuildTarget(record.name, number, folder / f"building-{number}")
     try:
@@ -230,10 +210,7 @@ def build_next_generation(
 
 
 def rebuild_generation(store: Store, name: str, number: int, progress: ProgressListener) -> int:
-    """Rebuild a generation from the store, replace the old generation by the new one, and return the new number.
-
-    The old generation is kept until garbage is collected.
-    """
+    """Rebuild a generation in place of the old one, which is kept until garbage is collected. Return its number."""
     record = store.collections.get(name)
     generation = store.generations.get(record.id, number)
     versions = store.generations.versions(record.id, number)

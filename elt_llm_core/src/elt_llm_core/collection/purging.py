@@ -12,19 +12,9 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.erasure import ErasureCounts, erase_unpublished
 from elt_llm_core.state.jobs import JobQueue
+from elt_llm_core.store import erasure
 from elt_llm_core.store.database import BACKUPS_FOLDER
 from elt_llm_core.store.disk import tree_size
-from elt_llm_core.store.erasure import (
-    SampleSearch,
-    erase_samples,
-    erase_unpublished_rows,
-    search_samples,
-    store_samples,
-    stored_samples,
-    take_samples,
-    unpublished_versions,
-    vacuum,
-)
 from elt_llm_core.store.generations import PIN_NAME, pin_holders
 from elt_llm_core.store.records import CollectionRecord, document_id, utc_now
 from elt_llm_core.store.store import Store
@@ -62,7 +52,7 @@ class PurgeReceipt:
     reviews: int
     bytes_before: int
     bytes_after: int
-    check: SampleSearch
+    check: erasure.SampleSearch
     pinned: tuple[dict[str, Any], ...]
     sources: tuple[str, ...]
     beyond_reach: tuple[str, ...] = OUT_OF_REACH
@@ -87,11 +77,11 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
     before, files = tree_size(store.data_dir), _files_to_delete(store, chosen)
     generations = sum(len(store.generations.of_collection(record.id)) for record in chosen)
     cut_off = [it.name for it in chosen if it.id in store.collections.with_unfinished_runs()]
-    doomed = {record.id: unpublished_versions(store, record) for record in chosen}
+    doomed = {record.id: erasure.unpublished_versions(store, record) for record in chosen}
     versions, sources = [version for found in doomed.values() for version in found], _remaining_sources(store, chosen)
     rows = store.database.rows_in("SELECT DISTINCT document_id FROM document_versions WHERE id IN ({})", versions)
     documents = sorted({str(identity) for (identity,) in rows})
-    samples = list(dict.fromkeys([*take_samples(store, versions), *stored_samples(store)]))
+    samples = list(dict.fromkeys([*erasure.take_samples(store, versions), *erasure.stored_samples(store)]))
     with failpoint(Failpoint.PURGE):
         for path in [*(store.data_dir / BACKUPS_FOLDER).glob("*"), *_uploads_to_delete(store, chosen)]:
             path.unlink(missing_ok=True)
@@ -121,25 +111,22 @@ def _erase_rows(
 ) -> ErasureCounts:
     for record in chosen:
         with failpoint(Failpoint.PURGE):
-            erase_unpublished_rows(store, store.collections.get(record.name), doomed[record.id])
+            erasure.erase_unpublished_rows(store, store.collections.get(record.name), doomed[record.id])
     with failpoint(Failpoint.PURGE):
         remove_leftovers(store)
     with failpoint(Failpoint.PURGE):
         erased = erase_unpublished(store, [store.collections.get(it.name) for it in chosen], samples)
-        vacuum(store.database)
+        erasure.vacuum(store.database)
     return erased
 
 
-def _search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search all files for samples of erased text (words of it, kept to check the erasure).
-
-    Then delete the samples unless the next purge must search again.
-    """
-    kept = stored_samples(store)
-    erase_samples(store)
-    found = search_samples(store, samples)
+def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearch:
+    """Search all files for samples of erased text, and delete the samples unless the next purge must search again."""
+    kept = erasure.stored_samples(store)
+    erasure.erase_samples(store)
+    found = erasure.search_samples(store, samples)
     if found.found_in:
-        store_samples(store, kept)
+        erasure.store_samples(store, kept)
     return found
 
 
@@ -198,10 +185,7 @@ def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list
 
 def _pinned_directories(store: Store) -> list[dict[str, Any]]:
     """Return the directories without a row that a reader still has open. The next writing command deletes them."""
-    numbers = {
-        record.name: {str(it.number) for it in store.generations.of_collection(record.id)}
-        for record in store.collections.all()
-    }
+    numbers = store.generation_names()
     return [
         {"directory": path.parent.relative_to(store.data_dir).as_posix(), "processes": pin_holders(path)}
         for path in sorted(store.data_dir.glob(f"collections/*/*/{PIN_NAME}"))

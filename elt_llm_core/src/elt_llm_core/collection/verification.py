@@ -32,12 +32,7 @@ def find_unsound_rows(store: Store, record: CollectionRecord, generation: Genera
     lengths = np.linalg.norm(contents.vectors, axis=1)
     wrong = ~np.isfinite(lengths) | (np.abs(lengths - 1) > UNIT_TOLERANCE)
     found = [f"the vector of node {contents.ids[int(place)]} is not of length 1." for place in np.flatnonzero(wrong)]
-    return found + _find_wrong_stems(store, versions)
-
-
-def _find_wrong_stems(store: Store, versions: Sequence[int]) -> list[str]:
     tokenisers = {tokeniser.fingerprint: tokeniser for tokeniser in map(KeywordTokeniser, languages())}
-    found = []
     for node_id, (made_by, stems, text) in sorted(store.nodes.stems_of_versions(versions).items()):
         tokeniser = tokenisers.get(made_by)  # stems of another tokeniser are recomputed whenever an index is built
         if tokeniser is not None and " ".join(tokeniser.stems(text)) != stems:
@@ -95,10 +90,9 @@ def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
 
 
 def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:
-    """Rebuild each damaged generation from the store and replace the damaged generation.
+    """Rebuild each damaged generation from the store in its place, and return the old and the new numbers.
 
-    The caller holds the writer's lock. Returns the old and the new number of each generation. Raises StoreError if the
-    store itself is damaged, since nothing can be rebuilt from a damaged store.
+    The caller holds the writer's lock. Raises StoreError if the store itself is damaged: nothing can be rebuilt then.
     """
     lost = [fault for fault in damage if not fault.healable]
     if lost:
@@ -109,17 +103,13 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
         )
     remove_leftovers(store)
     places = sorted({(fault.collection, fault.generation) for fault in damage})
-    return [(number, _rebuild(store, name, number, progress)) for name, number in places]
-
-
-def _rebuild(store: Store, name: str, number: int, progress: ProgressListener) -> int:
-    replacement = rebuild_generation(store, name, number, progress)
-    record = store.collections.get(name)
-    if discard_generation(
-        store.folder(name) / str(number), store.trash
-    ):  # if not deleted, a reader has the generation open and needs its rows
-        store.generations.delete(record.id, number)
-    return replacement
+    rebuilt = []
+    for name, number in places:
+        rebuilt.append((number, rebuild_generation(store, name, number, progress)))
+        # A reader that has the generation open needs its rows.
+        if discard_generation(store.folder(name) / str(number), store.trash):
+            store.generations.delete(store.collections.get(name).id, number)
+    return rebuilt
 
 
 def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
@@ -149,17 +139,12 @@ def _record_damage(store: Store, record: CollectionRecord, generation: Generatio
         if collection_hash(store, contents) != generation.collection_hash:
             return ["its texts or vectors in the store have changed since it was published."]
         changed = [version for version in versions if not store.documents.is_consistent(version, record.name)]
-        return _misplaced_spans(store, versions) + [
-            f"document version {version} has changed since it was stored." for version in changed
+        found = [
+            f"the text of document version {version} and its chunks differ."
+            for version in versions
+            for text in [store.documents.text(version)]
+            if any(text[start:end] != chunk for start, end, chunk in store.nodes.spans(version))
         ]
+        return found + [f"document version {version} has changed since it was stored." for version in changed]
     except StoreError as error:
         return [str(error)]
-
-
-def _misplaced_spans(store: Store, versions: Sequence[int]) -> list[str]:
-    texts = ((version, store.documents.text(version)) for version in versions)
-    return [
-        f"the text of document version {version} and its chunks differ."
-        for version, text in texts
-        if any(text[start:end] != chunk for start, end, chunk in store.nodes.spans(version))
-    ]

@@ -2,7 +2,7 @@
 
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,20 +110,9 @@ class ChromaIndex(Closeable):
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index that writes its graph to disk once, when it contains `size` vectors.
-
-    Raises CorruptIndex if Chroma cannot write the index.
-    """
-    configuration = {
-        "hnsw": {
-            "space": settings.space,
-            "ef_construction": settings.ef_construction,
-            "ef_search": settings.ef_search,
-            "max_neighbors": settings.max_neighbors,
-            "sync_threshold": max(2, size),
-            "batch_size": max(2, min(100, size)),
-        }
-    }
+    """Create an empty index that writes its graph once, at `size` vectors. Raises CorruptIndex if Chroma cannot."""
+    writing = {"sync_threshold": max(2, size), "batch_size": max(2, min(100, size))}
+    configuration = {"hnsw": {**settings.model_dump(), **writing}}
     with _open_client(folder, "create") as client:
         collection = client.create_collection(_COLLECTION, embedding_function=None, configuration=configuration)  # type: ignore[arg-type]
     return ChromaIndex(client, IdVectorStore(collection))
@@ -143,21 +132,25 @@ def _read_small_tables(path: Path) -> None:
     """Read the tables that Chroma reads on opening, where invalid text would abort the process."""
     import pysqlite3.dbapi2 as sqlite
 
-    connection = sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    try:
-        for table in ("sqlite_master", *_SMALL_TABLES):
-            connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - constant names
-    except (sqlite.DatabaseError, UnicodeDecodeError) as error:
-        raise CorruptIndex(f"{path} is damaged: {error}.", hint="Run: elt-llm verify") from error
-    finally:
-        connection.close()
+    with closing(sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        try:
+            for table in ("sqlite_master", *_SMALL_TABLES):
+                connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608 - constant names
+        except (sqlite.DatabaseError, UnicodeDecodeError) as error:
+            raise CorruptIndex(f"{path} is damaged: {error}.", hint="Run: elt-llm verify") from error
 
 
 @contextmanager
 def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
-    """Yield a client and close it if the block fails, because Chroma caches even a broken system per path."""
+    """Yield a client. It is closed if the block fails, because Chroma caches even a broken system per path."""
+    path = str(folder)
     with _chroma_failures(f"{action} {folder}"):
-        client = _connect(folder)
+        try:
+            client = chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
+        except BaseException:
+            if path not in SharedSystemClient._identifier_to_refcount:  # noqa: SLF001 - else another client has it open
+                SharedSystemClient._identifier_to_system.pop(path, None)  # noqa: SLF001 - the only way to drop one
+            raise
         try:
             yield client
         except BaseException:
@@ -165,30 +158,16 @@ def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
             raise
 
 
-def _connect(folder: Path) -> ClientAPI:
-    """Create a client. If the client cannot start, remove it from the cache of Chroma."""
-    path = str(folder)
-    try:
-        return chromadb.PersistentClient(path=path, settings=ClientSettings(anonymized_telemetry=False))
-    except BaseException:
-        if path not in SharedSystemClient._identifier_to_refcount:  # noqa: SLF001 - otherwise another client has it open
-            SharedSystemClient._identifier_to_system.pop(path, None)  # noqa: SLF001 - the only way to drop a single one
-        raise
-
-
 @contextmanager
 def _chroma_failures(action: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, _CHROMA_ERRORS) and not _is_rust_panic(error):
+        # Panics of the Rust core of Chroma have a class that is known by name only.
+        is_panic = (type(error).__module__, type(error).__name__) == ("pyo3_runtime", "PanicException")
+        if not isinstance(error, _CHROMA_ERRORS) and not is_panic:
             raise
         raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error
-
-
-def _is_rust_panic(error: BaseException) -> bool:
-    """Return whether the error is a panic of the Rust core of Chroma, whose class is known by name only."""
-    return type(error).__name__ == "PanicException" and type(error).__module__ == "pyo3_runtime"
 
 
 _HEADER = struct.Struct("<iQQQQ")  # format, offset, capacity, elements, bytes per element
@@ -223,12 +202,10 @@ def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
         if len(content) < _HEADER.size:
             continue
         _, _, room, elements, size = _HEADER.unpack_from(content)
-        data = header.with_name("data_level0.bin")
-        if elements <= room and data.is_file() and data.stat().st_size == room * size:
-            yield data, elements * size
-        lengths = header.with_name("length.bin")
-        if elements <= room and lengths.is_file() and lengths.stat().st_size == room * 4:
-            yield lengths, elements * 4
+        for name, width in (("data_level0.bin", size), ("length.bin", 4)):
+            path = header.with_name(name)
+            if elements <= room and path.is_file() and path.stat().st_size == room * width:
+                yield path, elements * width
 
 
 SAMPLE_SIZE = 200
@@ -249,7 +226,8 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
         return []
     if store.all_ids() != arrays.ids_at(np.arange(len(arrays.ids))):
         return ["Chroma and the arrays contain different ids."]
-    places = _sample_positions(arrays, changed)
+    spread = np.linspace(0, len(arrays.ids) - 1, min(SAMPLE_SIZE, len(arrays.ids))).astype(np.int64)
+    places = np.unique(np.concatenate([spread, arrays.positions(changed)]))
     lost, recalls = 0, []
     for start in range(0, len(places), _ROW_BATCH):
         batch = places[start : start + _ROW_BATCH]
@@ -268,17 +246,9 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Search for a node's vector.
-
-    Return whether the node was found, and the share of its nearest neighbours that were found.
-    """
+    """Return whether a search for a node's vector finds the node, and the share of its nearest neighbours found."""
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))
     recall = float(np.mean(np.sort(found)[::-1] >= best - _ROUNDING)) if len(found) == len(best) else 0.0
     return itself, recall
-
-
-def _sample_positions(arrays: GenerationArrays, changed: Sequence[str]) -> NDArray[np.int64]:
-    spread = np.linspace(0, len(arrays.ids) - 1, min(SAMPLE_SIZE, len(arrays.ids))).astype(np.int64)
-    return np.unique(np.concatenate([spread, arrays.positions(changed)]))

@@ -33,9 +33,8 @@ class GenerationArrays:
         """Return the positions of these node ids in the arrays. Raises CorruptIndex if an id is missing."""
         wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # at full length, never truncated
         found = np.searchsorted(self.ids, wanted).astype(np.int64)
-        if len(wanted) and not (
-            len(self.ids) and np.array_equal(self.ids[np.minimum(found, len(self.ids) - 1)], wanted)
-        ):
+        last = len(self.ids) - 1
+        if len(wanted) and not (last >= 0 and np.array_equal(self.ids[np.minimum(found, last)], wanted)):
             raise CorruptIndex("An index names a node that is not in ids.npy.", hint="Run: elt-llm verify")
         return found
 
@@ -46,10 +45,7 @@ class GenerationArrays:
     def exact_search(
         self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id.
-
-        `mask`, shape (n,), is true for the vectors that are searched.
-        """
+        """Return positions and cosines of the `top_k` best vectors with a true `mask` (n,), best first, ties by id."""
         cosines = self.vectors @ vector.astype(np.float32)
         if mask is not None:
             cosines = np.where(mask, cosines, -np.inf).astype(np.float32)
@@ -161,11 +157,8 @@ def node_stems(store: Store, nodes: Sequence[NodeRecord], tokeniser: KeywordToke
     """Return the stems of each node in order. Stems that another tokeniser stored are computed again."""
     stored = store.nodes.stems_of_versions(sorted({node.version for node in nodes}))
     present = tokeniser.fingerprint
-    lists: list[list[str]] = []
-    for node in nodes:
-        made_by, stems, text = stored[node.node_id]
-        lists.append(stems.split() if made_by == present else tokeniser.stems(text))
-    return lists
+    rows = (stored[node.node_id] for node in nodes)
+    return [stems.split() if made_by == present else tokeniser.stems(text) for made_by, stems, text in rows]
 
 
 def collection_hash(store: Store, contents: GenerationContents) -> bytes:
@@ -190,14 +183,3 @@ def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) 
         folder = directory / ARTEFACTS_FOLDER / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{document_id}.json").write_text(content, encoding="utf-8")
-
-
-def read_artefacts(directory: Path, name: str) -> dict[str, Any]:
-    """Return the artefacts of one name, ordered by document id. Raises CorruptIndex if a file is damaged."""
-    return {path.stem: read_json(path) for path in sorted((directory / ARTEFACTS_FOLDER / name).glob("*.json"))}
-
-
-def artefact_names(directory: Path) -> list[str]:
-    """Return the names of the artefacts of a generation, sorted."""
-    folder = directory / ARTEFACTS_FOLDER
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.index.contents import GenerationContents, load_array, read_json
-from elt_llm_core.store.nodes import DocumentRow, document_rows, node_rows
+from elt_llm_core.store.nodes import node_rows
+from elt_llm_core.store.records import StoredDocument
 from elt_llm_core.store.store import Store
 
 FieldType = Literal["text", "path", "number", "date"]
@@ -41,9 +42,8 @@ class FilterField:
 
     def having(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return for each node whether it has a chosen value, shape (nodes,). `chosen` has one bool per value."""
-        hits: NDArray[np.bool_] = np.append(chosen, False)[
-            self.codes
-        ]  # the code -1 (no value) selects the False at the end
+        # The code -1 (no value) selects the False at the end.
+        hits: NDArray[np.bool_] = np.append(chosen, False)[self.codes]
         if self.bounds is not None:
             sums = np.concatenate([[0], np.cumsum(hits)])
             hits = sums[self.bounds[1:]] > sums[self.bounds[:-1]]
@@ -51,10 +51,7 @@ class FilterField:
 
 
 class FilterFields:
-    """The fields of an open generation by name. Each field is read on first use and cached.
-
-    `complete` is False for a generation that was published before fields existed.
-    """
+    """The fields of an open generation by name, each read on first use. `complete` is false for early generations."""
 
     def __init__(self, readers: Mapping[str, Callable[[], FilterField]], *, complete: bool = True) -> None:
         self._readers = dict(readers)
@@ -142,10 +139,9 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
     """Build all fields except `page`. `documents`, shape (nodes,), is the document number of each node."""
-    described = document_rows(store.database, contents.versions)
+    described = store.documents.of_versions(contents.versions)
     by_id = node_rows(store.database, contents.versions)
-    nodes = [by_id[node_id] for node_id in contents.ids]
-    of_nodes = _columns([node.metadata for node in nodes], _NODE_FIELDS)
+    of_nodes = _columns([by_id[node_id][1] for node_id in contents.ids], _NODE_FIELDS)
     of_documents = _columns([document.metadata for document in described], _DOCUMENT_FIELDS)
     for name in of_nodes.keys() & of_documents.keys():
         column = of_documents.pop(name)
@@ -154,16 +150,16 @@ def build_fields(store: Store, contents: GenerationContents, documents: NDArray[
         of_nodes[name] = [value if own is None else own for own, value in pairs]
     fields = [replace(field, rows=documents) for field in _document_fields(described)]
     fields += [replace(_typed_field(name, rows), rows=documents) for name, rows in of_documents.items()]
-    fields.append(single_valued("section", "path", [node.section for node in nodes]))
+    fields.append(single_valued("section", "path", [by_id[node_id][0] for node_id in contents.ids]))
     return fields + [_typed_field(name, rows) for name, rows in of_nodes.items()]
 
 
-def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
+def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
     """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
-    same: dict[tuple[bytes, str], list[DocumentRow]] = defaultdict(list)
+    same: dict[tuple[str, str], list[StoredDocument]] = defaultdict(list)
     for document in documents:
-        same[document.bytes_key].append(document)
-    names: dict[str, Callable[[DocumentRow], tuple[str, ...]]] = {
+        same[document.document_hash, document.part].append(document)
+    names: dict[str, Callable[[StoredDocument], tuple[str, ...]]] = {
         "id": lambda row: (row.document_id,),
         "source": lambda row: (row.source,),
         "title": lambda row: (row.title,),
@@ -173,7 +169,7 @@ def _document_fields(documents: Sequence[DocumentRow]) -> list[FilterField]:
         many_valued(
             name,
             "text",
-            [sorted({value for row in same[one.bytes_key] for value in of(row)}) for one in documents],
+            [sorted({value for row in same[one.document_hash, one.part] for value in of(row)}) for one in documents],
         )
         for name, of in names.items()
     ]
@@ -200,29 +196,24 @@ def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
     cleaners: dict[FieldType, Callable[[Any], FieldValue | None]] = {"number": _as_number, "date": _as_date}
     # Values repeat often. `typed` distinguishes True from 1.
     clean = lru_cache(maxsize=None, typed=True)(cleaners.get(of_type, partial(_as_text, strip=name == "authors")))
-    if any(isinstance(value, list) for value in rows):
-        return many_valued(name, of_type, [_clean_values(value, clean) for value in rows])
-    return single_valued(name, of_type, [clean(value) if _is_scalar(value) else None for value in rows])
+    kept = [[clean(one) for one in _scalars(row)] for row in rows]
+    if any(isinstance(row, list) for row in rows):
+        return many_valued(name, of_type, [sorted({one for one in row if one is not None}) for row in kept])
+    return single_valued(name, of_type, [row[0] if row else None for row in kept])
+
+
+def _scalars(row: Any) -> list[Any]:
+    """Return the values of a row (of a node or a document) that a field can have."""
+    return [value for value in (row if isinstance(row, list) else [row]) if isinstance(value, str | int | float)]
 
 
 def _common_type(rows: Sequence[Any]) -> FieldType:
-    values = {one for row in rows for one in (row if isinstance(row, list) else [row]) if _is_scalar(one)}
+    values = {value for row in rows for value in _scalars(row)}
     if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return "number"
     if values and all(isinstance(value, str) and _DAY.fullmatch(value) and _as_date(value) for value in values):
         return "date"
     return "text"
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float)
-
-
-def _clean_values(value: Any, clean: Callable[[Any], FieldValue | None]) -> list[FieldValue]:
-    if value is None:
-        return []
-    given = value if isinstance(value, list) else [value]
-    return sorted({cleaned for one in given if _is_scalar(one) and (cleaned := clean(one)) is not None})
 
 
 def _as_text(value: Any, *, strip: bool = False) -> str | None:

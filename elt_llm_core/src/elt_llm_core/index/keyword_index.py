@@ -65,8 +65,7 @@ class KeywordIndex:
     def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
         """Return the BM25 score of each node for these stems, with the given weights as inverse document frequencies.
 
-        With equal weights, the scores of several indexes are comparable. Otherwise each index weights a word by its own
-        nodes.
+        With equal weights, indexes have comparable scores. Otherwise each weights a word by its own nodes.
         """
         scores = np.zeros(self.size, dtype=np.float32)
         for stem, weight in weights.items():

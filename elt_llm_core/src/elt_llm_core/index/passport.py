@@ -6,15 +6,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.store.disk import file_sha256
 from elt_llm_core.store.generations import PIN_NAME
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
 PASSPORT_FORMAT = 1
 # Opening Chroma may write to its own database; its vectors and all other files must never change.
-UNHASHED_FILES = frozenset(
-    {"chroma/chroma.sqlite3", "chroma/chroma.sqlite3-wal", "chroma/chroma.sqlite3-shm", PIN_NAME}
-)
+UNHASHED_FILES = frozenset({PIN_NAME, *(f"chroma/chroma.sqlite3{ending}" for ending in ("", "-wal", "-shm"))})
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def generation_identity(collection: str, number: int, passport: Passport) -> str
 def file_hashes(directory: Path) -> dict[str, str]:
     """Return the sha256 of every immutable file of a generation, by relative path."""
     return {
-        path.relative_to(directory).as_posix(): _file_hash(path)
+        path.relative_to(directory).as_posix(): file_sha256(path)
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path.relative_to(directory).as_posix() not in UNHASHED_FILES | {PASSPORT_NAME}
     }
@@ -93,7 +92,7 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
 def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
     """Return the damage as `damaged_files` does, for one file or folder of a generation, such as its index."""
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
-    actual = {name: _file_hash(directory / name) for name in expected if (directory / name).is_file()}
+    actual = {name: file_sha256(directory / name) for name in expected if (directory / name).is_file()}
     return _differences(expected, actual)
 
 
@@ -107,8 +106,3 @@ def _differences(expected: dict[str, str], actual: dict[str, str]) -> list[str]:
         elif expected[name] != actual[name]:
             found.append(f"{name}: its bytes have changed")
     return found
-
-
-def _file_hash(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

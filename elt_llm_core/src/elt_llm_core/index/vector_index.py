@@ -88,15 +88,16 @@ class VectorIndexPool(Closeable):
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator[IdVectorStore]:
-        """Yield the index in a folder for the duration of the block. For `exact` see `open_chroma`.
-
-        Raises CorruptIndex if Chroma cannot open the index.
-        """
+        """Yield the index in a folder; `exact` as in `open_chroma`. Raises CorruptIndex if Chroma cannot open it."""
         lent = self._take(folder, exact)
         try:
             yield lent.index.store
         finally:
-            self._give_back(folder, lent)
+            with self._changed:
+                lent.users -= 1
+                if lent.unwanted:
+                    self._close_if_free(folder, lent)
+                self._changed.notify()
 
     def let_go(self, folder: Path) -> None:
         """Close the index in a folder, now or after its last running search."""
@@ -122,13 +123,6 @@ class VectorIndexPool(Closeable):
             self._open.move_to_end(folder)
             return lent
 
-    def _give_back(self, folder: Path, lent: _PooledClient) -> None:
-        with self._changed:
-            lent.users -= 1
-            if lent.unwanted:
-                self._close_if_free(folder, lent)
-            self._changed.notify()
-
     def _close_oldest(self) -> bool:
         """Close the least recently used idle client. Return whether there was one."""
         for folder, lent in self._open.items():
@@ -151,25 +145,21 @@ class PooledVectorStore(_ReadOnlyVectorStore):
     _folder: Path = PrivateAttr()
     _exact: ExactVectorStore = PrivateAttr()
     _collection: str = PrivateAttr()
-    _notes: tuple[str, ...] = PrivateAttr(default=())
+    notes: tuple[str, ...] = ()
+    """The note about a failure of Chroma; empty if Chroma never failed."""
 
     def __init__(self, indexes: VectorIndexPool, folder: Path, exact: ExactVectorStore, collection: str) -> None:
         super().__init__()
         self._indexes, self._folder, self._exact, self._collection = indexes, folder, exact, collection
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The note about a failure of Chroma; empty if Chroma never failed."""
-        return self._notes
-
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
         """Return ids and cosines of the nearest vectors, best first."""
-        if not self._notes:
+        if not self.notes:
             try:
                 with self._indexes.lend(self._folder, self._exact) as store:
                     return store.query(query)
             except CorruptIndex as error:
-                self._notes = (exact_search_note(error, self._collection),)
+                self.notes = (exact_search_note(error, self._collection),)
         return self._exact.query(query)
 
     def let_go(self) -> None:

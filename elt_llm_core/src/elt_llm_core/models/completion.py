@@ -40,10 +40,7 @@ class ThinkingFilter:
         self._is_answering = False
 
     def feed(self, piece: str) -> str:
-        """Add the next piece of the reply, and return the text that is now known to belong to the answer.
-
-        It may be empty.
-        """
+        """Add the next piece of the reply, and return the text, possibly empty, that now belongs to the answer."""
         if self._is_answering:
             return piece
         self._held += piece
@@ -93,9 +90,7 @@ class ModelReply:
     def add(self, response: "ChatResponse") -> str:
         """Add a piece and return the part of the answer in this piece, which may be empty."""
         self.pieces += 1
-        raw = _as_mapping(response.raw)
-        if raw:
-            self._read(raw)
+        self._read(_as_mapping(response.raw))
         self._thoughts.append(replace_surrogates(response.additional_kwargs.get("thinking_delta") or ""))
         return self._keep(self._filter.feed(replace_surrogates(response.delta or "")))
 
@@ -192,7 +187,14 @@ def complete(
     truncated the prompt) or UnusableReply, each with a hint. Role markers are escaped in all messages except the system
     message, because the other messages quote documents.
     """
-    plain = [_escape_message(message) for message in messages]
+    from llama_index.core.llms import ChatMessage, MessageRole
+
+    plain = [
+        message
+        if message.role == MessageRole.SYSTEM
+        else ChatMessage(role=message.role, content=escape_role_markers(message.content or ""))
+        for message in messages
+    ]
     if another_seed and (vary := getattr(llm, "with_another_seed", None)):
         llm = vary()
     run = _CompletionRun(llm, plain, on_piece or (lambda _: None), cancelled or (lambda: False))
@@ -270,22 +272,15 @@ class _CompletionRun:
                 raise UnusableReply(
                     f"{self._server} sent an empty reply", hint=f"Is {self._server.address} the right address?"
                 )
-            self._check_prompt_tokens(reply.prompt_tokens)
-            finish = "length" if self._outgrew_window(reply) else reply.finish
+            if reply.prompt_tokens is not None:
+                self._check_prompt_tokens(reply.prompt_tokens)
+            read, window = (reply.prompt_tokens or 0) + (reply.answer_tokens or 0), self._server.context_window
+            # A longer exchange than the window means that the server dropped the start of the prompt.
+            finish = "length" if window is not None and read > window else reply.finish
         return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish, reply.thinking)
 
-    def _outgrew_window(self, reply: ModelReply) -> bool:
-        """Return whether prompt and answer exceed the window, so that the server dropped the start of the prompt."""
-        window = self._server.context_window
-        return window is not None and (reply.prompt_tokens or 0) + (reply.answer_tokens or 0) > window
-
-    def _check_prompt_tokens(self, prompt_tokens: int | None) -> None:
-        """Raise PromptTooLong if the server's token count shows that it truncated the prompt.
-
-        Without a count, nothing is checked.
-        """
-        if prompt_tokens is None:
-            return
+    def _check_prompt_tokens(self, prompt_tokens: int) -> None:
+        """Raise PromptTooLong if the server's token count shows that it truncated the prompt."""
         texts = [message.content or "" for message in self.messages]
         if is_truncated(prompt_tokens, self._server.context_window, texts):
             least = sum(map(min_tokens, texts))
@@ -303,11 +298,3 @@ def model_server_of(llm: "LLM") -> ModelServer:
         return server
     model = str(llm.metadata.model_name)
     return ModelServer("The language model", model, model, "llm", "Start it", "Correct llm.model", ANSWER_TIMEOUT)
-
-
-def _escape_message(message: "ChatMessage") -> "ChatMessage":
-    from llama_index.core.llms import ChatMessage, MessageRole
-
-    content = message.content or ""
-    escaped = content if message.role == MessageRole.SYSTEM else escape_role_markers(content)
-    return message if escaped == content else ChatMessage(role=message.role, content=escaped)

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedded import encodable, open_session, open_tokenizer
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
     from tokenizers import Encoding
 
 Integer = np.int64 | np.int32
@@ -50,13 +48,16 @@ class CrossEncoder:
             self._tokenizer = open_tokenizer(tokenizer.read_text(encoding="utf-8"), self.token_limit)
         with _model_errors(weights, "cannot be run"):
             self._session = open_session(str(weights))
-        self._inputs = _inputs_of(self._session, folder)
+        required = {str(one.name): _INTEGERS.get(one.type) for one in self._session.get_inputs()}
+        self._inputs = {name: kind for name, kind in required.items() if kind is not None and name in _INPUTS}
+        if unknown := ", ".join(name for name in required if name not in self._inputs):
+            raise ModelError(
+                f"The model in {folder} requires {unknown}, which is not an input of cross-encoders",
+                hint=f"Use a cross-encoder such as {DEFAULT_MODEL}",
+            )
 
     def score(self, question: str, chunks: Sequence[str]) -> list[float]:
-        """Return one finite score for each chunk, in order. Text beyond the token limit is ignored.
-
-        Raises ModelError if the model fails or returns no usable score.
-        """
+        """Return a finite score per chunk, in order. Text beyond the token limit is ignored. Raises ModelError."""
         pairs = [self._tokenizer.encode(encodable(question), encodable(chunk)) for chunk in chunks]
         if not pairs:
             return []
@@ -72,17 +73,13 @@ class CrossEncoder:
             logits = np.asarray(self._session.run(None, inputs)[0], dtype=np.float64)
         except _onnx_failures() as error:
             raise ModelError(f"The cross-encoder in {self.folder} failed: {_first_line(error)}") from error
-        return self._relevance(logits)
-
-    def _relevance(self, logits: NDArray[np.float64]) -> float:
-        """Return the single logit, or the difference of the two logits of a classifier (relevant - irrelevant)."""
         if logits.size not in {1, 2}:
             raise ModelError(
                 f"The model in {self.folder} returns {logits.size} scores for a text; a cross-encoder returns one",
                 hint=f"Use a cross-encoder such as {DEFAULT_MODEL}",
             )
-        values = logits.ravel().tolist()
-        score = float(values[-1] - values[0]) if len(values) == 2 else float(values[0])
+        first, *others = logits.ravel().tolist()
+        score = float(others[0] - first) if others else float(first)  # a classifier returns irrelevant and relevant
         if not math.isfinite(score):
             raise ModelError(f"The cross-encoder in {self.folder} returned no usable score")
         return score
@@ -121,19 +118,6 @@ def _model_errors(path: Path, problem: str) -> Iterator[None]:
         raise ModelError(
             f"The model file {path} is damaged and {problem}: {_first_line(error)}", hint="Copy the model's files again"
         ) from error
-
-
-def _inputs_of(session: "InferenceSession", folder: Path) -> dict[str, type[Integer]]:
-    """Return the name and the integer type of each input that the model requires."""
-    required = {one.name: _INTEGERS.get(one.type) for one in session.get_inputs()}
-    inputs = {str(name): kind for name, kind in required.items() if kind is not None and name in _INPUTS}
-    unknown = [str(name) for name in required if name not in inputs]
-    if unknown:
-        raise ModelError(
-            f"The model in {folder} requires {', '.join(unknown)}, which is not an input of cross-encoders",
-            hint=f"Use a cross-encoder such as {DEFAULT_MODEL}",
-        )
-    return inputs
 
 
 def _onnx_failures() -> tuple[type[Exception], ...]:

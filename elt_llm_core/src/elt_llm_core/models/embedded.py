@@ -3,9 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,28 +38,20 @@ Encoder = Callable[[Sequence[int]], NDArray[np.float32]]
 """A function that maps the token ids of one text to its vector, of any length."""
 
 
-@dataclass(frozen=True)
-class InstalledModel:
-    """The properties of an installed embedding model. `digest` is the SHA-256 of everything its vectors depend on."""
-
-    name: str
-    digest: str
-    dimension: int
-    sequence_limit: int
-    """Tokens, including the special tokens at both ends."""
-    first_token: int
-    last_token: int
-
-
 class InstalledEmbedding(EmbeddingModel):
     """An embedding model that runs on this machine without a server, from files of an installed package.
 
     Each text is run alone, without padding, so that no text changes the vector of another. `threads` texts are run in
     parallel by one session. The files are read, verified and loaded at first use. Missing or damaged files raise
-    ModelError.
+    ModelError. `digest` is the SHA-256 of everything that the vectors depend on.
     """
 
-    _model: InstalledModel = PrivateAttr()
+    dimension: ClassVar[int] = 384
+    sequence_limit: ClassVar[int]
+    """Tokens, including the special tokens at both ends."""
+    special_tokens: ClassVar[tuple[int, int]]
+    """The first and the last token of every sequence."""
+    _digest: str = PrivateAttr()
     _threads: int = PrivateAttr()
     _query_prefix: str = PrivateAttr()
     _text_prefix: str = PrivateAttr()
@@ -68,12 +59,10 @@ class InstalledEmbedding(EmbeddingModel):
     _tokenizer: "Tokenizer | None" = PrivateAttr(default=None)
     _encoder: Encoder | None = PrivateAttr(default=None)
 
-    def __init__(self, model: InstalledModel, threads: int, query_prefix: str, text_prefix: str) -> None:
-        super().__init__(model_name=model.name)
-        self._model = model
-        self._threads = threads
-        self._query_prefix = query_prefix
-        self._text_prefix = text_prefix
+    def __init__(self, name: str, digest: str, threads: int, query_prefix: str, text_prefix: str) -> None:
+        super().__init__(model_name=name)
+        self._digest, self._threads = digest, threads
+        self._query_prefix, self._text_prefix = query_prefix, text_prefix
 
     @abstractmethod
     def _open_tokenizer(self) -> "Tokenizer":
@@ -88,23 +77,20 @@ class InstalledEmbedding(EmbeddingModel):
         """The identity of the model, available without loading the model."""
         return EmbeddingFingerprint(
             provider="embedded",
-            model=self._model.name,
-            digest=self._model.digest,
-            dimension=self._model.dimension,
+            model=self.model_name,
+            digest=self._digest,
+            dimension=self.dimension,
             query_prefix=self._query_prefix,
             text_prefix=self._text_prefix,
             normalised=True,
-            token_limit=self._text_limit(self._token_ids(self._text_prefix)),
+            token_limit=self.sequence_limit - 2 - len(self._token_ids(self._text_prefix)),
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), dimension).
-
-        Raises ModelError for a text without tokens or above `token_limit`, because texts are never truncated.
-        """
+        """Return vectors, shape (len(texts), dimension). Raises ModelError without tokens or above `token_limit`."""
         sequences = [self._chunk_ids(text) for text in texts]
         if not sequences:
-            return np.empty((0, self._model.dimension), dtype=np.float32)
+            return np.empty((0, self.dimension), dtype=np.float32)
         encode = self._loaded_encoder()
         with ThreadPoolExecutor(min(self._threads, len(sequences))) as pool:
             return np.stack(list(pool.map(lambda sequence: self._embed_sequence(encode, sequence), sequences)))
@@ -113,8 +99,7 @@ class InstalledEmbedding(EmbeddingModel):
         """Return the vector of a question, shape (dimension,). Text above the token limit is ignored."""
         if not self._token_ids(text):
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
-        kept = self._prefixed_ids(self._query_prefix, text)[: self._model.sequence_limit - 2]
-        return self._embed_sequence(self._loaded_encoder(), self._with_special_tokens(kept))
+        return self._embed_sequence(self._loaded_encoder(), self._sequence(self._query_prefix, text))
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span (start, end) of each token, in order, without white space."""
@@ -126,22 +111,17 @@ class InstalledEmbedding(EmbeddingModel):
         ids = self._token_ids(text)
         if not ids:
             raise ModelError(f"A text without words cannot be embedded: {text[:40]!r}", hint="Remove the text")
-        limit = self._text_limit(self._token_ids(self._text_prefix))
-        if len(ids) > limit:
+        if len(ids) > (limit := self.token_limit):
             raise ModelError(
-                f"A text of {len(ids)} tokens is above the {limit} that {self._model.name} reads: {text[:40]!r}",
+                f"A text of {len(ids)} tokens is above the {limit} that {self.model_name} reads: {text[:40]!r}",
                 hint=f"Set chunking.chunk_size to {limit} or less",
             )
-        return self._with_special_tokens(self._prefixed_ids(self._text_prefix, text))
+        return self._sequence(self._text_prefix, text)
 
-    def _text_limit(self, prefix_ids: Sequence[int]) -> int:
-        return self._model.sequence_limit - 2 - len(prefix_ids)
-
-    def _prefixed_ids(self, prefix: str, text: str) -> list[int]:
-        return self._token_ids(prefix) + self._token_ids(text)
-
-    def _with_special_tokens(self, ids: list[int]) -> list[int]:
-        return [self._model.first_token, *ids, self._model.last_token]
+    def _sequence(self, prefix: str, text: str) -> list[int]:
+        """Return the token ids that the model reads, cut to its limit, between the special tokens."""
+        ids = (self._token_ids(prefix) + self._token_ids(text))[: self.sequence_limit - 2]
+        return [self.special_tokens[0], *ids, self.special_tokens[1]]
 
     def _token_ids(self, text: str) -> list[int]:
         if not text:
@@ -162,30 +142,20 @@ class InstalledEmbedding(EmbeddingModel):
     def _embed_sequence(self, encode: Encoder, sequence: list[int]) -> NDArray[np.float32]:
         vector = encode(sequence)
         length = float(np.linalg.norm(vector))
-        if not np.isfinite(length) or length == 0.0 or vector.shape != (self._model.dimension,):
-            raise ModelError(f"{self._model.name} gave no usable vector for a text of {len(sequence)} tokens")
+        if not np.isfinite(length) or length == 0.0 or vector.shape != (self.dimension,):
+            raise ModelError(f"{self.model_name} gave no usable vector for a text of {len(sequence)} tokens")
         unit: NDArray[np.float32] = (vector / np.float32(length)).astype(np.float32)
         return unit
 
 
-_MINI_LM = InstalledModel(
-    MODEL_NAME,
-    WEIGHTS.sha256,
-    dimension=384,
-    sequence_limit=256,
-    first_token=101,  # [CLS] of the vocabulary
-    last_token=102,  # [SEP]
-)
-
-
 class EmbeddedMiniLm(InstalledEmbedding):
-    """An embedding model of English with 384 dimensions.
+    """An English model with 384 dimensions, run text by text: in a batch, int8 scaling would change the vectors."""
 
-    The int8 model scales its activations per call, so in a batch one text would change the vector of another.
-    """
+    sequence_limit: ClassVar[int] = 256
+    special_tokens: ClassVar[tuple[int, int]] = (101, 102)  # [CLS] and [SEP] of the vocabulary
 
     def __init__(self, threads: int = 2, *, query_prefix: str = "", text_prefix: str = "") -> None:
-        super().__init__(_MINI_LM, threads, query_prefix, text_prefix)
+        super().__init__(MODEL_NAME, WEIGHTS.sha256, threads, query_prefix, text_prefix)
 
     def _open_tokenizer(self) -> "Tokenizer":
         return open_tokenizer(VOCABULARY.read().decode())
@@ -193,7 +163,16 @@ class EmbeddedMiniLm(InstalledEmbedding):
     def _open_encoder(self) -> Encoder:
         # Fusing takes a tenth of a second to load and gives a quarter more tokens a second.
         session = open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
-        return lambda sequence: _mean_hidden_state(session, sequence)
+
+        def encode(sequence: Sequence[int]) -> NDArray[np.float32]:
+            ids = np.array([sequence], dtype=np.int64)
+            inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+            hidden = np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
+            # Without padding the attention mask is all ones, so the masked mean is the plain one.
+            mean: NDArray[np.float32] = hidden[0].mean(axis=0, dtype=np.float32)
+            return mean
+
+        return encode
 
 
 def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
@@ -226,12 +205,3 @@ def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "I
 def encodable(text: str) -> str:
     """Replace each lone surrogate, which UTF-8 cannot encode, by one "?", so that offsets stay the same."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _mean_hidden_state(session: "InferenceSession", sequence: Sequence[int]) -> NDArray[np.float32]:
-    ids = np.array([sequence], dtype=np.int64)
-    inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-    hidden = np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
-    # Without padding the attention mask is all ones, so the masked mean is the plain one.
-    mean: NDArray[np.float32] = hidden[0].mean(axis=0, dtype=np.float32)
-    return mean

@@ -11,10 +11,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 
 class EmbeddingModel(BaseEmbedding):
-    """An embedding model whose vectors depend on the text alone, not on batch, order or thread.
-
-    The model adds its own prefixes, so callers pass plain text. Every vector has length 1.
-    """
+    """An embedding model with unit vectors that depend on the text alone, to which it adds its own prefixes."""
 
     @property
     @abstractmethod
@@ -23,10 +20,7 @@ class EmbeddingModel(BaseEmbedding):
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), dimension), rows of length 1.
-
-        Raises ModelError if a vector is not finite or has the wrong dimension.
-        """
+        """Return vectors of chunks, shape (len(texts), dimension), of length 1. Raises ModelError if one is not."""
 
     @abstractmethod
     def embed_question(self, text: str) -> NDArray[np.float32]:

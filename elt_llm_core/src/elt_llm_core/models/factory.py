@@ -19,8 +19,7 @@ NO_MODEL = "No language model is in use: the answer quotes the documents."
 def create_embedding(settings: Settings) -> EmbeddingModel:
     """Create the embedding model of `embedding.provider`.
 
-    A model server is not contacted before the first vector or limit is needed. Raises SettingsError for a model that
-    the provider does not have, and for an address that is not allowed.
+    A model server is contacted only when needed. Raises SettingsError for a model or address that is not allowed.
     """
     chosen = settings.embedding
     match chosen.provider:

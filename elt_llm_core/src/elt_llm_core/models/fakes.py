@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from llama_index.core.llms import CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
 from numpy.typing import NDArray
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from elt_llm_core.errors import EltError, ModelError
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -24,22 +24,21 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 class FakeEmbedding(EmbeddingModel):
     """An embedding model without weights: each word stem is hashed to one dimension and a sign.
 
-    Texts that share words have near vectors. `version` represents the weights of the model: another version gives other
-    vectors and another fingerprint.
+    Texts that share words have near vectors. Another `version` gives other vectors and another fingerprint.
     """
 
     _dimension: int = PrivateAttr()
     _version: str = PrivateAttr()
     _tokeniser: KeywordTokeniser = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
-    _calls: int = PrivateAttr(default=0)
-    _texts_embedded: int = PrivateAttr(default=0)
+    calls: int = 0
+    """The number of calls of `embed_texts`."""
+    texts_embedded: int = 0
+    """The number of chunks that calls of `embed_texts` embedded."""
 
     def __init__(self, dimension: int = 64, *, version: str = "1") -> None:
         super().__init__(model_name="fake")
-        self._dimension = dimension
-        self._version = version
-        self._tokeniser = KeywordTokeniser()
+        self._dimension, self._version, self._tokeniser = dimension, version, KeywordTokeniser()
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
@@ -55,21 +54,11 @@ class FakeEmbedding(EmbeddingModel):
             token_limit=TOKEN_LIMIT,
         )
 
-    @property
-    def calls(self) -> int:
-        """The number of calls of `embed_texts`."""
-        return self._calls
-
-    @property
-    def texts_embedded(self) -> int:
-        """The number of chunks that calls of `embed_texts` embedded."""
-        return self._texts_embedded
-
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of chunks, shape (len(texts), dimension). Raises ModelError above the token limit."""
         with self._lock:
-            self._calls += 1
-            self._texts_embedded += len(texts)
+            self.calls += 1
+            self.texts_embedded += len(texts)
         for text in texts:
             if (count := len(self.token_spans(text))) > TOKEN_LIMIT:
                 raise ModelError(f"A text of {count} tokens is above the {TOKEN_LIMIT} that the fake model reads")
@@ -119,23 +108,16 @@ class ScriptedReply:
 
 
 class ScriptedLLM(CustomLLM):
-    """A language model that returns the given responses in order and records its prompts.
-
-    A response that is an error is raised. When no response is left, ModelError is raised.
-    """
+    """A language model that returns or raises the responses in order, then ModelError, and records its prompts."""
 
     _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
-    _prompts: list[str] = PrivateAttr(default_factory=list)
+    prompts: list[str] = Field(default_factory=list)
+    """Every prompt so far, oldest first. Chat messages are joined to one prompt."""
     _lock: Lock = PrivateAttr(default_factory=Lock)
 
     def __init__(self, responses: "Sequence[str | ScriptedReply | EltError]" = ()) -> None:
         super().__init__()
         self._responses = list(responses)
-
-    @property
-    def prompts(self) -> list[str]:
-        """Every prompt so far, oldest first. Chat messages are joined to one prompt."""
-        return list(self._prompts)
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -149,12 +131,16 @@ class ScriptedLLM(CustomLLM):
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
         """Yield the next of the given responses, word by word."""
-        return _stream_words(self._next(prompt))
+        reply, text = self._next(prompt), ""
+        for word in re.findall(r"\S+\s*|\s+", reply.text):
+            text += word
+            yield CompletionResponse(text=text, delta=word)
+        yield CompletionResponse(text=text, delta="", raw=reply.end)
 
     def _next(self, prompt: str) -> ScriptedReply:
         with self._lock:
-            self._prompts.append(prompt)
-            position = len(self._prompts) - 1
+            self.prompts.append(prompt)
+            position = len(self.prompts) - 1
         if position >= len(self._responses):
             raise ModelError(
                 f"The scripted model has {len(self._responses)} responses for {position + 1} requests",
@@ -164,11 +150,3 @@ class ScriptedLLM(CustomLLM):
         if isinstance(response, EltError):
             raise response
         return ScriptedReply(response) if isinstance(response, str) else response
-
-
-def _stream_words(reply: ScriptedReply) -> CompletionResponseGen:
-    text = ""
-    for word in re.findall(r"\S+\s*|\s+", reply.text):
-        text += word
-        yield CompletionResponse(text=text, delta=word)
-    yield CompletionResponse(text=text, delta="", raw=reply.end)

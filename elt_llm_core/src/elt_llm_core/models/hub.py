@@ -1,6 +1,5 @@
 """Install and remove ONNX cross-encoders: from a model hub, or from a folder."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from elt_llm_core.errors import EltError, ModelError, UsageError
 from elt_llm_core.models.cross_encoder import CONFIGURATION, TOKENIZER, WEIGHTS, CrossEncoder
-from elt_llm_core.store.disk import require_space, sync_tree
+from elt_llm_core.store.disk import file_sha256, require_space, sync_tree
 from elt_llm_core.utilities import nearest_names
 
 PUBLIC_HUB = "https://huggingface.co"
@@ -104,7 +103,6 @@ def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) 
         require_space(models_dir, sum(sizes.get(file, 0) for file in model.files), f"the model '{model.name}'")
         found = {file: _fetch(model, file, commit, hub, folder, expected.get(file)) for file in model.files}
         shutil.rmtree(folder / ".cache", ignore_errors=True)  # the notes of huggingface_hub
-        _try(folder)
         unknown = tuple(file for file in model.files if file not in model.sha256)
         record = ModelRecord(name=model.name, origin=f"{model.repository}@{commit}", sha256=found, first_seen=unknown)
         _install(folder, record, models_dir)
@@ -112,10 +110,9 @@ def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) 
 
 
 def add_model(source: Path, name: str, models_dir: Path) -> ModelRecord:
-    """Copy a model from a folder and install it. Returns its record.
+    """Copy weights, tokenizer and configuration of a model from a folder, and install it. Returns its record.
 
-    Only weights, tokenizer and configuration are copied. Raises ModelError for a folder with code or pickled data,
-    and for a model that does not run; then nothing is installed.
+    Raises ModelError, without installing, for a folder with code or pickled data and for a model that does not run.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"'{name}' is not a valid model name", hint="Use letters, digits, '.', '_' and '-'")
@@ -134,8 +131,7 @@ def add_model(source: Path, name: str, models_dir: Path) -> ModelRecord:
         for file in files:
             (folder / file).parent.mkdir(exist_ok=True)
             shutil.copyfile(source / file, folder / file)
-        _try(folder)
-        found = {file: _sha256(folder / file) for file in files}
+        found = {file: file_sha256(folder / file) for file in files}
         record = ModelRecord(name=name, origin=str(source.absolute()), sha256=found)
         _install(folder, record, models_dir)
     return record
@@ -174,10 +170,7 @@ def _require_absent(name: str, models_dir: Path) -> None:
 
 @contextmanager
 def _new_folder(models_dir: Path) -> Iterator[Path]:
-    """Create a temporary folder for the files of a new model, and delete it afterwards.
-
-    Disk errors are raised as ModelError.
-    """
+    """Create a temporary folder for a new model, and delete it afterwards. Raises ModelError for disk errors."""
     try:
         models_dir.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=_TEMPORARY, dir=models_dir, ignore_cleanup_errors=True) as temporary:
@@ -206,12 +199,12 @@ def _hub_errors(model: KnownModel, hub: str) -> Iterator[None]:
         yield
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.RemoteEntryNotFoundError) as error:
         hint = "Check HF_ENDPOINT, or add the model from a folder: elt-llm models add FOLDER"
-        problem = str(error).splitlines()[0]
-        raise ModelError(f"{hub} does not have all files of '{model.repository}': {problem}", hint=hint) from error
+        why = str(error).splitlines()[0]
+        raise ModelError(f"{hub} does not have all files of '{model.repository}': {why}", hint=hint) from error
     except (httpx2.HTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled) as error:
         hint = "Check the network and HF_ENDPOINT, then run the same command again"
-        problem = next(iter(str(error).splitlines()), type(error).__name__)
-        raise ModelError(f"'{model.name}' could not be fetched from {hub}: {problem}", hint=hint) from error
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise ModelError(f"'{model.name}' could not be fetched from {hub}: {why}", hint=hint) from error
 
 
 def _describe(model: KnownModel, hub: str) -> tuple[str, Mapping[str, int]]:
@@ -233,7 +226,7 @@ def _fetch(model: KnownModel, file: str, commit: str, hub: str, folder: Path, ex
     with _hub_errors(model, hub):
         # No token: an account's key must not be sent to a mirror.
         hf_hub_download(model.repository, file, revision=commit, local_dir=folder, endpoint=hub, token=False)
-    found = _sha256(folder / file)
+    found = file_sha256(folder / file)
     if expected is not None and found != expected:
         raise ModelError(
             f"{file} of '{model.name}' has sha256 {found[:12]}... instead of {expected[:12]}.... Nothing was installed",
@@ -243,24 +236,13 @@ def _fetch(model: KnownModel, file: str, commit: str, hub: str, folder: Path, ex
     return found
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _try(folder: Path) -> None:
-    """Run the model once. Raises ModelError if it cannot be used."""
+def _install(folder: Path, record: ModelRecord, models_dir: Path) -> None:
+    """Run the model once, write its checksums, and move it to the folder of models. Raises ModelError if unusable."""
     try:
         CrossEncoder(folder, threads=1).score("question", ["text"])
     except EltError as error:
-        problem = str(error).replace(f"{folder}/", "").replace(str(folder), "the model's folder")
-        raise ModelError(
-            f"The model was not installed, because it cannot be used: {problem}", hint=error.hint
-        ) from error
-
-
-def _install(folder: Path, record: ModelRecord, models_dir: Path) -> None:
-    """Write the checksum record of a model, then move the complete folder to the folder of models."""
+        why = str(error).replace(f"{folder}/", "").replace(str(folder), "the model's folder")
+        raise ModelError(f"The model was not installed, because it cannot be used: {why}", hint=error.hint) from error
     temporary = folder.with_name("record")
     temporary.write_text(json.dumps(record.model_dump(), indent=1, sort_keys=True) + "\n", encoding="utf-8")
     sync_tree(folder.parent)

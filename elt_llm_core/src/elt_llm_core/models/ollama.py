@@ -2,7 +2,7 @@
 
 import json
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +47,7 @@ class OllamaModel:
 
 
 class OllamaServer(JsonServer):
-    """A client of one Ollama server. Every failure is a ModelError with a hint.
-
-    Raises SettingsError for an address outside the local network unless remote models are allowed.
-    """
+    """A client of one Ollama server; failures are ModelErrors. Raises SettingsError for an address not allowed."""
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         chosen, allow_remote = settings.ollama, settings.network.allow_remote_models
@@ -69,17 +66,15 @@ class OllamaServer(JsonServer):
 
     def models(self) -> list[OllamaModel]:
         """Return every model in the list of the server, in its order."""
-        listed = self.request("GET", "/api/tags").get("models")
-        if not isinstance(listed, list):
+        reply = self.request("GET", "/api/tags")
+        if not isinstance(reply.get("models"), list):
             raise UnusableReply(f"{self.described} lists no models", hint="Correct ollama.base_url")
         models = []
-        for entry in listed:
-            if isinstance(entry, dict):
-                name = replace_surrogates(str(entry.get("name") or entry.get("model") or ""))
-                remote = bool(entry.get("remote_host") or entry.get("remote_model")) or is_cloud_model(name)
-                listed_capabilities = entry.get("capabilities")
-                known = listed_capabilities if isinstance(listed_capabilities, list) else []
-                models.append(OllamaModel(name, str(entry.get("digest") or ""), remote, frozenset(map(str, known))))
+        for name, entry in _listed_models(reply):
+            remote = bool(entry.get("remote_host") or entry.get("remote_model")) or is_cloud_model(name)
+            listed = entry.get("capabilities")
+            capabilities = frozenset(map(str, listed if isinstance(listed, list) else ()))
+            models.append(OllamaModel(name, str(entry.get("digest") or ""), remote, capabilities))
         return models
 
     def find(self) -> OllamaModel:
@@ -107,9 +102,15 @@ class OllamaServer(JsonServer):
         patience = self._settings.ollama.connect_timeout
         try:
             with OllamaServer(self._settings, self.described.model, patience=patience) as server:
-                if isinstance(error, PromptTooLong):
-                    return _explain_long_prompt(error, self.described, server.context_length())
-                return _explain_timeout(error, self.described, server.request("GET", "/api/ps"))
+                if isinstance(error, ModelTimeout):
+                    return _explain_timeout(error, self.described, server.request("GET", "/api/ps"))
+                limit = server.context_length()
+                if limit is None or self.described.context_window != limit:
+                    return error  # a configured window above the limit has its own hint
+                return PromptTooLong(
+                    f"{error}. The model itself reads at most {limit} tokens",
+                    hint="Lower llm.max_context_tokens or ollama.num_predict, or choose a model that reads more",
+                )
         except ModelError:
             return error
 
@@ -147,10 +148,8 @@ class OllamaServer(JsonServer):
 
 def same_model(listed: str, wanted: str) -> bool:
     """Return whether two names mean the same model. The default tag is `latest`, and case is ignored."""
-    first, second = (
-        name.lower() if ":" in name.rpartition("/")[2] else f"{name.lower()}:latest" for name in (listed, wanted)
-    )
-    return first == second
+    names = (listed.lower(), wanted.lower())
+    return len({name if ":" in name.rpartition("/")[2] else f"{name}:latest" for name in names}) == 1
 
 
 def is_cloud_model(name: str) -> bool:
@@ -167,21 +166,9 @@ def check_hosted_model(name: str, *, allow_remote: bool) -> None:
         )
 
 
-def _explain_long_prompt(error: PromptTooLong, server: ModelServer, limit: int | None) -> PromptTooLong:
-    """Replace the advice to raise the window if the window is already the limit of the model."""
-    if limit is None or server.context_window != limit:
-        return error  # a configured window above the limit has its own hint
-    return PromptTooLong(
-        f"{error}. The model itself reads at most {limit} tokens",
-        hint=f"Lower llm.max_context_tokens or {server.section}.num_predict, or choose a model that reads more",
-    )
-
-
 def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[str, Any]) -> ModelTimeout:
     """Return a time-out error that states whether the model is loaded and does not answer, or waits for free memory."""
-    entries = running.get("models")
-    entries = [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
-    names = [replace_surrogates(str(entry.get("name") or entry.get("model") or "")) for entry in entries]
+    names = [name for name, _ in _listed_models(running)]
     if any(same_model(name, server.model) for name in names):
         return ModelTimeout(f"{error}, although it lists '{server.model}' as loaded", hint=error.hint)
     if not names:
@@ -203,23 +190,16 @@ NO_TRUNCATION = {"truncate": False}
 `shift` is not sent, like other clients do not send it. Ollama launches its runner with the `shift` of a request, so
 another value than that of the last client makes it load the model again.
 """
-_ADDED_FIELDS: Mapping[str, Mapping[str, bool]] = {
-    "/api/chat": NO_TRUNCATION,
-    "/api/generate": NO_TRUNCATION,
-    "/api/embed": NO_TRUNCATION,  # the vector of a truncated text would represent its start alone
-}
+# The vector of a truncated text would represent its start alone.
+_TRUNCATING_PATHS = ("/api/chat", "/api/generate", "/api/embed")
 
 
-def _remove_key(request: httpx.Request) -> None:
-    """Remove the key of the hosted service, which Ollama's client adds from OLLAMA_API_KEY."""
+def _prepare(request: httpx.Request) -> None:
+    # Ollama's client adds the key of the hosted service from OLLAMA_API_KEY.
     request.headers.pop("Authorization", None)
-
-
-def _forbid_truncation(request: httpx.Request) -> None:
-    """Add the request fields against truncation, which LlamaIndex's classes for Ollama cannot send."""
-    added = next((fields for path, fields in _ADDED_FIELDS.items() if request.url.path.endswith(path)), None)
-    if request.method == "POST" and added is not None:
-        body = json.dumps({**json.loads(request.content), **added}).encode()
+    # LlamaIndex's classes for Ollama cannot send the field against truncation.
+    if request.method == "POST" and request.url.path.endswith(_TRUNCATING_PATHS):
+        body = json.dumps({**json.loads(request.content), **NO_TRUNCATION}).encode()
         request.stream = httpx.ByteStream(body)
         request.headers["Content-Length"] = str(len(body))
 
@@ -228,17 +208,23 @@ def ollama_options(
     settings: Settings, address: str, *, patience: float | None = None, reply_seconds: float | None = None
 ) -> dict[str, Any]:
     """Return the `client_options` of clients for Ollama. Their requests send no key and forbid truncation."""
-    hooks = (_remove_key, _forbid_truncation)
-    return client_options(settings.ollama, address, patience=patience, reply_seconds=reply_seconds, request_hooks=hooks)
+    return client_options(
+        settings.ollama, address, patience=patience, reply_seconds=reply_seconds, request_hooks=(_prepare,)
+    )
 
 
 def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
     """Return the context window of a model in the reply of /api/ps, else None."""
-    entries = running.get("models")
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, Mapping) and same_model(str(entry.get("name") or entry.get("model") or ""), model):
-            return positive_number(entry, "context_length")
-    return None
+    entries = (entry for name, entry in _listed_models(running) if same_model(name, model))
+    return positive_number(next(entries, None), "context_length")
+
+
+def _listed_models(reply: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield name and entry of each model in the reply of /api/tags or /api/ps. Malformed entries are skipped."""
+    entries = reply.get("models")
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, Mapping):
+            yield replace_surrogates(str(entry.get("name") or entry.get("model") or "")), entry
 
 
 def positive_number(reply: object, key: str) -> int | None:
@@ -252,10 +238,7 @@ _NO_EMBEDDINGS = 501  # the status of a server that runs a chat model
 
 
 class OllamaEmbedding(ServerEmbedding):
-    """LlamaIndex's OllamaEmbedding, with texts never truncated, vectors verified and errors of this project.
-
-    The digest is that of the model's manifest, so a model that was pulled again has another identity.
-    """
+    """LlamaIndex's OllamaEmbedding with whole texts and verified vectors. The digest is that of the manifest."""
 
     _ollama: OllamaServer = PrivateAttr()
     _integration: "LlamaIndexOllamaEmbedding" = PrivateAttr()

@@ -1,6 +1,5 @@
 """The language model of a local Ollama: LlamaIndex's class with explicit window, sampling and truncation."""
 
-from llama_index.core.llms import LLMMetadata
 from llama_index.llms.ollama import Ollama
 from ollama import Client
 
@@ -34,17 +33,7 @@ class OllamaLlm(ServedLlm, Ollama):
             is_function_calling_model=False,
             client=Client(host=address, **options),
         )
-        self.connect(server, self.client.close)
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """The context window and the answer length that are sent, without a request to the server."""
-        return LLMMetadata(
-            context_window=self.context_window,
-            num_output=self.additional_kwargs["num_predict"],
-            model_name=self.model,
-            is_chat_model=True,
-        )
+        self.connect(server, chosen.num_predict, self.client.close)
 
 
 def create_ollama_llm(settings: Settings) -> OllamaLlm:

@@ -174,17 +174,10 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     class OpenAiLikeLlm(ServedLlm, OpenAILike):
         """LlamaIndex's OpenAILike with a described server, verified prompts and closed connections."""
 
-    options = _llm_options(settings, server)
-    llm = OpenAiLikeLlm(**options)
-    llm.connect(OpenAiLikeServer(settings, server), options["http_client"].close)
-    return llm
-
-
-def _llm_options(settings: Settings, server: ModelServer) -> dict[str, Any]:
     chosen = settings.openai_like
-    connection = client_options(chosen, server.address, reply_seconds=settings.llm.answer_timeout)
+    client = httpx.Client(**client_options(chosen, server.address, reply_seconds=settings.llm.answer_timeout))
     seed = {} if chosen.seed is None else {"seed": chosen.seed}
-    return {
+    options: dict[str, Any] = {
         "model": server.model,
         "api_base": server.address,
         "api_key": api_key(settings),
@@ -198,5 +191,8 @@ def _llm_options(settings: Settings, server: ModelServer) -> dict[str, Any]:
         "timeout": chosen.request_timeout,
         "max_retries": 0,
         "additional_kwargs": {"top_p": settings.llm.top_p, "stream_options": {"include_usage": True}, **seed},
-        "http_client": httpx.Client(**connection),
+        "http_client": client,
     }
+    llm = OpenAiLikeLlm(**options)
+    llm.connect(OpenAiLikeServer(settings, server), chosen.num_predict, client.close)
+    return llm

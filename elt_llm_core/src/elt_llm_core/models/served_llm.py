@@ -5,6 +5,7 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from llama_index.core.constants import DEFAULT_CONTEXT_WINDOW
 from llama_index.core.llms import (
     LLM,
     ChatMessage,
@@ -12,6 +13,7 @@ from llama_index.core.llms import (
     ChatResponseAsyncGen,
     CompletionResponse,
     CompletionResponseAsyncGen,
+    LLMMetadata,
 )
 from pydantic import PrivateAttr
 
@@ -25,20 +27,29 @@ _RETRY_TEMPERATURE = 0.2
 
 
 class ServedLlm(LLM):
-    """A language model with a description of its server.
-
-    Asynchronous calls run the synchronous calls in a thread, so that the same limits apply to their replies.
-    """
+    """A language model with a described server. Asynchronous calls run in a thread, so that the same limits apply."""
 
     _server: ModelServer = PrivateAttr()
     _verifier: PromptVerifier | None = PrivateAttr(default=None)
     _explain: Callable[[EltError], EltError] | None = PrivateAttr(default=None)
     _close: Callable[[], object] = PrivateAttr()
+    _answer_tokens: int = PrivateAttr()
 
-    def connect(self, server: JsonServer, close: Callable[[], object]) -> None:
+    def connect(self, server: JsonServer, answer_tokens: int, close: Callable[[], object]) -> None:
         """Set the server, which counts tokens, and the function that closes the model's connections."""
+        self._answer_tokens = answer_tokens
         self._server, self._verifier, self._explain = server.described, PromptVerifier(server), server.explain
         self._close = weakref.finalize(self, close)  # for owners that do not close the model
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        """The context window and the maximum answer length of the settings, without a request to the server."""
+        return LLMMetadata(
+            context_window=self._server.context_window or DEFAULT_CONTEXT_WINDOW,
+            num_output=self._answer_tokens,
+            model_name=self._server.model,
+            is_chat_model=True,
+        )
 
     @property
     def server(self) -> ModelServer:

@@ -10,6 +10,8 @@ from http import HTTPStatus
 from typing import TypeVar
 from urllib.parse import quote, urlsplit
 
+import httpx
+
 from elt_llm_core.errors import (
     EltError,
     ModelBroken,
@@ -146,7 +148,6 @@ _TOO_LONG_MESSAGES = re.compile(
 
 def client_errors() -> tuple[type[Exception], ...]:
     """Return the exception classes of the clients: connection failures, error statuses and malformed replies."""
-    import httpx
     from ollama import RequestError, ResponseError
 
     shapes = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError)
@@ -165,7 +166,7 @@ def to_model_error(error: Exception, server: ModelServer) -> EltError:
     if isinstance(status, int):
         message = getattr(error, "error", None) or getattr(error, "message", None)
         return error_from_status(status, message if isinstance(message, str) else str(error), server)
-    return _error_from_connection(error, server) or _error_from_reply(error, server)
+    return _error_from_client(error, server)
 
 
 def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
@@ -237,8 +238,7 @@ def prompt_too_long(message: str, server: ModelServer, window: int | None = None
     """
     if window is not None and window < (server.context_window or 0):
         return PromptTooLong(
-            message,
-            hint=f"Set {server.section}.context_window to {window}, because the server loads no larger window",
+            message, hint=f"Set {server.section}.context_window to {window}, because the server loads no larger window"
         )
     return PromptTooLong(
         message,
@@ -247,17 +247,16 @@ def prompt_too_long(message: str, server: ModelServer, window: int | None = None
     )
 
 
-def _error_from_connection(error: Exception, server: ModelServer) -> ModelError | None:
-    import httpx
-
+def _error_from_client(error: Exception, server: ModelServer) -> ModelError:
+    """Convert an error without a status: a failed connection, a broken answer or an unreadable reply."""
+    look = f"Look at the log of {server.in_a_sentence}"
     cause = error.__cause__ if isinstance(error.__cause__, httpx.HTTPError) else error
-    if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | ConnectionRefusedError):
+    unreachable = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | ConnectionRefusedError
+    # Ollama's client raises a plain ConnectionError if the port is closed. A subclass means a break within the answer.
+    if isinstance(cause, unreachable) or type(cause) is ConnectionError:
         return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
     if isinstance(cause, httpx.TimeoutException | TimeoutError):
         return _timeout(server)
-    # Ollama's client raises a plain ConnectionError if the port is closed. A subclass means a break within the answer.
-    if type(cause) is ConnectionError:
-        return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
     if isinstance(cause, httpx.InvalidURL | httpx.UnsupportedProtocol):
         return ModelRefused(
             f"{server.address} is not a valid address: {server.masked(str(cause))}",
@@ -266,16 +265,10 @@ def _error_from_connection(error: Exception, server: ModelServer) -> ModelError 
     if isinstance(cause, httpx.TransportError | OSError):
         return ModelBroken(
             f"{server} broke off its answer: {_shorten(str(cause) or type(cause).__name__, server)}",
-            hint=f"Look at the log of {server.in_a_sentence}: the server may have run out of memory",
+            hint=f"{look}: the server may have run out of memory",
         )
-    return None
-
-
-def _error_from_reply(error: Exception, server: ModelServer) -> ModelError:
     if "openai" in sys.modules and isinstance(error, sys.modules["openai"].OpenAIError):
-        return ModelBroken(
-            f"{server} failed: {_shorten(str(error), server)}", hint=f"Look at the log of {server.in_a_sentence}"
-        )
+        return ModelBroken(f"{server} failed: {_shorten(str(error), server)}", hint=look)
     return UnusableReply(
         f"{server} gave a reply that cannot be read ({type(error).__name__}: {_shorten(str(error), server)})",
         hint=f"Is {server.section}.base_url really the address of {server.in_a_sentence}?",

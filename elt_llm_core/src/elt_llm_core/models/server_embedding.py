@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -37,7 +37,7 @@ class EmbeddingModelFamily:
 @cache
 def model_families() -> tuple[EmbeddingModelFamily, ...]:
     """Return the families in `model_families.toml`, in the order of the file."""
-    content = tomllib.loads((resources.files(__package__) / "model_families.toml").read_text(encoding="utf-8"))
+    content = tomllib.loads(Path(__file__).with_name("model_families.toml").read_text(encoding="utf-8"))
     return tuple(EmbeddingModelFamily(tuple(entry.pop("parts")), **entry) for entry in content["family"])
 
 
@@ -48,9 +48,7 @@ def find_model_family(name: str) -> EmbeddingModelFamily | None:
 
 
 _HINT = "The server or its model is at fault: reload the model, or choose another"
-_MIN_SIMILARITY = (
-    0.99  # minimum cosine of a text embedded alone and in a batch; rounding causes far smaller differences
-)
+_MIN_SIMILARITY = 0.99  # of a text embedded alone and in a batch; rounding causes far smaller differences
 
 
 def check_vectors(
@@ -76,15 +74,6 @@ def check_vectors(
         )
     unit: NDArray[np.float32] = (vectors / lengths[:, None]).astype(np.float32)
     return unit
-
-
-def check_same_vectors(vectors: NDArray[np.float32], known: NDArray[np.float32], server: ModelServer) -> None:
-    """Raise UnusableReply if unit vectors, one per row, differ from the known vectors of the same texts."""
-    if float(np.min(np.sum(vectors * known, axis=1))) < _MIN_SIMILARITY:
-        raise UnusableReply(
-            f"{server} embedded a known text differently than before: the order is wrong, or its model changed",
-            hint=f"{_HINT}; after a change of the model, run elt-llm ingest with --rebuild",
-        )
 
 
 # Known texts are sent first and last in every batch, to detect a wrong order or a changed model.
@@ -140,7 +129,13 @@ class ServerEmbedding(EmbeddingModel):
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong above the limit."""
         for text in texts:
-            self._check_text(text)
+            if not text.strip():
+                raise ModelError("A text without words cannot be embedded", hint="Remove the text")
+            if (count := len(self.token_spans(text))) > (limit := self.token_limit):
+                raise PromptTooLong(
+                    f"A text of some {count} tokens is above the {limit} that {self.model_name} reads: {text[:40]!r}",
+                    hint=f"Set chunking.chunk_size to {limit} or less",
+                )
         prefixed = [self._text_prefix + text for text in texts]
         size = self.embed_batch_size
         batches = [self._batch(prefixed[at : at + size]) for at in range(0, len(prefixed), size)]
@@ -150,8 +145,10 @@ class ServerEmbedding(EmbeddingModel):
         """Return the vector of a question. A long question gets the mean vector of its parts."""
         if not text.strip():
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
-        room = self.token_limit - len(self.token_spans(self._query_prefix))
-        vectors = self._batch([self._query_prefix + part for part in self._parts(text, max(room, 1))])
+        room, spans = max(1, self.token_limit - len(self.token_spans(self._query_prefix))), self.token_spans(text)
+        starts = [0, *(spans[at][0] for at in range(room, len(spans), room))]
+        parts = [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+        vectors = self._batch([self._query_prefix + part for part in parts])
         mean = vectors.mean(axis=0)
         vector: NDArray[np.float32] = check_vectors([mean.tolist()], 1, len(mean), self._server)[0]
         return vector
@@ -162,27 +159,17 @@ class ServerEmbedding(EmbeddingModel):
             self._tokens = TokenEstimate()  # two threads may each create one; both are equal
         return self._tokens.spans(text)
 
-    def _check_text(self, text: str) -> None:
-        if not text.strip():
-            raise ModelError("A text without words cannot be embedded", hint="Remove the text")
-        limit = self.token_limit
-        if (count := len(self.token_spans(text))) > limit:
-            raise PromptTooLong(
-                f"A text of some {count} tokens is above the {limit} that {self._server.model} reads: {text[:40]!r}",
-                hint=f"Set chunking.chunk_size to {limit} or less",
-            )
-
-    def _parts(self, text: str, room: int) -> list[str]:
-        spans = self.token_spans(text)
-        starts = [0, *(spans[at][0] for at in range(room, len(spans), room))]
-        return [text[start:end] for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-
     def _batch(self, texts: list[str]) -> NDArray[np.float32]:
         """Return the vectors of prefixed texts. They are sent between two known texts to verify their order."""
         sent, (fingerprint, known) = [_FIRST, *texts, _LAST], self._server_facts()
         reply = call_with_retries(lambda: self._request_vectors(sent))
         vectors = check_vectors(reply, len(sent), fingerprint.dimension, self._server)
-        check_same_vectors(vectors[[0, -1]], known, self._server)
+        if float(np.min(np.sum(vectors[[0, -1]] * known, axis=1))) < _MIN_SIMILARITY:
+            raise UnusableReply(
+                f"{self._server} embedded a known text differently than before: the order is wrong, or its model"
+                " changed",
+                hint=f"{_HINT}; after a change of the model, run elt-llm ingest with --rebuild",
+            )
         return vectors[1:-1]
 
     def _server_facts(self) -> tuple[EmbeddingFingerprint, NDArray[np.float32]]:
@@ -195,6 +182,9 @@ class ServerEmbedding(EmbeddingModel):
         first = call_with_retries(lambda: self._request_vectors([_FIRST]))
         last = call_with_retries(lambda: self._request_vectors([_LAST]))
         known = check_vectors([*first[:1], *last[:1]], 2, None, self._server)
+        if self._family is not _UNKNOWN_MODEL:
+            context = min(context, self._family.token_limit)
+        share = 1.0 if self._family.english_pieces else _SHARE_WHERE_ESTIMATED
         fingerprint = EmbeddingFingerprint(
             provider=self._provider,
             model=self._server.model,
@@ -203,13 +193,6 @@ class ServerEmbedding(EmbeddingModel):
             query_prefix=self._query_prefix,
             text_prefix=self._text_prefix,
             normalised=True,
-            token_limit=self._token_limit(context),
+            token_limit=max(1, int((context - _SPECIAL_TOKENS - len(self.token_spans(self._text_prefix))) * share)),
         )
         return fingerprint, known
-
-    def _token_limit(self, context: int) -> int:
-        prefix = len(self.token_spans(self._text_prefix))
-        if self._family is not _UNKNOWN_MODEL:
-            context = min(context, self._family.token_limit)
-        share = 1.0 if self._family.english_pieces else _SHARE_WHERE_ESTIMATED
-        return max(1, int((context - _SPECIAL_TOKENS - prefix) * share))

@@ -204,9 +204,8 @@ class PromptVerifier:
         if alone is None or frame is None:
             return None
         together = "\n".join(text for _, text in texts)
-        expected = (
-            frame - len(texts) - (len(texts) - 1)
-        )  # minus the filler tokens, plus the line ends that join the texts
+        # Minus the filler tokens, plus the line ends that join the texts.
+        expected = frame - len(texts) - (len(texts) - 1)
         for piece in split_prompt(together, self._verified - 2 * _TEMPLATE_TOKENS, self._most):
             counted = None if cancelled() else self._server.count_tokens([{"role": "user", "content": piece}])
             if counted is None:

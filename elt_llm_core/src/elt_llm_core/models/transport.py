@@ -102,15 +102,12 @@ class CancellableStream(Generic[Piece]):
     def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
         """Yield the pieces in order, until the end or until `cancelled` returns true.
 
-        `deadline` is a time of `time.monotonic`. Raises StreamTimeout after the deadline, and every error of the
-        stream.
+        `deadline` is a time of `time.monotonic`. Raises StreamTimeout after it, and every error of the stream.
         """
         if cancelled():
             return
-        context = contextvars.copy_context()
-        thread = threading.Thread(
-            target=context.run, args=(self._connection.run, self._read), name="model", daemon=True
-        )
+        run = contextvars.copy_context().run
+        thread = threading.Thread(target=run, args=(self._connection.run, self._read), name="model", daemon=True)
         thread.start()
         try:
             while (piece := self._next(deadline, cancelled)) is not None:

@@ -1,9 +1,9 @@
-"""Load settings and profiles: find the file, apply the environment, validate, and report the line of each mistake."""
+"""Load settings: find and read the YAML file, apply the environment, validate, and report the line of each mistake."""
 
 import json
 import textwrap
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -15,10 +15,90 @@ from pydantic_core import ErrorDetails
 
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, Settings
-from elt_llm_core.settings.yaml_document import Location, YamlDocument, read_yaml
 from elt_llm_core.utilities import FAILPOINT_VARIABLE, nearest_name
 
 Model = TypeVar("Model", bound=BaseModel)
+
+Location = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class YamlDocument:
+    """A mapping read from a file. `origins` gives the file and line of each key and numbered list item."""
+
+    value: dict[str, Any]
+    origins: dict[Location, str]
+
+
+def read_yaml(path: Path, shown_as: str) -> YamlDocument:
+    """Read the mapping in a file. An empty file is an empty mapping. Tags that build Python objects are refused.
+
+    Raises SettingsError if the file cannot be read, is not UTF-8, not YAML or not a mapping, or contains a key twice.
+    The message starts with `shown_as` and the line.
+    """
+    loader = yaml.SafeLoader(_read_text(path, shown_as))
+    try:
+        node = loader.get_single_node()
+        if node is None or (isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")):
+            return YamlDocument({}, {})
+        if not isinstance(node, yaml.MappingNode):
+            raise SettingsError(
+                f"{shown_as}:{_line_number(node)}: the file must contain keys and values, such as `query:`"
+            )
+        origins = {location: f"{shown_as}:{line}" for location, line in _positions(node, (), shown_as)}
+        return YamlDocument(loader.construct_document(node), origins)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise SettingsError(
+            f"{shown_as}:{mark.line + 1 if mark else 1}: the file is not valid YAML: {error.problem}"
+        ) from error
+    except (ValueError, LookupError, AttributeError) as error:  # a value that does not fit its tag
+        raise SettingsError(f"{shown_as}: a value cannot be read: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"{shown_as}: the file is nested too deeply, or a value refers to itself") from error
+
+
+def _read_text(path: Path, shown_as: str) -> str:
+    if path.exists() and not path.is_file():  # reading a device or a pipe might never end
+        raise SettingsError(f"{shown_as}: the path is not a regular file")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{shown_as}: the file cannot be read: {error.strerror}") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SettingsError(f"{shown_as}:{line}: the file is not UTF-8", hint="Save the file as UTF-8.") from error
+    # The parser refuses unprintable characters too, but does not report their line.
+    if match := yaml.reader.Reader.NON_PRINTABLE.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        raise SettingsError(f"{shown_as}:{line}: the character {match.group()!r} is not allowed in YAML")
+    return text
+
+
+def _positions(node: yaml.Node, location: Location, shown_as: str) -> Iterator[tuple[Location, int]]:
+    """Yield the location and line of every key and list item. Raises SettingsError for a duplicate key."""
+    if isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield (*location, number), _line_number(item)
+            yield from _positions(item, (*location, number), shown_as)
+    elif isinstance(node, yaml.MappingNode):
+        first_lines: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), _line_number(key)
+            if name in first_lines:
+                raise SettingsError(
+                    f"{shown_as}:{line}: the key {name!r} is given twice, first in line {first_lines[name]}"
+                )
+            first_lines[name] = line
+            yield (*location, name), line
+            yield from _positions(value, (*location, name), shown_as)
+
+
+def _line_number(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
+
 
 _MAX_SHOWN = 20
 
@@ -48,7 +128,7 @@ def validate_model(
         return model.model_validate_json(json.dumps(content, default=str), strict=True)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        mistakes = [_mistake_sentence(detail, model, origins, shown_as) for detail in details[:_MAX_SHOWN]]
+        mistakes = [_mistake(detail, model, origins, shown_as) for detail in details[:_MAX_SHOWN]]
         if len(details) > _MAX_SHOWN:
             mistakes.append(f"{shown_as}: and {len(details) - _MAX_SHOWN:,} more mistakes")
         raise SettingsError("\n".join(mistakes)) from error
@@ -65,9 +145,7 @@ def section_model(annotation: object) -> type[BaseModel] | None:
     return next((item for item in choices if isinstance(item, type) and issubclass(item, BaseModel)), None)
 
 
-def _mistake_sentence(
-    detail: ErrorDetails, model: type[BaseModel], origins: Mapping[Location, str], shown_as: str
-) -> str:
+def _mistake(detail: ErrorDetails, model: type[BaseModel], origins: Mapping[Location, str], shown_as: str) -> str:
     location: Location = detail["loc"]
     if location[-1:] == ("[key]",) and detail["type"] != "extra_forbidden":
         location = location[:-1]  # pydantic appends "[key]" to the location of a key in a mapping
@@ -109,10 +187,7 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """Return the settings field that a validation error refers to, and the section model of this field.
-
-    For a list item, the list field is returned.
-    """
+    """Return the field that a validation error refers to (of a list item: the list), and its section model."""
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
@@ -192,31 +267,30 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError that names the file and line,
     or the variable, of each mistake.
     """
-    source = _resolve(config, working_directory) if config else find_settings_file(working_directory)
+    here = working_directory.absolute()
+    nearest = (folder / SETTINGS_FILE for folder in (here, *here.parents))
+    source = _resolve(config, here) if config else next((path for path in nearest if path.is_file()), None)
     shown_as = shown_path(source, working_directory) if source else "built-in settings"
     document = read_yaml(source, shown_as) if source else YamlDocument({}, {})
     variables = {
         name: text for name, text in environment.items() if name.startswith(_PREFIX) and name not in _OTHER_VARIABLES
     }
     settings = _with_environment(document, variables, shown_as)
-    project = working_directory.absolute()
+    project = here
     if source:
         project = source.parent.parent if source.parent.name == SETTINGS_FILE.parent.name else source.parent
-    data_dir = _data_dir(settings, project, environment, working_directory)
+    if environment.get(DATA_DIR_VARIABLE):
+        data_dir = _resolve(Path(environment[DATA_DIR_VARIABLE]), working_directory)
+    else:
+        start = working_directory if "ELT_LLM_STORAGE__DATA_DIR" in environment else project
+        data_dir = _resolve(settings.storage.data_dir or project / ".elt_llm", start)
     if settings.storage.models_dir is not None:
         start = working_directory if "ELT_LLM_STORAGE__MODELS_DIR" in environment else project
         storage = settings.storage.model_copy(update={"models_dir": _resolve(settings.storage.models_dir, start)})
         settings = settings.model_copy(update={"storage": storage})
     if DATA_DIR_VARIABLE in environment:
         variables[DATA_DIR_VARIABLE] = environment[DATA_DIR_VARIABLE]
-    return LoadedSettings(settings, source, data_dir, project, variables, working_directory.absolute())
-
-
-def find_settings_file(working_directory: Path) -> Path | None:
-    """Return the nearest `config/rag_config.yaml` in the working directory or a folder above it."""
-    start = working_directory.absolute()
-    candidates = (folder / SETTINGS_FILE for folder in (start, *start.parents))
-    return next((path for path in candidates if path.is_file()), None)
+    return LoadedSettings(settings, source, data_dir, project, variables, here)
 
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
@@ -252,21 +326,9 @@ def _with_environment(document: YamlDocument, variables: Mapping[str, str], show
 
 
 def _override(variable: str, text: str) -> tuple[str, str, object]:
-    """Return section, key and value of an environment variable. Raises SettingsError for an unknown variable."""
-    known = _overridable_keys()
-    if variable not in known:
-        meant = nearest_name(
-            variable.removeprefix(_PREFIX), [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
-        )
-        advice = f"did you mean {_PREFIX}{meant}?" if meant else f"the form is {_PREFIX}<SECTION>__<KEY>"
-        raise SettingsError(f"environment variable {variable} = {text!r} is not a setting; {advice}")
-    section, key, field = known[variable]
-    return section, key, _parse_scalar(variable, text, describe_allowed(field))
-
-
-def _overridable_keys() -> dict[str, tuple[str, str, FieldInfo]]:
-    """Return section, key and field by environment variable. A key may also have its former name."""
-    return {
+    """Return section, key and value, parsed as YAML, of an environment variable. Raises SettingsError if unknown."""
+    # A key may also have its former name.
+    known = {
         f"{_PREFIX}{name}__{spelling}".upper(): (name, key, field)
         for name, info in Settings.model_fields.items()
         if (section := section_model(info.annotation))
@@ -274,25 +336,20 @@ def _overridable_keys() -> dict[str, tuple[str, str, FieldInfo]]:
         for spelling in (key, FORMER_QUERY_KEYS.get(key))
         if spelling
     }
-
-
-def _parse_scalar(variable: str, text: str, allowed: str) -> object:
-    """Parse the text as YAML. For keys that accept text it remains text, so that `no` can be a language."""
+    if variable not in known:
+        names = [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
+        meant = nearest_name(variable.removeprefix(_PREFIX), names)
+        advice = f"did you mean {_PREFIX}{meant}?" if meant else f"the form is {_PREFIX}<SECTION>__<KEY>"
+        raise SettingsError(f"environment variable {variable} = {text!r} is not a setting; {advice}")
+    section_name, key, field = known[variable]
+    allowed = describe_allowed(field)
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
         raise SettingsError(f"environment variable {variable} = {text!r}: must be {allowed}") from error
+    # Text remains text, so that `no` can be a language.
     takes_text = allowed.startswith(("text", "a path", "one of"))
-    return text if takes_text and value is not None else value
-
-
-def _data_dir(settings: Settings, project: Path, environment: Mapping[str, str], working_directory: Path) -> Path:
-    if environment.get(DATA_DIR_VARIABLE):
-        return _resolve(Path(environment[DATA_DIR_VARIABLE]), working_directory)
-    if settings.storage.data_dir is None:
-        return project / ".elt_llm"
-    start = working_directory if "ELT_LLM_STORAGE__DATA_DIR" in environment else project
-    return _resolve(settings.storage.data_dir, start)
+    return section_name, key, text if takes_text and value is not None else value
 
 
 def _resolve(path: Path, start: Path) -> Path:

@@ -57,8 +57,7 @@ def _single_line(text: str) -> str:
 def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: Collection[str] = ()) -> str:
     """Return every key of a model as YAML with an explanation.
 
-    Keys in `given` have their values, and other keys are comments. The keys of a given section are written in the same
-    way. Keys in `leave_out` are omitted.
+    Keys in `given`, also of sections, have values; others are comments. Keys in `leave_out` are omitted.
     """
     lines = [f"# {_single_line(str(given['description']))}"]
     for key, field in model.model_fields.items():
@@ -76,10 +75,7 @@ def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: C
 
 
 def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bool = True) -> Iterator[str]:
-    """Yield the lines of the given keys of a section with explanations.
-
-    With `others`, the remaining keys follow as comments.
-    """
+    """Yield the lines of the given keys of a section with explanations; with `others`, then the rest as comments."""
     defaults = section().model_dump(mode="json")
     for key in section.model_fields if others else given:
         yield from _comment_lines(section, key, "  ")
@@ -90,9 +86,8 @@ def _comment_lines(model: type[BaseModel], key: str, indent: str) -> list[str]:
     """Return the description and allowed values of a field as comment lines."""
     field = model.model_fields[key]
     known = "" if section_model(field.annotation) else f" Allowed: {describe_allowed(field)}."
-    return textwrap.wrap(
-        f"{field.description}{known}", _WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# "
-    )
+    start = f"{indent}# "
+    return textwrap.wrap(f"{field.description}{known}", _WIDTH, initial_indent=start, subsequent_indent=start)
 
 
 def _key_value_line(key: str, value: object) -> str:
@@ -101,7 +96,5 @@ def _key_value_line(key: str, value: object) -> str:
     if is_word:
         return f"{key}: {value}"
     # YAML refuses unprintable characters or reads them as line ends.
-    characters = (
-        char if char.isprintable() else json.dumps(char)[1:-1] for char in json.dumps(value, ensure_ascii=False)
-    )
-    return f"{key}: {''.join(characters)}"
+    text = json.dumps(value, ensure_ascii=False)
+    return f"{key}: {''.join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)}"

@@ -4,16 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import DatabaseTable
 from elt_llm_core.store.records import utc_now
 
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """The stored calibration of confidences for one generation and one profile, as JSON in `fitted`.
-
-    `generation` is the identity of the generation. `profile` is the key of the profile's settings.
-    """
+    """The calibration of one generation (its identity) and profile (the key of its settings), as JSON in `fitted`."""
 
     generation: str
     profile: str
@@ -21,11 +18,8 @@ class StoredCalibration:
     created_at: str
 
 
-class CalibrationTable:
+class CalibrationTable(DatabaseTable):
     """The calibrations in a state database, each a JSON text by generation and profile."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
         """Store a calibration and replace the former one of the same generation and profile."""
@@ -66,17 +60,11 @@ PeriodStart = tuple[Period, str]
 """A period and its start. The start is in ISO 8601 and UTC, to the hour or the day, and empty for the total."""
 
 
-class MetricTable:
+class MetricTable(DatabaseTable):
     """The metrics in a state database, one row per period with data."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
     def add(self, further: Mapping[PeriodStart, str], merged: Callable[[str, str], str]) -> None:
-        """Add metrics to the stored rows of their periods in one transaction.
-
-        `merged` combines a stored and an added value.
-        """
+        """Add metrics to the stored rows of their periods atomically. `merged` combines a stored and a new value."""
         with self._database.transaction():
             for (period, start), content in further.items():
                 row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))

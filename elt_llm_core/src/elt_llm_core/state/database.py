@@ -12,34 +12,27 @@ STATE_VERSION = 4
 
 
 def open_state(data_dir: Path) -> Database:
-    """Open the state database. Create or migrate it if needed. The caller closes the database.
-
-    Raises StoreError if the database cannot be written, or if a newer program wrote it.
-    """
+    """Open, create or migrate the database, which the caller closes. Raises StoreError if it is newer or unwritable."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(data_dir)
     database = Database(data_dir / STATE_NAME, for_writing=True)
     try:
         # Deleted rows may quote a purged document.
         database.execute("PRAGMA secure_delete = ON")
-        _migrate(database)
+        if schema_version(database) == STATE_VERSION:
+            return database
+        with database.transaction():  # if two processes migrate at once, the second one finds the current version
+            version = schema_version(database)
+            if version > STATE_VERSION:
+                raise StoreError(
+                    f"{database.path} was written by a newer version of elt-llm: it has schema {version},"
+                    f" and this program supports schemas up to {STATE_VERSION}.",
+                    hint="Use the newer version, or move the file away. Without the file, conversations and reviews are"
+                    " lost, but documents are not.",
+                )
+            for step in range(version + 1, STATE_VERSION + 1):
+                apply_schema_step(database, "elt_llm_core.state", step)
     except StoreError:
         database.close()
         raise
     return database
-
-
-def _migrate(database: Database) -> None:
-    if schema_version(database) == STATE_VERSION:
-        return
-    with database.transaction():  # if two processes migrate at once, the second one finds the current version
-        version = schema_version(database)
-        if version > STATE_VERSION:
-            raise StoreError(
-                f"{database.path} was written by a newer version of elt-llm: it has schema {version},"
-                f" and this program supports schemas up to {STATE_VERSION}.",
-                hint="Use the newer version, or move the file away. Without the file, conversations and reviews are"
-                " lost, but documents are not.",
-            )
-        for step in range(version + 1, STATE_VERSION + 1):
-            apply_schema_step(database, "elt_llm_core.state", step)

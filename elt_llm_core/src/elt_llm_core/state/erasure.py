@@ -14,7 +14,7 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 from elt_llm_core.state.calibrations import CalibrationTable
 from elt_llm_core.state.database import STATE_NAME, open_state
-from elt_llm_core.state.jobs import ANY_DOCUMENT, JobQueue, JobReviewTable, JobRowTable, QuotedDocument
+from elt_llm_core.state.jobs import ANY_DOCUMENT, ErasePredicate, JobQueue, JobReviewTable, JobRowTable, QuotedDocument
 from elt_llm_core.state.sessions import FeedbackTable, SessionTable
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.erasure import is_text_published, vacuum
@@ -23,15 +23,10 @@ from elt_llm_core.store.store import Store
 
 TRACES_FOLDER = "traces"
 MAX_FILE_BYTES = 16 << 20
-TracedDocuments = frozenset[tuple[str, str, str]]
-"""The collection, document id and hash of each document that a trace line mentions."""
 
 
 class TraceFiles:
-    """The trace files. A line is appended to the file of the day, or to a new file if the last one is full.
-
-    Only the latest `most` files are kept. Several processes may append to the same files.
-    """
+    """The latest `most` trace files, to which several processes may append: one a day, or more if it is full."""
 
     def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
@@ -40,7 +35,11 @@ class TraceFiles:
         """Append one line to the current trace file. Raises OSError if the file cannot be written."""
         content = json.dumps(line, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._file(len(content))
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        number = max((int(path.stem[len(day) + 1 :]) for path in self._folder.glob(f"{day}-[0-9]*.jsonl")), default=1)
+        path = self._folder / f"{day}-{number:04}.jsonl"
+        if path.exists() and path.stat().st_size + len(content) > self._largest:
+            path = self._folder / f"{day}-{number + 1:04}.jsonl"
         is_new = not path.exists()
         with _locked(path) as stream:
             stream.seek(0, os.SEEK_END)
@@ -49,16 +48,8 @@ class TraceFiles:
             for old in sorted(self._folder.glob("*.jsonl"))[: -self._most]:
                 old.unlink(missing_ok=True)
 
-    def _file(self, size: int) -> Path:
-        day = datetime.now(UTC).strftime("%Y-%m-%d")
-        numbers = [int(path.stem[len(day) + 1 :]) for path in self._folder.glob(f"{day}-[0-9]*.jsonl")]
-        number = max(numbers, default=1)
-        path = self._folder / f"{day}-{number:04}.jsonl"
-        full = path.exists() and path.stat().st_size + size > self._largest
-        return self._folder / f"{day}-{number + 1:04}.jsonl" if full else path
 
-
-def erase_trace_lines(data_dir: Path, is_doomed: Callable[[TracedDocuments, str], bool]) -> int:
+def erase_trace_lines(data_dir: Path, is_doomed: ErasePredicate) -> int:
     """Remove the lines for which `is_doomed` returns true from every trace file, and return how many were removed.
 
     `is_doomed` receives the documents and the text of a line. Files are rewritten, so that the bytes of removed lines
@@ -74,7 +65,7 @@ def erase_trace_lines(data_dir: Path, is_doomed: Callable[[TracedDocuments, str]
         ) from error
 
 
-def _remove_lines(path: Path, is_doomed: Callable[[TracedDocuments, str], bool]) -> int:
+def _remove_lines(path: Path, is_doomed: ErasePredicate) -> int:
     with _locked(path) as stream:
         before = stream.read().splitlines(keepends=True)
         kept = [line for line in before if not _is_line_erased(line, is_doomed)]
@@ -87,7 +78,7 @@ def _remove_lines(path: Path, is_doomed: Callable[[TracedDocuments, str], bool])
         return len(before) - len(kept)
 
 
-def _is_line_erased(line: bytes, is_doomed: Callable[[TracedDocuments, str], bool]) -> bool:
+def _is_line_erased(line: bytes, is_doomed: ErasePredicate) -> bool:
     """Return whether to remove a line. A truncated line is always removed, since its documents are unknown."""
     try:
         trace = json.loads(line)
@@ -123,12 +114,12 @@ class _ErasureRule:
     words: Sequence[str] = ()
 
     def of_result(self, result: QueryResult) -> bool:
-        return any(map(self.is_gone, quoted_documents(result))) or self._has_word(
-            result.model_dump_json() if self.words else ""
-        )
+        return self.of_row(quoted_documents(result), result.model_dump_json() if self.words else "")
 
-    def of_row(self, documents: frozenset[QuotedDocument], text: str) -> bool:
-        return any(map(self.is_gone, documents)) or self._has_word(text)
+    def of_row(self, documents: Collection[QuotedDocument], text: str) -> bool:
+        folded = text.casefold() if self.words else ""
+        forms = (form for word in self.words for form in (word, json.dumps(word, ensure_ascii=False)[1:-1]))
+        return any(map(self.is_gone, documents)) or any(form.casefold() in folded for form in forms)
 
     def erase(self, state: Database) -> ErasureCounts:
         FeedbackTable(state).erase(self.of_row)
@@ -139,20 +130,9 @@ class _ErasureRule:
             JobReviewTable(state).erase(self.of_row),
         )
 
-    def _has_word(self, text: str) -> bool:
-        folded = text.casefold() if self.words else ""
-        return any(
-            form.casefold() in folded
-            for word in self.words
-            for form in (word, json.dumps(word, ensure_ascii=False)[1:-1])
-        )
-
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> ErasureCounts:
-    """Delete every turn, row, review, feedback and trace that shows one of these documents.
-
-    Raises StoreError if the state or a trace file cannot be rewritten.
-    """
+    """Delete each turn, row, review, feedback and trace that shows one of the documents. Raises StoreError."""
 
     def is_gone(quoted: QuotedDocument) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)
@@ -181,9 +161,8 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
         return quoted not in published and quoted[0] not in others
 
     def erase(state: Database) -> ErasureCounts:
-        erased = _ErasureRule(is_gone, [sample for sample in samples if not is_text_published(store, sample)]).erase(
-            state
-        )
+        words = [sample for sample in samples if not is_text_published(store, sample)]
+        erased = _ErasureRule(is_gone, words).erase(state)
         JobQueue(state).forget_ended()  # ended jobs name files, and no caller waits for these jobs
         vacuum(state)
         return erased
@@ -201,9 +180,7 @@ def erase_dropped(store: Store, collection: str) -> ErasureCounts:
     def erase(state: Database) -> ErasureCounts:
         CalibrationTable(state).forget(collection)
         FeedbackTable(state).erase(doom.of_row)
-        return ErasureCounts(
-            rows=JobRowTable(state).erase(doom.of_row), reviews=JobReviewTable(state).erase(doom.of_row)
-        )
+        return ErasureCounts(0, JobRowTable(state).erase(doom.of_row), JobReviewTable(state).erase(doom.of_row))
 
     return _erase_from_state(store, erase)
 

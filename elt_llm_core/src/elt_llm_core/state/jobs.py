@@ -1,13 +1,17 @@
 """Jobs: the server's queue, and the rows and reviews of batch jobs. A row is stored as soon as it is finished."""
 
+import hashlib
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
-from elt_llm_core.errors import UsageError
-from elt_llm_core.store.database import Database, Row
+from elt_llm_core.errors import LockHeld, UsageError
+from elt_llm_core.store.database import DatabaseTable, Row, placeholders
+from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.records import utc_now
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -45,11 +49,8 @@ class QueuedJob:
         return tuple(str(name) for name in named if name)
 
 
-class JobQueue:
+class JobQueue(DatabaseTable):
     """The server's jobs in a state database. Every change is one short transaction."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def submit(self, kind: str, arguments: Mapping[str, Any], requested_by: str) -> QueuedJob:
         """Append a job to the queue and return the job."""
@@ -69,25 +70,18 @@ class JobQueue:
 
     def all(self, statuses: Sequence[JobStatus] = get_args(JobStatus), most: int = 1000) -> list[QueuedJob]:
         """Return the jobs with one of these statuses, newest first."""
-        marks = ", ".join("?" * len(statuses))
-        rows = self._database.rows(
-            f"{_SELECT_JOB} WHERE status IN ({marks}) ORDER BY rowid DESC LIMIT ?", (*statuses, most)
-        )
-        return [_job_from_row(row) for row in rows]
+        statement = f"{_SELECT_JOB} WHERE status IN ({placeholders(statuses)}) ORDER BY rowid DESC LIMIT ?"
+        return [_job_from_row(row) for row in self._database.rows(statement, (*statuses, most))]
 
     def next(self, kinds: Collection[str] = (), besides: Collection[str] = ()) -> QueuedJob | None:
-        """Return the oldest queued job of these kinds (default: any kind), or None. The ids in `besides` are skipped.
-
-        The job stays queued until it is marked as running.
-        """
+        """Return the oldest queued job of these kinds (default: any) and not in `besides`, or None. It stays queued."""
         rows = self._database.rows(f"{_SELECT_JOB} WHERE status = 'queued' ORDER BY rowid")
         waiting = (job for job in map(_job_from_row, rows) if job.id not in besides)
         return next((job for job in waiting if not kinds or job.kind in kinds), None)
 
     def waiting(self) -> int:
         """Return the number of jobs that wait in the queue."""
-        row = self._database.row("SELECT count(*) FROM queued_jobs WHERE status = 'queued'")
-        return int(row[0]) if row else 0
+        return self.counts().get("queued", 0)
 
     def counts(self) -> dict[str, int]:
         """Return the number of jobs by status. A status without jobs is left out."""
@@ -96,16 +90,12 @@ class JobQueue:
 
     def begin(self, identity: str, pid: int) -> bool:
         """Mark a queued job as running in the process `pid`. Return False if the job is no longer queued."""
-        with self._database.transaction():
-            waiting = self._database.row("SELECT 1 FROM queued_jobs WHERE id = ? AND status = 'queued'", (identity,))
-            if waiting is None:
-                return False
-            self._database.execute(
-                "UPDATE queued_jobs SET status = 'running', attempts = attempts + 1, pid = ?, updated_at = ?"
-                " WHERE id = ?",
-                (pid, utc_now(), identity),
-            )
-        return True
+        started = self._database.rows(
+            "UPDATE queued_jobs SET status = 'running', attempts = attempts + 1, pid = ?, updated_at = ?"
+            " WHERE id = ? AND status = 'queued' RETURNING id",
+            (pid, utc_now(), identity),
+        )
+        return bool(started)
 
     def report(self, identity: str, progress: Mapping[str, Any]) -> None:
         """Store the progress of a running job."""
@@ -123,10 +113,7 @@ class JobQueue:
         )
 
     def wait_again(self, identity: str, *, counted: bool) -> None:
-        """Put a running job back into the queue.
-
-        With `counted=False`, the attempt does not count, as when a lock was held.
-        """
+        """Put a running job back into the queue. If not `counted`, as for a held lock, the attempt does not count."""
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
             " WHERE id = ? AND status = 'running'",
@@ -158,11 +145,8 @@ class JobQueue:
 
     def forget_ended(self, before: str = "9999") -> int:
         """Delete jobs that ended before a time (ISO 8601), or all ended jobs. Return the number of deleted jobs."""
-        ended = self._database.rows(
-            "SELECT id FROM queued_jobs WHERE status IN ('done', 'failed', 'cancelled') AND updated_at < ?", (before,)
-        )
-        self._database.execute_many("DELETE FROM queued_jobs WHERE id = ?", ended)
-        return len(ended)
+        ended = "DELETE FROM queued_jobs WHERE status NOT IN ('queued', 'running') AND updated_at < ? RETURNING id"
+        return len(self._database.rows(ended, (before,)))
 
 
 _SELECT_JOB = (
@@ -185,16 +169,14 @@ ErasePredicate = Callable[[frozenset[QuotedDocument], str], bool]
 """A function that returns whether to erase an entry, given its quoted documents and its text."""
 
 
-@dataclass(frozen=True)
-class JobName:
+class JobName(NamedTuple):
     """The name and kind of a batch job. One job file may define several kinds."""
 
     job: str
     kind: str
 
 
-@dataclass(frozen=True)
-class RowId:
+class RowId(NamedTuple):
     """The identity of a row: its table and its key in the table."""
 
     table: str
@@ -224,11 +206,26 @@ class OutputRow:
     documents: frozenset[QuotedDocument] = frozenset()
 
 
-class JobRowTable:
-    """The rows of all batch jobs in a state database. Threads and processes can use the table concurrently."""
+@contextmanager
+def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
+    """Hold the lock of a batch job until the block or process ends. Raises LockHeld, which names the other process."""
+    digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
+    folder = data_dir / "jobs" / digest
+    for private in (data_dir, folder.parent):
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as held:
+        try:
+            held.enter_context(writer_lock(folder, f"elt-llm {name.kind} --job {name.job}"))
+        except LockHeld as error:
+            raise LockHeld(
+                f"The {name.kind} of job '{name.job}' is being run by {lock_holder(folder) or 'another process'}.",
+                hint="Finished rows are kept. Run this command again when that process has ended.",
+            ) from error
+        yield
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+
+class JobRowTable(DatabaseTable):
+    """The rows of all batch jobs in a state database. Threads and processes can use the table concurrently."""
 
     def put(self, name: JobName, row: StoredRow) -> None:
         """Store a finished row durably and replace the former row of the same key.
@@ -236,7 +233,7 @@ class JobRowTable:
         A row written by a language model does not replace a row written without one, and vice versa. An unreachable
         model server thus does not discard earlier model output.
         """
-        names = _row_parameters(name, row.place)
+        names = (*name, *row.place)
         with self._database.transaction():
             self._database.execute(f"DELETE FROM job_rows WHERE {_OF_ROW} AND (calls > 0) = ?", (*names, row.calls > 0))  # noqa: S608
             self._database.execute(
@@ -249,7 +246,7 @@ class JobRowTable:
         rows = self._database.rows(
             "SELECT part, row_key, made_from, content, documents, calls, seconds FROM job_rows"
             " WHERE job = ? AND kind = ? ORDER BY part, row_key, made_from",
-            (name.job, name.kind),
+            name,
         )
         kept: dict[RowId, tuple[StoredRow, ...]] = {}
         for part, key, made_from, content, documents, calls, seconds in rows:
@@ -264,17 +261,17 @@ class JobRowTable:
         with self._database.transaction():
             self._database.execute_many(
                 f"DELETE FROM job_rows WHERE {_OF_ROW}",  # noqa: S608 - column names only
-                [_row_parameters(name, place) for place in gone],
+                [(*name, *place) for place in gone],
             )
 
     def show(self, name: JobName, rows: Iterable[OutputRow]) -> None:
         """Store the rows of the current output and delete the rows of the former output."""
         values = [
-            (name.job, name.kind, number, *astuple(row.place), row.content, row.digest, quoted_to_json(row.documents))
+            (*name, number, *row.place, row.content, row.digest, quoted_to_json(row.documents))
             for number, row in enumerate(rows)
         ]
         with self._database.transaction():
-            self._database.execute("DELETE FROM job_shown WHERE job = ? AND kind = ?", (name.job, name.kind))
+            self._database.execute("DELETE FROM job_shown WHERE job = ? AND kind = ?", name)
             self._database.execute_many("INSERT INTO job_shown VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def shown(self, name: JobName, *, contents: bool = True) -> dict[RowId, OutputRow]:
@@ -282,7 +279,7 @@ class JobRowTable:
         rows = self._database.rows(
             f"SELECT part, row_key, {'content' if contents else _EMPTY_TEXT}, digest, documents FROM job_shown"  # noqa: S608
             " WHERE job = ? AND kind = ? ORDER BY place",
-            (name.job, name.kind),
+            name,
         )
         read = {text: quoted_from_json(text) for text in {row[4] for row in rows}}  # many rows quote the same documents
         found = [OutputRow(RowId(part, key), text, digest, read[said]) for part, key, text, digest, said in rows]
@@ -292,15 +289,12 @@ class JobRowTable:
         """Return the row with this id of the last output, or None."""
         row = self._database.row(
             f"SELECT content, digest, documents FROM job_shown WHERE {_OF_ROW}",  # noqa: S608 - column names
-            _row_parameters(name, place),
+            (*name, *place),
         )
         return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete every row for which `is_gone` holds, and return how many rows were deleted.
-
-        A row that is both stored and in the output counts once.
-        """
+        """Delete every row for which `is_gone` holds. Return how many, counting a row that is also shown once."""
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
     def _erase_from(self, table: str, is_gone: ErasePredicate) -> set[tuple[str, ...]]:
@@ -322,16 +316,9 @@ def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
     return json.dumps(sorted(documents), ensure_ascii=False)
 
 
-def _row_parameters(name: JobName, place: RowId) -> tuple[str, str, str, str]:
-    return (name.job, name.kind, place.table, place.key)
-
-
 @dataclass(frozen=True)
 class StoredReview:
-    """The review of a row. `digest` is a hash of the fields that the reviewer saw.
-
-    `documents` are the documents that the row quoted.
-    """
+    """The review of a row that quoted `documents`. `digest` is a hash of the fields that the reviewer saw."""
 
     place: RowId
     status: str
@@ -346,24 +333,18 @@ _REVIEW_COLUMNS = "part, row_key, status, reviewer, comment, digest, documents, 
 
 
 def _stored_review(row: Sequence[Any]) -> StoredReview:
-    part, key, status, reviewer, comment, digest, documents, reviewed_at = row
-    return StoredReview(RowId(part, key), status, reviewer, comment, digest, quoted_from_json(documents), reviewed_at)
+    part, key, *values, documents, reviewed_at = row
+    return StoredReview(*(RowId(part, key), *values, quoted_from_json(documents), reviewed_at))
 
 
-class JobReviewTable:
+class JobReviewTable(DatabaseTable):
     """The reviews of all batch jobs in a state database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
         """Store reviews with the current time in one transaction; former reviews of the rows stay in the history."""
         moment = utc_now()
         lines = [
-            (
-                *(name.job, name.kind, it.place.table, it.place.key),
-                *(it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment),
-            )
+            (*name, *it.place, it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment)
             for it in reviews
         ]
         with self._database.transaction():
@@ -378,7 +359,7 @@ class JobReviewTable:
         """Return all reviews of a job by row id, including reviews of removed rows."""
         rows = self._database.rows(
             f"SELECT {_REVIEW_COLUMNS} FROM job_reviews WHERE job = ? AND kind = ? ORDER BY part, row_key",  # noqa: S608
-            (name.job, name.kind),
+            name,
         )
         return {review.place: review for review in map(_stored_review, rows)}
 
@@ -386,7 +367,7 @@ class JobReviewTable:
         """Return all reviews of a row, oldest first. The last one is the current review."""
         rows = self._database.rows(
             f"SELECT {_REVIEW_COLUMNS} FROM job_review_history WHERE {_OF_ROW} ORDER BY number",  # noqa: S608
-            (name.job, name.kind, place.table, place.key),
+            (*name, *place),
         )
         return [_stored_review(row) for row in rows]
 
@@ -394,7 +375,7 @@ class JobReviewTable:
         """Replace the stored list of documents that a reviewed row quotes."""
         self._database.execute(
             f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
-            (quoted_to_json(documents), name.job, name.kind, place.table, place.key),
+            (quoted_to_json(documents), *name, *place),
         )
 
     def erase(self, is_gone: ErasePredicate) -> int:
@@ -409,12 +390,9 @@ class JobReviewTable:
         )
         doomed = {tuple(row[:4]) for row in rows if is_gone(quoted_from_json(row[5]), f"{row[3]}\n{row[4]}")}
         with self._database.transaction():
-            for place in sorted(doomed):
-                self._erase_one(place)
+            for row_id in sorted(doomed):
+                stays = self._database.row(f"SELECT 1 FROM job_shown WHERE {_OF_ROW}", row_id)  # noqa: S608
+                for table in ("job_reviews", "job_review_history"):
+                    change = f"UPDATE {table} SET comment = '', documents = '[]'" if stays else f"DELETE FROM {table}"  # noqa: S608
+                    self._database.execute(f"{change} WHERE {_OF_ROW}", row_id)
         return len(doomed)
-
-    def _erase_one(self, names: tuple[str, ...]) -> None:
-        stays = self._database.row(f"SELECT 1 FROM job_shown WHERE {_OF_ROW}", names)  # noqa: S608 - column names only
-        for table in ("job_reviews", "job_review_history"):
-            change = f"UPDATE {table} SET comment = '', documents = '[]'" if stays else f"DELETE FROM {table}"  # noqa: S608
-            self._database.execute(f"{change} WHERE {_OF_ROW}", names)

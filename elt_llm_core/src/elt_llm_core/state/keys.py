@@ -12,15 +12,14 @@ from threading import Lock
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.state.database import STATE_NAME
-from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.database import Database, DatabaseTable, Row
 from elt_llm_core.store.records import utc_now
 from elt_llm_core.utilities import Closeable
 
 KEY_PREFIX = "elt_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-_NAME_TAKEN = (
-    "local"  # the name of the caller without a key; a key of this name would own the conversations of that caller
-)
+# The name of the caller without a key. A key of this name would own the conversations of that caller.
+_NAME_TAKEN = "local"
 _SECRET_BYTES = 32  # a secret is random, so a fast hash is sufficient
 
 
@@ -35,17 +34,11 @@ class KeyRecord:
     created_at: str
 
 
-class KeyTable:
+class KeyTable(DatabaseTable):
     """The API keys in a state database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
     def create(self, name: str, read: Sequence[str], write: Sequence[str], *, administers: bool = False) -> str:
-        """Create a key and return its secret, which is not stored.
-
-        A name has at most 63 letters, digits, `_`, `.` and `-`. Raises UsageError if the name exists or is invalid.
-        """
+        """Create a key and return its secret, which is not stored. Raises UsageError for a taken or invalid name."""
         if not _NAME.fullmatch(name) or name.lower() == _NAME_TAKEN:
             raise UsageError(
                 f"'{name}' is not a valid key name.",
@@ -63,7 +56,7 @@ class KeyTable:
 
     def all(self) -> list[KeyRecord]:
         """Return every key, sorted by name."""
-        return [_key_record(row) for row in self._database.rows(_SELECT_KEYS)]
+        return [record for record, _ in self.hashed()]
 
     def hashed(self) -> list["HashedKey"]:
         """Return every key with the hash of its secret, sorted by name."""
@@ -71,9 +64,8 @@ class KeyTable:
 
     def revoke(self, name: str) -> None:
         """Delete a key. Raises UsageError if no key has this name."""
-        if not self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
+        if not self._database.rows("DELETE FROM api_keys WHERE name = ? RETURNING name", (name,)):
             raise UsageError(f"There is no key '{name}'.", hint="Run: elt-llm keys list")
-        self._database.execute("DELETE FROM api_keys WHERE name = ?", (name,))
 
 
 HashedKey = tuple[KeyRecord, bytes]

@@ -9,7 +9,7 @@ from typing import Literal
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.jobs import ErasePredicate, QuotedDocument, quoted_from_json, quoted_to_json
-from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.database import DatabaseTable
 from elt_llm_core.store.records import utc_now
 
 EARLIER_TURNS_KEY = "earlier_turns"
@@ -45,11 +45,8 @@ class ConversationTurn:
     created_at: str
 
 
-class SessionTable:
+class SessionTable(DatabaseTable):
     """The conversations in a state database. Threads and processes can use the table concurrently."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def create(self, collections: Sequence[str], profile: str = "default", owner: str = "local") -> str:
         """Start a conversation and return its id."""
@@ -62,35 +59,33 @@ class SessionTable:
 
     def all(self) -> list[SessionRecord]:
         """Return all conversations, most recently used first."""
-        return [
-            _session_record(row) for row in self._database.rows(f"{_SELECT_SESSION} ORDER BY s.updated_at DESC, s.id")
-        ]
+        return self._select("ORDER BY s.updated_at DESC, s.id")
 
     def of_owner(self, owner: str) -> list[SessionRecord]:
         """Return all conversations of a caller, most recently used first."""
-        rows = self._database.rows(f"{_SELECT_SESSION} WHERE s.owner = ? ORDER BY s.updated_at DESC, s.id", (owner,))
-        return [_session_record(row) for row in rows]
+        return self._select("WHERE s.owner = ? ORDER BY s.updated_at DESC, s.id", owner)
 
     def find(self, session_id: str) -> SessionRecord | None:
         """Return the conversation with exactly this id, or None."""
-        rows = self._database.rows(f"{_SELECT_SESSION} WHERE s.id = ?", (session_id,))
-        return _session_record(rows[0]) if rows else None
+        return next(iter(self._select("WHERE s.id = ?", session_id)), None)
 
     def get(self, session_id: str) -> SessionRecord:
         """Return the conversation whose id starts with `session_id`. Raises UsageError unless exactly one matches."""
-        found = (
-            self._database.rows(
-                f"{_SELECT_SESSION} WHERE substr(s.id, 1, ?) = ? LIMIT 2", (len(session_id), session_id)
-            )
-            if len(session_id) >= _MIN_PREFIX_LENGTH
-            else []
-        )
+        is_long = len(session_id) >= _MIN_PREFIX_LENGTH
+        found = self._select("WHERE substr(s.id, 1, ?) = ? LIMIT 2", len(session_id), session_id) if is_long else []
         if len(found) != 1:
             number = "More than one" if found else "No"
             raise UsageError(
                 f"{number} conversation has an id that starts with '{session_id}'.", hint="Run: elt-llm chat --list"
             )
-        return _session_record(found[0])
+        return found[0]
+
+    def _select(self, condition: str, *parameters: str | int) -> list[SessionRecord]:
+        rows = self._database.rows(f"{_SELECT_SESSION} {condition}", parameters)
+        return [
+            SessionRecord(session_id, title, tuple(json.loads(collections)), *others)
+            for session_id, title, collections, *others in rows
+        ]
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
         """Return the turns of a conversation in order, or only the `last` turns."""
@@ -153,10 +148,8 @@ class SessionTable:
                 doomed.append(turn)
         left = [turn for turn in turns if turn not in doomed]
         with self._database.transaction():
-            for turn in doomed:
-                self._database.execute(
-                    "DELETE FROM turns WHERE session = ? AND number = ?", (record.session_id, turn.number)
-                )
+            keys = [(record.session_id, turn.number) for turn in doomed]
+            self._database.execute_many("DELETE FROM turns WHERE session = ? AND number = ?", keys)
             if doomed and left:
                 title = (_session_title(left[0].asked), record.session_id)
                 self._database.execute("UPDATE sessions SET title = ? WHERE id = ?", title)
@@ -173,11 +166,6 @@ _SELECT_SESSION = (
     "SELECT s.id, s.title, s.collections, s.profile, s.created_at, s.updated_at,"
     " (SELECT count(*) FROM turns t WHERE t.session = s.id), s.owner FROM sessions s"
 )
-
-
-def _session_record(row: Row) -> SessionRecord:
-    session_id, title, collections, *others = row
-    return SessionRecord(session_id, title, tuple(json.loads(collections)), *others)
 
 
 Verdict = Literal["up", "down"]
@@ -208,14 +196,8 @@ class FeedbackRecord:
     created_at: str
 
 
-class FeedbackTable:
-    """The feedback in a state database. Threads and processes can use the table concurrently.
-
-    Deleting a conversation turn also deletes its feedback. `erase` deletes feedback that shows removed documents.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class FeedbackTable(DatabaseTable):
+    """The feedback in a state database. Deleting a turn deletes its feedback; `erase`, that of removed documents."""
 
     def give(self, answer: RatedAnswer, verdict: Verdict, comment: str) -> FeedbackRecord:
         """Store feedback and replace former feedback of the same caller on the same answer."""
@@ -232,9 +214,15 @@ class FeedbackTable:
 
     def all(self) -> list[FeedbackRecord]:
         """Return all feedback, latest first."""
-        return [
-            _feedback_record(row) for row in self._database.rows(f"{_SELECT_FEEDBACK} ORDER BY created_at DESC, id")
-        ]
+        found = []
+        for feedback_id, owner, session, turn, request, question, names, documents, *given in self._database.rows(
+            "SELECT id, owner, session, turn, request_id, question, collections, documents, verdict, comment,"
+            " created_at FROM feedback ORDER BY created_at DESC, id"
+        ):
+            quoted = quoted_from_json(documents)
+            answer = RatedAnswer(owner, question, session, turn, request, tuple(names.split()), quoted)
+            found.append(FeedbackRecord(feedback_id, answer, *given))
+        return found
 
     def erase(self, is_gone: ErasePredicate) -> int:
         """Delete all feedback for which `is_gone` holds, and return how many entries were deleted."""
@@ -246,17 +234,3 @@ class FeedbackTable:
         with self._database.transaction():
             self._database.execute_many("DELETE FROM feedback WHERE id = ?", [(one,) for one in doomed])
         return len(doomed)
-
-
-_SELECT_FEEDBACK = (
-    "SELECT id, owner, session, turn, request_id, question, collections, documents, verdict, comment, created_at"
-    " FROM feedback"
-)
-
-
-def _feedback_record(row: Row) -> FeedbackRecord:
-    feedback_id, owner, session, turn, request_id, question, collections, documents, verdict, comment, created_at = row
-    answer = RatedAnswer(
-        owner, question, session, turn, request_id, tuple(collections.split()), quoted_from_json(documents)
-    )
-    return FeedbackRecord(feedback_id, answer, verdict, comment, created_at)

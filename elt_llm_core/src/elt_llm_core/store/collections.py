@@ -1,6 +1,5 @@
 """Collections by name, the folders and jobs that filled them, their runs, and the files of the last scan."""
 
-import difflib
 import json
 import re
 from collections.abc import Sequence
@@ -8,8 +7,9 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
-from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.database import DatabaseTable, Row
 from elt_llm_core.store.records import CollectionRecord, FileRecord, RunRecord, utc_now
+from elt_llm_core.utilities import nearest_names
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,13 @@ def is_collection_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-class CollectionTable:
+class CollectionTable(DatabaseTable):
     """The collections of one data directory."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def all(self) -> list[CollectionRecord]:
         """Return every collection, sorted by name."""
-        return [
-            _collection_record(row)
-            for row in self._database.rows(f"SELECT {_COLLECTION_COLUMNS} FROM collections ORDER BY name")
-        ]
+        rows = self._database.rows(f"SELECT {_COLLECTION_COLUMNS} FROM collections ORDER BY name")
+        return [_collection_record(row) for row in rows]
 
     def find(self, name: str) -> CollectionRecord | None:
         """Return the collection of this name, or None."""
@@ -80,11 +75,10 @@ class CollectionTable:
         """Return the collection of this name. Raises UnknownCollection with the nearest names."""
         found = self.find(name)
         if found is None:
-            known = [record.name for record in self.all()]
-            near = ", ".join(difflib.get_close_matches(name, known, n=3, cutoff=0.5) or known[:5])
+            near = nearest_names(name, [record.name for record in self.all()])
             raise UnknownCollection(
                 f"There is no collection '{name}'.",
-                hint=f"Nearest: {near}." if near else f"There is no collection yet. Run: elt-llm ingest PATH -c {name}",
+                hint=near or f"There is no collection yet. Run: elt-llm ingest PATH -c {name}",
             )
         return found
 
@@ -113,9 +107,8 @@ class CollectionTable:
 
     def take_number(self, collection: int) -> int:
         """Return a generation number that was never used."""
-        with self._database.transaction():
-            self._database.execute("UPDATE collections SET last_number = last_number + 1 WHERE id = ?", (collection,))
-            row = self._database.row("SELECT last_number FROM collections WHERE id = ?", (collection,))
+        statement = "UPDATE collections SET last_number = last_number + 1 WHERE id = ? RETURNING last_number"
+        row = self._database.row(statement, (collection,))
         return int(row[0]) if row else 1
 
     def roots(self, collection: int) -> dict[str, tuple[Path, bool]]:
@@ -166,18 +159,14 @@ class CollectionTable:
 
 
 def _collection_record(row: Row) -> CollectionRecord:
-    number, name, created_at, published, previous, last_number, rolled_back = row
-    return CollectionRecord(number, name, created_at, published, previous, last_number, bool(rolled_back))
+    return CollectionRecord(*(*row[:-1], bool(row[-1])))
 
 
 _FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome, reason"
 
 
-class FileTable:
+class FileTable(DatabaseTable):
     """The files of the last scan, by which the next scan recognizes unchanged files."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of_collection(self, collection: int) -> dict[str, FileRecord]:
         """Return the files of the last scan by document id."""

@@ -65,10 +65,7 @@ class Database:
         return found[0] if found else None
 
     def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
-        """Yield the rows of a statement that contains `IN ({})`, filled with `values` in batches.
-
-        `leading` are the statement's parameters before the list. Each batch runs as one statement.
-        """
+        """Yield the rows of a statement with `IN ({})` for batches of `values`, each after the `leading` parameters."""
         for start in range(0, len(values), _BATCH_SIZE):
             batch = values[start : start + _BATCH_SIZE]
             yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
@@ -128,6 +125,13 @@ class Database:
             raise StoreError(f"The database {self.path} cannot be used: {what}.", hint="Run: elt-llm doctor") from None
 
 
+class DatabaseTable:
+    """The rows of one kind in a database, which threads and processes can use concurrently."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
 def placeholders(values: Sequence[object]) -> str:
     """Return the placeholders of an SQL statement: one question mark per value, separated by commas."""
     return ", ".join("?" * len(values))
@@ -157,16 +161,22 @@ _UNFINISHED = ".tmp"
 
 
 def back_up(database: Database, schema: int) -> Path:
-    """Copy the whole store durably to `backups/store-schema-N-TIME.sqlite3` and return the path of the copy.
-
-    Raises StoreError, changing nothing, if the disk is full.
-    """
+    """Copy the store durably to `backups/store-schema-N-TIME.sqlite3` and return the path. Raises StoreError."""
     folder = database.path.parent / BACKUPS_FOLDER
     target = folder / f"store-schema-{schema}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.sqlite3"
     with failpoint(Failpoint.BACKUP):
         require_space(folder, database.size(), "a backup of the store")
         try:
-            _copy_database(database, target)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            for left in folder.glob(f"*{_UNFINISHED}*"):  # an interrupted backup left this file
+                left.unlink()
+            unfinished = target.with_name(target.name + _UNFINISHED)
+            database.backup_to(unfinished)
+            unfinished.chmod(0o600)
+            sync_file(unfinished)
+            unfinished.rename(target)
+            sync_file(folder)
+            sync_file(folder.parent)
         except OSError as error:
             raise StoreError(
                 f"{target} cannot be written: {error}.",
@@ -195,19 +205,6 @@ def backup_faults(data_dir: Path) -> list[str]:
     return found
 
 
-def _copy_database(database: Database, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    for left in target.parent.glob(f"*{_UNFINISHED}*"):  # an interrupted backup left this file
-        left.unlink()
-    unfinished = target.with_name(target.name + _UNFINISHED)
-    database.backup_to(unfinished)
-    unfinished.chmod(0o600)
-    sync_file(unfinished)
-    unfinished.rename(target)
-    sync_file(target.parent)
-    sync_file(target.parent.parent)
-
-
 def schema_version(database: Database) -> int:
     """Return the schema version of the database, or 0 for an empty file."""
     row = database.row("PRAGMA user_version")
@@ -217,8 +214,7 @@ def schema_version(database: Database) -> int:
 def migrate(database: Database) -> None:
     """Migrate the store to the current schema, with one transaction per schema step.
 
-    A store with data is backed up first. Raises StoreError if a newer program wrote the store, or if there is no space
-    for the backup.
+    A store with data is backed up first. Raises StoreError for a newer store, and without space for the backup.
     """
     check_not_newer(database)
     present = schema_version(database)

@@ -1,5 +1,6 @@
 """Disk checks: flushing files, free space, network file systems."""
 
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -23,6 +24,12 @@ def sync_tree(folder: Path) -> None:
         for name in names:
             sync_file(Path(inner) / name)
         sync_file(Path(inner))
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of the content of a file, in hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 _COPIES_OF_A_VECTOR = 3  # one in the arrays, one in Chroma's graph, one in its write-ahead log
@@ -67,10 +74,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def file_system_of(path: Path, mounts: str) -> str:
-    """Return the type of the file system that holds `path`, or an empty string if unknown.
-
-    `mounts` is the text of `/proc/self/mountinfo`.
-    """
+    """Return the type of the file system of `path`, or "", from `mounts`, the text of `/proc/self/mountinfo`."""
     best, kind = "", ""
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")

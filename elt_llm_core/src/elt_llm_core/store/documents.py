@@ -4,10 +4,9 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
-from typing import Any
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database, Row, placeholders
+from elt_llm_core.store.database import Database, DatabaseTable, Row, placeholders
 from elt_llm_core.store.records import (
     NewDocument,
     NewNode,
@@ -20,8 +19,9 @@ from elt_llm_core.store.records import (
 )
 from elt_llm_core.text.outline import Outline, Section
 
-_COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.outcome, v.pages, v.size,
-    (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes, v.part"""
+# The fields of StoredDocument, in their order.
+_COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, lower(hex(v.content_hash)), v.outcome, '', v.pages, v.size,
+    (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes, v.part, v.modified_at"""
 _NOT_COLUMNS = {"text", "nodes", "artefacts"}
 _DOCUMENT_COLUMNS = tuple(one.name for one in fields(NewDocument) if one.name not in _NOT_COLUMNS)
 _NODE_COLUMNS = tuple(one.name for one in fields(NewNode))
@@ -33,11 +33,8 @@ _CHECKED = (
 _CHECKED_LATER = ("part", "extraction")
 
 
-class DocumentTable:
+class DocumentTable(DatabaseTable):
     """The document versions of all collections."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def find(self, key: bytes) -> int | None:
         """Return the document version with this key, or None."""
@@ -50,7 +47,10 @@ class DocumentTable:
         Returns the number of the file's own version. Raises StoreError if a node's text differs from its span.
         """
         for one in (document, *parts):
-            _check_spans(one)
+            for node in one.nodes:
+                if one.text[node.start : node.end] != node.text or not node.text:
+                    place = f"{node.start}:{node.end}"
+                    raise StoreError(f"A chunk of {one.path} differs from the text of the document at {place}.")
         with self._database.transaction():
             version = self.add_within(collection, document)
             for part in parts:
@@ -70,10 +70,7 @@ class DocumentTable:
         return sorted([*versions, *(int(version) for (version,) in rows)])
 
     def indexed(self, versions: Sequence[int]) -> list[int]:
-        """Return the versions to index, ascending. Of identical documents, only the first by root and path is indexed.
-
-        Search thus finds identical content once, independent of the order of the files.
-        """
+        """Return the versions to index, ascending: of identical documents, only the first by root and path."""
         return sorted(min(same)[2] for same in self._same_bytes(versions))
 
     def duplicates(self, versions: Sequence[int]) -> dict[str, str]:
@@ -114,6 +111,12 @@ class DocumentTable:
         )
         return [_document_from_row(row) for row in rows]
 
+    def of_versions(self, versions: Sequence[int]) -> list[StoredDocument]:
+        """Return these document versions in the given order, without their texts."""
+        statement = f"SELECT {_COLUMNS} FROM document_versions v WHERE v.id IN ({{}})"
+        found = {row[0]: _document_from_row(row) for row in self._database.rows_in(statement, versions)}
+        return [found[version] for version in versions]
+
     def made_at(self, collection: int) -> dict[int, str]:
         """Return the time (ISO 8601) at which each document version of a collection was stored."""
         rows = self._database.rows("SELECT id, created_at FROM document_versions WHERE collection = ?", (collection,))
@@ -148,27 +151,23 @@ class DocumentTable:
 
     def texts(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of these documents in a generation, by document id. Unknown ids are skipped."""
-        rows = self._database.rows(
-            "SELECT v.document_id, t.text FROM document_versions v"
-            " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
-            " JOIN texts t ON t.id = v.text"
-            f" WHERE v.collection = ? AND v.document_id IN ({placeholders(document_ids)})",
-            (collection, generation, collection, *document_ids),
-        )
+        rows = self._rows_of("(SELECT text FROM texts WHERE id = v.text)", collection, generation, document_ids)
         return {str(identity): str(text) for identity, text in rows}
 
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
         """Return pages and sections of these documents in a generation, by document id."""
-        rows = self._database.rows(
-            "SELECT v.document_id, v.pages, v.sections FROM document_versions v"
+        return {
+            str(identity): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
+            for identity, pages, sections in self._rows_of("v.pages, v.sections", collection, generation, document_ids)
+        }
+
+    def _rows_of(self, columns: str, collection: int, generation: int, document_ids: Sequence[str]) -> list[Row]:
+        return self._database.rows(
+            f"SELECT v.document_id, {columns} FROM document_versions v"
             " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
             f" WHERE v.collection = ? AND v.document_id IN ({placeholders(document_ids)})",
             (collection, generation, collection, *document_ids),
         )
-        return {
-            str(identity): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
-            for identity, pages, sections in rows
-        }
 
     def _same_bytes(self, versions: Sequence[int]) -> Iterable[list[tuple[str, str, int, str]]]:
         """Group root, path, version and document id of `versions` by identical content."""
@@ -188,7 +187,7 @@ class DocumentTable:
             f"INSERT INTO nodes (version, ordinal, embedded_hash, {', '.join(_NODE_COLUMNS)})"
             f" VALUES (?, ?, ?, {placeholders(_NODE_COLUMNS)})",
             [
-                (version, ordinal, sha256(node.embedded_text), *_node_values(node))
+                (version, ordinal, sha256(node.embedded_text), *(vars(node) | {"metadata": _metadata(node)}).values())
                 for ordinal, node in enumerate(document.nodes)
             ],
         )
@@ -199,7 +198,14 @@ class DocumentTable:
         return version
 
     def _insert_version(self, collection: int, document: NewDocument, part_of: int | None, created_at: str) -> int:
-        described = _column_values(document)
+        described = {
+            "key": document.key,
+            **{name: getattr(document, name) for name in _DOCUMENT_COLUMNS},
+            "pages": canonical_json(document.pages),
+            "sections": canonical_json([astuple(section) for section in document.sections]),
+            "metadata": _metadata(document),
+            "notes": canonical_json(document.notes),
+        }
         stems = [node.stems for node in document.nodes]
         artefacts = [canonical_json(document.artefacts[name]) for name in sorted(document.artefacts)]
         values = {
@@ -225,23 +231,8 @@ class DocumentTable:
         return self._database.execute("INSERT INTO texts (hash, text) VALUES (?, ?)", (digest, text))
 
 
-def _column_values(document: NewDocument) -> dict[str, Any]:
-    return {
-        "key": document.key,
-        **{name: getattr(document, name) for name in _DOCUMENT_COLUMNS},
-        "pages": canonical_json(document.pages),
-        "sections": canonical_json([astuple(section) for section in document.sections]),
-        "metadata": canonical_json(dict(document.metadata)),
-        "notes": canonical_json(document.notes),
-    }
-
-
-def _check_spans(document: NewDocument) -> None:
-    for node in document.nodes:
-        if document.text[node.start : node.end] != node.text or not node.text:
-            raise StoreError(
-                f"A chunk of {document.path} differs from the text of the document at {node.start}:{node.end}."
-            )
+def _metadata(described: NewDocument | NewNode) -> str:
+    return canonical_json(dict(described.metadata))
 
 
 def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], artefacts: Sequence[str]) -> bytes:
@@ -250,28 +241,10 @@ def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], a
     return sha256(*earlier, text, *stems, *later, *artefacts)
 
 
-def _node_values(node: NewNode) -> Iterable[Any]:
-    return {**vars(node), "metadata": canonical_json(dict(node.metadata))}.values()
-
-
 def _document_from_row(row: Row) -> StoredDocument:
-    version, identity, path, root, title, content_hash, outcome, pages, size, nodes, metadata, notes, part = row
-    return StoredDocument(
-        version=int(version),
-        document_id=identity,
-        source=path,
-        root=root,
-        title=title,
-        document_hash=content_hash.hex(),
-        outcome=outcome,
-        text="",
-        pages=tuple(json.loads(pages)),
-        size=int(size),
-        nodes=int(nodes),
-        metadata=json.loads(metadata),
-        notes=tuple(json.loads(notes)),
-        part=part,
-    )
+    *described, pages, size, nodes, metadata, notes, part, modified_at = row
+    parsed = (tuple(json.loads(pages)), size, nodes, json.loads(metadata), tuple(json.loads(notes)), part, modified_at)
+    return StoredDocument(*(*described, *parsed))
 
 
 @dataclass(frozen=True)
@@ -343,10 +316,7 @@ class ForgottenDocument:
 
 @dataclass(frozen=True)
 class ForgottenIdentities:
-    """The documents that ingest skips, by document id and content hash.
-
-    `names` are digests of file names, by which a repeated request to forget is recognized.
-    """
+    """The documents that ingest skips, by id and content hash. `names` are digests, for repeated requests to forget."""
 
     document_ids: frozenset[str]
     content_hashes: frozenset[bytes]
@@ -362,21 +332,16 @@ def name_digest(name: str) -> bytes:
     return sha256("file name", name)
 
 
-class ForgottenTable:
+class ForgottenTable(DatabaseTable):
     """The forgotten documents of collections."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def all(self, collection: int) -> ForgottenIdentities:
         """Return the documents that ingest skips in this collection."""
-        rows = self._database.rows(
-            "SELECT document_id, content_hash, name FROM forgotten WHERE collection = ?", (collection,)
-        )
+        listed = self.listed(collection)
         return ForgottenIdentities(
-            document_ids=frozenset(str(row[0]) for row in rows),
-            content_hashes=frozenset(bytes(row[1]) for row in rows if row[1]),
-            names=frozenset(bytes(row[2]) for row in rows),
+            document_ids=frozenset(it.document_id for it in listed),
+            content_hashes=frozenset(it.content_hash for it in listed if it.content_hash),
+            names=frozenset(it.name for it in listed),
         )
 
     def listed(self, collection: int) -> list[ForgottenDocument]:
@@ -391,10 +356,7 @@ class ForgottenTable:
         return len(self.all(collection).document_ids)
 
     def add(self, collection: int, documents: Iterable[ForgottenDocument]) -> None:
-        """Add documents to the register of forgotten documents in one transaction.
-
-        A document may have several content hashes. An empty content hash matches no file.
-        """
+        """Add documents in one transaction. One may have several content hashes; an empty one matches no file."""
         with self._database.transaction():
             self._database.execute_many(
                 "INSERT OR IGNORE INTO forgotten (collection, document_id, content_hash, name, forgotten_at)"
@@ -403,10 +365,7 @@ class ForgottenTable:
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Remove a file from the register of forgotten documents, so that ingest reads the file again.
-
-        The file is found by path and bytes.
-        """
+        """Remove a file, found by path or bytes, from the register, so that ingest reads the file again."""
         self._database.execute(
             "DELETE FROM forgotten WHERE collection = ? AND (document_id = ? OR content_hash = ?)",
             (collection, document_id, content_hash),

@@ -87,13 +87,6 @@ def _known_fingerprints(database: Database) -> set[bytes]:
 
 
 def _delete_dead_vectors(database: Database) -> int:
-    live = _live_keys(database)
-    dead = [(number,) for number, key in database.rows("SELECT id, key FROM vectors") if bytes(key) not in live]
-    database.execute_many("DELETE FROM vectors WHERE id = ?", dead)
-    return len(dead)
-
-
-def _live_keys(database: Database) -> set[bytes]:
     live: set[bytes] = set()
     for collection, number, passport in database.rows("SELECT collection, number, passport FROM generations"):
         fingerprint = bytes.fromhex(json.loads(passport)["fingerprint_key"])
@@ -103,7 +96,9 @@ def _live_keys(database: Database) -> set[bytes]:
             (collection, number),
         )
         live.update(vector_key(fingerprint, bytes(digest)) for (digest,) in rows)
-    return live
+    dead = [(number,) for number, key in database.rows("SELECT id, key FROM vectors") if bytes(key) not in live]
+    database.execute_many("DELETE FROM vectors WHERE id = ?", dead)
+    return len(dead)
 
 
 _ATTEMPTS = 3
@@ -134,11 +129,12 @@ def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Seq
 
 
 def vacuum(database: Database) -> None:
-    """Rewrite the database in place without deleted rows, and empty its log.
-
-    Raises StoreError if there is too little disk space, or if a reader keeps the log open.
-    """
-    for folder in (database.path.parent, _temporary_folder()):
+    """Rewrite the database without deleted rows and empty its log. Raises StoreError for little space or a reader."""
+    # SQLite's temporary file has no name, so a crash leaves nothing of it.
+    named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
+    choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
+    temporary = next((Path(it) for it in choices if Path(it).is_dir()), Path())
+    for folder in (database.path.parent, temporary):
         require_space(folder, database.size(), "rewriting the store")
     database.execute("PRAGMA secure_delete = ON")
     database.execute("VACUUM")
@@ -155,26 +151,17 @@ def vacuum(database: Database) -> None:
 def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
     """Delete the rows of files and folders that are neither published nor present."""
     roots = store.collections.roots(record.id)
-    versions = store.generations.versions(record.id, record.published) if record.published is not None else []
-    seen = {document.document_id for document in store.documents.in_generation(record.id, record.published or 0)}
-    known = store.files.of_collection(record.id)
-    for identity, file in known.items():
+    published = store.documents.in_generation(record.id, record.published or 0)
+    seen = {document.document_id for document in published}
+    for identity, file in store.files.of_collection(record.id).items():
         there = file.root in roots and (roots[file.root][0] / file.path).exists()
         if identity not in seen and not there:
             store.database.execute("DELETE FROM files WHERE collection = ? AND document_id = ?", (record.id, identity))
     used = {row[0] for row in store.database.rows("SELECT root FROM files WHERE collection = ?", (record.id,))}
-    if versions:
-        used |= {document.root for document in store.documents.in_generation(record.id, record.published or 0)}
+    used |= {document.root for document in published}
     for name, (path, _) in roots.items():
         if name not in used and not path.exists():
             store.database.execute("DELETE FROM roots WHERE collection = ? AND name = ?", (record.id, name))
-
-
-def _temporary_folder() -> Path:
-    """Return the folder of SQLite's temporary file. The file has no name, so a crash leaves nothing."""
-    named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
-    choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
-    return next((Path(it) for it in choices if Path(it).is_dir()), Path())
 
 
 _MAX_SAMPLES = 60
@@ -203,16 +190,17 @@ def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
 
 
 def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search every file of the data directory for samples of erased text.
-
-    Samples that occur in published text are left out.
-    """
+    """Search every file of the data directory for samples of erased text that occur in no published text."""
     files = [path for path in sorted(store.data_dir.rglob("*")) if path.is_file() and not path.is_symlink()]
-    found: dict[str, set[Path]] = {}
-    for path in files:
-        for sample in _samples_in_file(path, samples):
-            found.setdefault(sample, set()).add(path)
-    left = {path for sample, paths in found.items() if not is_text_published(store, sample) for path in paths}
+    forms = {it: {it.encode("utf-8", "surrogatepass"), json.dumps(it)[1:-1].encode()} for it in samples}  # text, JSON
+    found: dict[str, set[Path]] = {sample: set() for sample in samples}
+    for path in files if samples else ():
+        if path.stat().st_size:
+            with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                for sample in samples:
+                    if any(content.find(form) >= 0 for form in forms[sample]):
+                        found[sample].add(path)
+    left = {path for sample, paths in found.items() if paths and not is_text_published(store, sample) for path in paths}
     total = sum(path.stat().st_size for path in files if path.exists())
     names = tuple(sorted(path.relative_to(store.data_dir).as_posix() for path in left))
     return SampleSearch(len(samples), len(files), total, names)
@@ -231,23 +219,8 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
     return [it for it in texts if len(it) >= _SHORTEST_TEXT] + [it for it in stems[:1] if len(it) >= _SHORTEST_STEM]
 
 
-def _samples_in_file(path: Path, samples: Sequence[str]) -> list[str]:
-    if not samples or not path.stat().st_size:
-        return []
-    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return [sample for sample in samples if any(content.find(form) >= 0 for form in _encoded_forms(sample))]
-
-
-def _encoded_forms(sample: str) -> set[bytes]:
-    """Return the byte forms of a sample in files: plain text and JSON."""
-    return {sample.encode("utf-8", "surrogatepass"), json.dumps(sample)[1:-1].encode()}
-
-
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a remaining row of the store contains the sample.
-
-    Then finding it in a file proves no incomplete erasure.
-    """
+    """Return whether a row still contains the sample, so that a file with it proves no incomplete erasure."""
     row = store.database.row(
         "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
         " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"

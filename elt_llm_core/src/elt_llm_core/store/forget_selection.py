@@ -23,10 +23,7 @@ _KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, siz
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file of a collection, as one row of the store describes it.
-
-    `present` is false if the row describes an older version of the file.
-    """
+    """A file of a collection, as one row of the store describes it. `present` is false for an older version."""
 
     document_id: str
     root: str
@@ -42,10 +39,7 @@ class KnownFile:
         return self.path.rsplit("/", 1)[-1]
 
     def forgotten(self) -> ForgottenDocument:
-        """Return the entry of the file in the register of forgotten documents.
-
-        The entry has no content hash if the file is empty or the row describes an older version.
-        """
+        """Return the register's entry of the file, without a content hash if it is empty or the row is older."""
         digest = self.content_hash if self.size and self.present else b""
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
@@ -93,34 +87,23 @@ def delete_forgotten_versions(
     return numbers
 
 
-@dataclass(frozen=True)
-class ForgetSelection:
-    """The file rows that one request selects. The selection is empty if the documents were forgotten before."""
+def select_to_forget(store: Store, name: str, reference: str) -> list[KnownFile]:
+    """Return the rows of the document with this id, path, file name or title, and of its duplicates in the collection.
 
-    files: tuple[KnownFile, ...]
-
-    @property
-    def paths(self) -> list[str]:
-        """Return the paths of the selected documents, each once."""
-        return list(dict.fromkeys(file.path for file in self.files))
-
-
-def select_to_forget(store: Store, name: str, reference: str) -> ForgetSelection:
-    """Select the document with this id, path, file name or title, and all its duplicates in the collection.
-
-    Raises UsageError if the reference is ambiguous, names a part of a file, or never existed.
+    The list is empty if the documents were forgotten before. Raises UsageError if the reference is ambiguous, names a
+    part of a file, or never existed.
     """
     record = store.collections.get(name)
     known = known_files(store, record.id)
     chosen = _find_named(known, reference, name)
     if not chosen:
-        _refuse_unless_forgotten(store, record, reference, known)
-        return ForgetSelection(())
+        _refuse_unknown(store, record, reference, known)
+        return []
     hashes = {file.content_hash for file in chosen if file.present and file.size}
     identities = {file.document_id for file in chosen} | {
         file.document_id for file in known if file.present and file.content_hash in hashes
     }
-    return ForgetSelection(tuple(file for file in known if file.document_id in identities))
+    return [file for file in known if file.document_id in identities]
 
 
 def _find_named(known: Sequence[KnownFile], reference: str, name: str) -> list[KnownFile]:
@@ -141,9 +124,7 @@ def _find_named(known: Sequence[KnownFile], reference: str, name: str) -> list[K
     return [file for file in known if file.document_id in by_identity]
 
 
-def _refuse_unless_forgotten(
-    store: Store, record: CollectionRecord, reference: str, known: Sequence[KnownFile]
-) -> None:
+def _refuse_unknown(store: Store, record: CollectionRecord, reference: str, known: Sequence[KnownFile]) -> None:
     for part, file in store.database.rows(
         "SELECT p.path, f.path FROM document_versions p JOIN document_versions f ON f.id = p.part_of"
         " WHERE p.collection = ?1 AND ?2 IN (p.document_id, p.path, p.title, p.part)",

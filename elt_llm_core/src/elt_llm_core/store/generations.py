@@ -9,18 +9,15 @@ from dataclasses import astuple, replace
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import DatabaseTable
 from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import GenerationRecord, utc_now
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
 
 
-class GenerationTable:
+class GenerationTable(DatabaseTable):
     """The rows of generations and of the document versions that each generation contains."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def get(self, collection: int, number: int) -> GenerationRecord:
         """Return one generation. Raises StoreError if its number is not in the store."""
@@ -58,10 +55,9 @@ class GenerationTable:
         built_upon: int | None,
         rolled_back: bool = False,
     ) -> None:
-        """Add a generation and publish it in one transaction.
+        """Add a generation and publish it in one transaction; `rolled_back` is what the collection then counts as.
 
-        `rolled_back` states whether the collection still counts as rolled back. Raises StoreError, changing nothing, if
-        another generation than `built_upon` has been published in the meantime.
+        Raises StoreError, changing nothing, if another generation than `built_upon` was published in the meantime.
         """
         with self._database.transaction():
             if self.pointer(collection) != built_upon:
@@ -76,10 +72,7 @@ class GenerationTable:
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation, which becomes the published or previous one in place of `old`, in one transaction.
-
-        `old` is not deleted.
-        """
+        """Add a rebuilt generation and make it published or previous in place of `old`, which is not deleted."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):

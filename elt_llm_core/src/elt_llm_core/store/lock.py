@@ -31,18 +31,18 @@ class LockHolder:
 
 @contextmanager
 def writer_lock(data_dir: Path, command: str) -> Iterator[None]:
-    """Hold the lock of `data_dir`, creating the folder if needed (mode 0700).
-
-    Raises LockHeld, with the name of the holder, if the lock is still held after half a second.
-    """
+    """Hold the lock of `data_dir`, made with mode 0700. Raises LockHeld, with the holder, after half a second."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if not _take(descriptor, fcntl.LOCK_EX):
-            raise LockHeld(
-                f"{data_dir} is being written by {_read_holder(descriptor) or 'another process'}.",
-                hint="Questions are still answered. Run this command again when that process has ended.",
-            )
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not try_lock(descriptor, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                raise LockHeld(
+                    f"{data_dir} is being written by {_read_holder(descriptor) or 'another process'}.",
+                    hint="Questions are still answered. Run this command again when that process has ended.",
+                )
+            time.sleep(0.05)
         present = LockHolder(os.getpid(), utc_now(), command)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(asdict(present)).encode(), 0)
@@ -63,15 +63,6 @@ def lock_holder(data_dir: Path) -> LockHolder | None:
         return _read_holder(descriptor) or LockHolder(0, "unknown", "unknown command")
     finally:
         os.close(descriptor)
-
-
-def _take(descriptor: int, kind: int) -> bool:
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while not try_lock(descriptor, kind):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def try_lock(descriptor: int, kind: int) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.database import Database, DatabaseTable, Row
 from elt_llm_core.store.records import StoredNode, canonical_json, sha256
 
 # CROSS JOIN fixes the join order. Otherwise SQLite reads every document of the generation for a few nodes.
@@ -31,11 +31,8 @@ class NodeRecord:
     page: int | None
 
 
-class NodeTable:
+class NodeTable(DatabaseTable):
     """The nodes of generations. A node id is unique within a generation."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def count(self, versions: Sequence[int]) -> int:
         """Return the number of nodes of these document versions."""
@@ -84,12 +81,8 @@ class NodeTable:
 
     def spans(self, version: int) -> list[tuple[int, int, str]]:
         """Return start offset, end offset and text of each node of a document version, in order."""
-        return [
-            (int(start), int(end), str(text))
-            for start, end, text in self._database.rows(
-                "SELECT start, end, text FROM nodes WHERE version = ? ORDER BY ordinal", (version,)
-            )
-        ]
+        statement = "SELECT start, end, text FROM nodes WHERE version = ? ORDER BY ordinal"
+        return [(int(start), int(end), str(text)) for start, end, text in self._database.rows(statement, (version,))]
 
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
         """Return the distinct texts to embed of these document versions by hash, ordered by version and position."""
@@ -129,74 +122,27 @@ class NodeTable:
 
 
 def _node_from_row(row: Row, other_places: list[str]) -> StoredNode:
-    node_id, document_id, path, title, digest, text, context, start, end, page, section, ordinal = row[:12]
+    node_id, document_id, path, title, digest, text, *place, ordinal = row[:12]
     metadata, of_document, extracted_at, modified_at, total = row[12:]
-    return StoredNode(
-        node_id=node_id,
-        document_id=document_id,
-        source=path,
-        title=title,
-        document_hash=digest.hex(),
-        text=text,
-        context=context,
-        start=start,
-        end=end,
-        page=page,
-        section=section,
-        ordinal=ordinal,
-        metadata={
-            **json.loads(of_document),
-            **json.loads(metadata),
-            "content_hash": hashlib.sha256(text.encode()).hexdigest(),
-            "chunk_index": ordinal,
-            "chunk_total": total,
-            "extracted_at": extracted_at,
-            "modified_at": modified_at,
-            **({"also_in": other_places} if other_places else {}),
-        },
-    )
-
-
-@dataclass(frozen=True)
-class DocumentRow:
-    """One document version. `bytes_key` is equal for identical versions, of which only one is indexed."""
-
-    document_id: str
-    source: str
-    title: str
-    metadata: dict[str, Any]
-    modified_at: str | None
-    bytes_key: tuple[bytes, str]
-
-
-@dataclass(frozen=True)
-class NodeRow:
-    """The section headings and the metadata of a node."""
-
-    section: str | None
-    metadata: dict[str, Any]
-
-
-def document_rows(database: Database, versions: Sequence[int]) -> list[DocumentRow]:
-    """Return one row per document version, in the given order."""
-    rows = database.rows_in(
-        "SELECT id, document_id, path, title, metadata, modified_at, content_hash, part FROM document_versions"
-        " WHERE id IN ({})",
-        versions,
-    )
-    found = {
-        version: DocumentRow(identity, path, title, json.loads(metadata), modified_at, (bytes(digest), part))
-        for version, identity, path, title, metadata, modified_at, digest, part in rows
+    shown = {
+        **json.loads(of_document),
+        **json.loads(metadata),
+        "content_hash": hashlib.sha256(text.encode()).hexdigest(),
+        "chunk_index": ordinal,
+        "chunk_total": total,
+        "extracted_at": extracted_at,
+        "modified_at": modified_at,
+        **({"also_in": other_places} if other_places else {}),
     }
-    return [found[version] for version in versions]
+    return StoredNode(*(node_id, document_id, path, title, digest.hex(), text, *place, ordinal, shown))
 
 
-def node_rows(database: Database, versions: Sequence[int]) -> dict[str, NodeRow]:
-    """Return headings and metadata of the nodes of these document versions, by node id."""
+def node_rows(database: Database, versions: Sequence[int]) -> dict[str, tuple[str | None, dict[str, Any]]]:
+    """Return the section headings and the metadata of the nodes of these document versions, by node id."""
     rows = list(database.rows_in("SELECT node_id, section, metadata FROM nodes WHERE version IN ({})", versions))
     # Parsing one list takes a third of the time of parsing each value.
     metadata = json.loads(f"[{','.join(row[2] for row in rows)}]")
-    return {node_id: NodeRow(section, its) for (node_id, section, _), its in zip(rows, metadata, strict=True)}
+    return {node_id: (section, its) for (node_id, section, _), its in zip(rows, metadata, strict=True)}
 
 
 def vector_key(fingerprint: bytes, embedded_hash: bytes) -> bytes:
@@ -204,11 +150,8 @@ def vector_key(fingerprint: bytes, embedded_hash: bytes) -> bytes:
     return sha256(fingerprint, embedded_hash)
 
 
-class VectorTable:
+class VectorTable(DatabaseTable):
     """The vectors, stored as blobs of little-endian float32."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def missing(self, fingerprint: bytes, embedded_hashes: Iterable[bytes]) -> list[bytes]:
         """Return the distinct hashes among `embedded_hashes` that have no vector, in order."""
@@ -233,10 +176,7 @@ class VectorTable:
         )
 
     def matrix(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
-        """Return the vectors of `embedded_hashes` in the given order, shape (len(embedded_hashes), dimension).
-
-        Raises StoreError if a vector is missing.
-        """
+        """Return vectors in order, shape (len(embedded_hashes), dimension). Raises StoreError if one is missing."""
         keys = [vector_key(fingerprint, digest) for digest in embedded_hashes]
         rows = self._database.rows_in("SELECT key, vector FROM vectors WHERE key IN ({})", sorted(set(keys)))
         found = {bytes(key): bytes(vector) for key, vector in rows}
@@ -249,11 +189,8 @@ class VectorTable:
         return flat.reshape(len(keys), dimension).astype(np.float32, copy=False)
 
 
-class EnrichmentTable:
+class EnrichmentTable(DatabaseTable):
     """Model output by the hash of its inputs. An empty text represents an unusable reply."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the stored texts by key. Unknown keys are skipped."""

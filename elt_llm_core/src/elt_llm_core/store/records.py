@@ -15,10 +15,7 @@ MetadataValue = str | int | float | bool | list[str]
 
 
 def sha256(*parts: bytes | str) -> bytes:
-    """Return the SHA-256 digest of a list of parts.
-
-    Each part is preceded by its length, so that different lists have different digests.
-    """
+    """Return the SHA-256 of a list of parts, each preceded by its length, so that different lists differ."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -136,6 +133,7 @@ class StoredDocument:
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     part: str = ""
+    modified_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -198,10 +196,7 @@ def utc_now() -> str:
 
 @dataclass(frozen=True)
 class EmbeddingFingerprint:
-    """All properties of an embedding model that change its vectors.
-
-    `digest` is the SHA-256 of the model's files, or the digest that the model server reports.
-    """
+    """All properties of an embedding model that change its vectors. `digest` is its files' SHA-256, or its server's."""
 
     provider: str
     model: str

@@ -34,6 +34,13 @@ class Store(Closeable):
         """Return the folder of a collection's generations."""
         return self.data_dir / "collections" / collection
 
+    def generation_names(self) -> dict[str, set[str]]:
+        """Return, by collection, the names of the directories of its generations."""
+        return {
+            record.name: {str(generation.number) for generation in self.generations.of_collection(record.id)}
+            for record in self.collections.all()
+        }
+
     def is_half_dropped(self, collection: str) -> bool:
         """Return whether an interrupted drop left files of a collection."""
         known = is_collection_name(collection) and self.folder(collection).is_dir()
@@ -50,10 +57,9 @@ class Store(Closeable):
 
 
 def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
-    """Open a data directory.
+    """Open a data directory. To write, the caller holds the lock; the directory is then created or migrated.
 
-    For writing, the caller holds the writer's lock, and the directory is created or migrated if needed. Raises
-    StoreError if there is no data to read, or if a newer program wrote the data.
+    Raises StoreError if there is no data to read, or if a newer program wrote the data.
     """
     path = data_dir / STORE_NAME
     if for_writing:

@@ -48,19 +48,13 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
         if folder.name == INCOMING:
             found += [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > _SECONDS_CUT_OFF]
         elif folder.is_dir() and (folder.name in collections or folder.name not in known):
-            needed = _published_paths(store, folder)
+            needed: set[Path] = set()
+            if (record := store.collections.find(folder.name)) and record.published is not None:
+                roots, documents = _roots(store, record), store.documents.in_generation(record.id, record.published)
+                needed = {folder / it.source for it in documents if it.root in roots and not it.part}
             there = (path for path in sorted(folder.iterdir()) if path.is_file())
             found += [path for path in there if path not in needed and (folder.name, path.name) not in pending]
     return found
-
-
-def _published_paths(store: Store, folder: Path) -> set[Path]:
-    record = store.collections.find(folder.name)
-    if record is None or record.published is None:
-        return set()
-    roots = _roots(store, record)
-    documents = store.documents.in_generation(record.id, record.published)
-    return {folder / document.source for document in documents if document.root in roots and not document.part}
 
 
 def _roots(store: Store, record: CollectionRecord) -> list[str]:

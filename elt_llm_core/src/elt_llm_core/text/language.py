@@ -17,7 +17,9 @@ def detect_language(text: str) -> str:
     sample = text[:SAMPLE_CHARACTERS]
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):
-        return _unspaced_language(unspaced)
+        scripts = Counter("ja" if one < "\u3400" else "ko" if one >= "\uac00" else "zh" for one in unspaced)
+        # Japanese mixes its syllables with Chinese characters.
+        return "ja" if scripts["ja"] * 5 > len(unspaced) else scripts.most_common(1)[0][0]
     counts = Counter(split_words(lower(sample)))
     total = counts.total()
     if total < MIN_WORDS:
@@ -28,21 +30,10 @@ def detect_language(text: str) -> str:
 
 
 def _evidence(counts: Counter[str], code: str) -> int:
-    """Return the evidence for a language: the number of its stopwords and of the words with a distinctive letter.
-
-    Distinctive letters matter for inflected languages: a Lithuanian sentence may contain no stopword.
-    """
+    """Return the number of stopwords, and of words with a distinctive letter, as inflected languages need."""
     stopwords, letters = stopwords_of(code), frozenset(load_language(code).distinctive_letters)
     listed = sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
     return listed + sum(count for word, count in counts.items() if not letters.isdisjoint(word))
-
-
-def _unspaced_language(characters: list[str]) -> str:
-    scripts = Counter(
-        "ja" if character < "\u3400" else "ko" if character >= "\uac00" else "zh" for character in characters
-    )
-    # Japanese mixes its syllables with Chinese characters.
-    return "ja" if scripts["ja"] * 5 > len(characters) else scripts.most_common(1)[0][0]
 
 
 @cache

@@ -42,10 +42,7 @@ class Outline:
 
     @cached_property
     def _above(self) -> list[int]:
-        """Return the index of the enclosing section of each section, or -1.
-
-        The indexes are computed once, because a search at each call would be quadratic in the number of sections.
-        """
+        """Return the index of the enclosing section of each section, or -1, computed once in linear time."""
         above: list[int] = []
         opened: list[int] = []
         for number, section in enumerate(self.sections):
@@ -88,10 +85,7 @@ class MarkedTerms:
         return MarkedTerms(**{name: _valid_offsets(spans.get(name), count, length) for name, count in counts.items()})
 
     def cut(self, start: int, end: int) -> "MarkedTerms":
-        """Return the marked spans within text[start:end], relative to `start`.
-
-        Spans that cross `start` or `end` are dropped.
-        """
+        """Return the spans within text[start:end], relative to `start`, without spans that cross `start` or `end`."""
 
         def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
             return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]
@@ -102,11 +96,11 @@ class MarkedTerms:
 def _valid_offsets(value: Any, count: int, length: int) -> Any:
     """Return the distinct, sorted tuples of `count` ascending offsets within the text, without empty spans."""
     entries = value if isinstance(value, list | tuple) else ()
-    return tuple(sorted({tuple(entry) for entry in entries if _is_ascending(entry, count, length)}))
-
-
-def _is_ascending(value: Any, count: int, length: int) -> bool:
-    if not isinstance(value, list | tuple) or len(value) != count or not all(type(one) is int for one in value):
-        return False
-    inside = value[0] >= 0 and value[-1] <= length
-    return inside and list(value) == sorted(value) and all(value[at] < value[at + 1] for at in range(0, count, 2))
+    lists = (entry for entry in entries if isinstance(entry, list | tuple) and len(entry) == count)
+    spans = {tuple(entry) for entry in lists if all(type(one) is int for one in entry)}
+    return tuple(
+        span
+        for span in sorted(spans)
+        if list(span) == sorted(span) and span[0] >= 0 and span[-1] <= length
+        if all(span[at] < span[at + 1] for at in range(0, count, 2))
+    )

@@ -71,13 +71,8 @@ def _starts_block(line: str, previous: str) -> bool:
     if CLOSED_LINE.match(before) or CLOSED_LINE.match(line) or ITEM_LINE.match(line):
         return True
     is_capital_heading = len(before) <= 80 and before.isupper() and before[-1] not in ",;:-" and " " in before.strip()
-    return is_capital_heading or _is_numbered(line, before)
-
-
-def _is_numbered(line: str, before: str) -> bool:
-    match = NUMBER_LINE.match(line)
-    if match is None:
-        return False
+    if is_capital_heading or not (match := NUMBER_LINE.match(line)):
+        return is_capital_heading
     in_brackets = ")" in match.group()
     return (in_brackets or not match.group(1).islower()) and not _asks_for_number(before, in_brackets)
 

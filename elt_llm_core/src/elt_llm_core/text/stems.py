@@ -5,7 +5,7 @@ import re
 from functools import cache
 from threading import Lock
 
-from elt_llm_core.text.languages import Language, load_language
+from elt_llm_core.text.languages import load_language
 from elt_llm_core.text.normalise import fold, lower, split_words, without_diacritics
 
 _MIN_STEM = 3  # letters before an ending
@@ -30,10 +30,7 @@ _VERSION_CODE = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 
 
 class KeywordTokeniser:
-    """A tokeniser that splits text into stems by the Snowball algorithm of one language.
-
-    Several threads may share one object. Raises SettingsError for a language that has no file in `text/languages`.
-    """
+    """A thread-safe tokeniser into Snowball stems of a language. Raises SettingsError for a language without a file."""
 
     def __init__(self, language: str = "en") -> None:
         import Stemmer
@@ -42,7 +39,10 @@ class KeywordTokeniser:
         self.language = language
         self._stopwords = stopwords_of(language)
         self._stemmer = Stemmer.Stemmer(record.snowball, maxCacheSize=0) if record.snowball else None
-        self._diacritics = _DiacriticsRestorer(record)
+        self._letters = dict(pair.split() for pair in record.words("letter_pairs"))
+        after = f"(?<![{record.no_letter_pair_after}])" if record.no_letter_pair_after else ""
+        self._pair = re.compile(f"{after}(?:{'|'.join(self._letters)})") if self._letters else None
+        self._endings = [tuple(pair.split()) for pair in record.words("endings")]
         self._stems: dict[str, tuple[str, ...]] = {}
         self._latest: tuple[str, tuple[str, ...]] = ("", ())
         self._lock = Lock()
@@ -82,15 +82,24 @@ class KeywordTokeniser:
         bare = without_diacritics(word)
         if any(map(str.isdigit, word)) and not UNSPACED.search(word):
             return _code_forms(bare)
-        spelled = self._diacritics.restore_letters(word)
+        # Replace pairs of letters by the letters that they represent: `aerzte` by `ärzte` in German.
+        spelled = self._pair.sub(lambda match: self._letters[match.group()], word) if self._pair else word
         if bare in self._stopwords or without_diacritics(spelled) in self._stopwords:
             return []
         if UNSPACED.search(word):
             return [pair for run in _UNSPACED_RUN.findall(bare) for pair in _character_pairs(run)]
         # Snowball recognises endings by their diacritics, which questions often lack. Where the two stems differ, both
         # are kept, so that either spelling matches the other.
-        likely = self._stem(self._diacritics.restore_ending(spelled))
+        likely = self._stem(self._restore_ending(spelled))
         return list(dict.fromkeys((self._stem(spelled), _unsoften_stem(likely, self.language))))
+
+    def _restore_ending(self, word: str) -> str:
+        """Return the word without diacritics, except that a known ending is spelled with its diacritics."""
+        bare = without_diacritics(word)
+        for typed, spelled in self._endings:
+            if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:
+                return bare[: -len(typed)] + spelled
+        return bare
 
     def _stem(self, word: str) -> str:
         if self._stemmer is None:
@@ -100,33 +109,8 @@ class KeywordTokeniser:
         return without_diacritics(stem) or without_diacritics(word)
 
 
-class _DiacriticsRestorer:
-    """A converter that restores the most likely diacritics of lower-case words typed without them."""
-
-    def __init__(self, language: Language) -> None:
-        self._letters = dict(pair.split() for pair in language.words("letter_pairs"))
-        after = f"(?<![{language.no_letter_pair_after}])" if language.no_letter_pair_after else ""
-        self._pair = re.compile(f"{after}(?:{'|'.join(self._letters)})") if self._letters else None
-        self._endings = [tuple(pair.split()) for pair in language.words("endings")]
-
-    def restore_letters(self, word: str) -> str:
-        """Replace pairs of letters by the letters that they represent: `aerzte` by `ärzte` in German."""
-        return self._pair.sub(lambda match: self._letters[match.group()], word) if self._pair else word
-
-    def restore_ending(self, word: str) -> str:
-        """Return the word without diacritics, except that a known ending is spelled with its diacritics."""
-        bare = without_diacritics(word)
-        for typed, spelled in self._endings:
-            if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:
-                return bare[: -len(typed)] + spelled
-        return bare
-
-
 def _unsoften_stem(stem: str, language: str) -> str:
-    """Return a folded stem with its last letter unsoftened: Lithuanian `medz` as `med`.
-
-    Folding turns the softened letters `č` and `dž` into `c` and `dz`, which Snowball does not unsoften.
-    """
+    """Return a folded stem with `c` or `dz`, once `č` or `dž`, unsoftened: Lithuanian `medz` as `med`."""
     if language != "lt" or len(stem) <= _MIN_STEM:
         return stem
     if stem.endswith("dz"):

@@ -10,6 +10,8 @@ from pydantic import Field
 
 from elt_llm_core.text.normalise import fold
 
+DifferenceKind = Literal["other words", "not in the document", "left out", "other signs"]
+
 
 @dataclass(frozen=True)
 class QuoteWord:
@@ -30,7 +32,7 @@ class QuoteDifference:
     """A difference between a quote and a text: the words of each. One of the two may be empty."""
 
     kind: Annotated[
-        Literal["other words", "not in the document", "left out", "other signs"],
+        DifferenceKind,
         Field(description="other signs: the same words, but for capitals, accents, punctuation, quotes or dashes."),
     ]
     quote: Annotated[str, Field(description="The words of the quote; empty if the quote leaves words out.")]
@@ -85,8 +87,15 @@ def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
     quoted, written = [word.text for word in locate_words(quote)], [word.text for word in locate_words(text)]
     differences = []
     for kind, first, last, start, end in SequenceMatcher(None, quoted, written, autojunk=False).get_opcodes():
-        if kind != "equal":
-            differences.append(_quote_difference(quoted[first:last], written[start:end]))
+        if kind == "equal":
+            continue
+        words, others = quoted[first:last], written[start:end]
+        if words and others:
+            folded = [[QuoteWord(word, 0, len(word)).folded for word in side] for side in (words, others)]
+            difference: DifferenceKind = "other signs" if folded[0] == folded[1] else "other words"
+        else:
+            difference = "not in the document" if words else "left out"
+        differences.append(QuoteDifference(difference, " ".join(words), " ".join(others)))
     return differences
 
 
@@ -99,16 +108,6 @@ def _start_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
 def _end_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
     same = word.folded == quoted.folded and word.text.startswith(quoted.text)
     return word.start + len(quoted.text) if same else word.end
-
-
-def _quote_difference(quoted: Sequence[str], written: Sequence[str]) -> QuoteDifference:
-    quote, document = " ".join(quoted), " ".join(written)
-    if not quoted:
-        return QuoteDifference("left out", quote, document)
-    if not written:
-        return QuoteDifference("not in the document", quote, document)
-    folded = [[QuoteWord(word, 0, len(word)).folded for word in words] for words in (quoted, written)]
-    return QuoteDifference("other signs" if folded[0] == folded[1] else "other words", quote, document)
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:

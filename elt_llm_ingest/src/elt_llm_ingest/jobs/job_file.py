@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from elt_llm_core.errors import SettingsError, UsageError
-from elt_llm_core.settings.loader import LoadedSettings, find_yaml_file, shown_path, validate_model
+from elt_llm_core.settings.loader import (
+    LoadedSettings,
+    YamlDocument,
+    find_yaml_file,
+    read_yaml,
+    shown_path,
+    validate_model,
+)
 from elt_llm_core.settings.template import model_as_yaml
 from elt_llm_core.settings.tree import ChunkingSettings, Settings, SettingsSection
-from elt_llm_core.settings.yaml_document import YamlDocument, read_yaml
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.records import MetadataValue
 from pydantic import Field

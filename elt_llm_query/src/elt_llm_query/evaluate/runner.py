@@ -9,7 +9,7 @@ from elt_llm_core.collection.generation import Generation
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.results import RetrievedChunk
-from elt_llm_core.settings.profiles import BUILT_IN_PROFILES
+from elt_llm_core.settings.profiles import built_in_profiles
 from elt_llm_core.settings.tree import QuerySettings, Settings
 
 from elt_llm_query.evaluate.datasets import Dataset
@@ -27,7 +27,7 @@ def comparison_profiles(settings: Settings) -> dict[str, Settings]:
         "dense": _with(settings, strategy="dense", use_reranker=False),
         "fusion": _with(settings, strategy="hybrid", use_reranker=False),
         "default": settings,
-        "classic": BUILT_IN_PROFILES["classic"].apply_to(settings),
+        "classic": built_in_profiles()["classic"].apply_to(settings),
     }
 
 

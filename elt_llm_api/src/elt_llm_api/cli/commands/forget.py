@@ -35,7 +35,7 @@ def _confirm_forget(context: CommandContext, collection: str, document: str, *, 
     from elt_llm_core.store.forget_selection import select_to_forget
 
     with context.open_store() as store:
-        paths = select_to_forget(store, collection, document).paths
+        paths = list(dict.fromkeys(file.path for file in select_to_forget(store, collection, document)))
     if paths:
         confirm_or_abort(
             f"Forget {strip_control_characters(', '.join(paths))} of {collection} for good?", as_json=as_json

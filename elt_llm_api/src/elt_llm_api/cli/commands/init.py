@@ -43,7 +43,7 @@ def starting_files(*, ollama: bool) -> dict[str, str]:
     """Return the text of each file by its path in the folder."""
     from elt_llm_consumer.jobs.job_file import EXAMPLE_ALIASES
     from elt_llm_consumer.jobs.job_file import example_jobs as consumer_jobs
-    from elt_llm_core.settings.profiles import BUILT_IN_PROFILES
+    from elt_llm_core.settings.profiles import built_in_profiles
     from elt_llm_core.settings.template import profile_as_yaml, settings_as_yaml
     from elt_llm_ingest.jobs.job_file import example_jobs
     from elt_llm_query.synthesis.prompts import PROMPT_NAMES, shipped_text
@@ -52,7 +52,7 @@ def starting_files(*, ollama: bool) -> dict[str, str]:
     from elt_llm_api.sample_files import ALIASES, sample
 
     changes = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
-    profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in BUILT_IN_PROFILES.items()}
+    profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in built_in_profiles().items()}
     jobs = {f"config/{name}": text for name, text in {**example_jobs(), **consumer_jobs()}.items()}
     demo_aliases = sample(ALIASES).read_text(encoding="utf-8")
     aliases = {f"config/{ALIASES_FILE}": EXAMPLE, f"config/{EXAMPLE_ALIASES}": demo_aliases}

@@ -9,7 +9,7 @@ from typing import Any
 from elt_llm_consumer.export.text import write_atomically
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.settings.loader import validate_model
-from elt_llm_core.settings.profiles import BUILT_IN_PROFILES, profile_names
+from elt_llm_core.settings.profiles import built_in_profiles, profile_names
 from elt_llm_core.settings.template import profile_as_yaml
 from elt_llm_core.settings.tree import Profile
 from elt_llm_query.engine import open_engine
@@ -38,7 +38,7 @@ class ProfileActions(ServiceActions):
         """Return every active profile, the default first, then by name."""
         profiles = self._services.active.profiles
         return [
-            ProfileSummary(name=name, description=profiles[name].description, shipped=name in BUILT_IN_PROFILES)
+            ProfileSummary(name=name, description=profiles[name].description, shipped=name in built_in_profiles())
             for name in sorted(profiles, key=lambda name: (name != "default", name))
         ]
 
@@ -68,7 +68,7 @@ class ProfileActions(ServiceActions):
                 hint="Use at most 63 small letters, digits, - and _; start with a letter or a digit.",
             )
         if not replace and name in profile_names(self._services.loaded):
-            origin = "a built-in" if name in BUILT_IN_PROFILES else "an existing"
+            origin = "a built-in" if name in built_in_profiles() else "an existing"
             raise UsageError(
                 f"'{name}' is the name of {origin} profile.",
                 hint="Choose another name, or choose to replace the profile.",
