@@ -4,7 +4,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, starmap
@@ -21,24 +21,6 @@ from elt_llm_consumer.sentences.words import word_list
 _LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
 _JOINING: Final = word_list("joining_in_headings")
-
-
-class DefinitionHeadings:
-    """The headings that announce definitions."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = sorted((_words(name) for name in names), key=len, reverse=True)
-
-    def announce(self, title: str) -> bool:
-        """Return whether a title consists of these headings, apart from its number and joining words."""
-        words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
-        found = False
-        for name in self._names:
-            starts = (at for at in range(len(words) - len(name) + 1) if words[at : at + len(name)] == name)
-            if (start := next(starts, None)) is not None:
-                words[start : start + len(name)] = []
-                found = True
-        return found and _JOINING.issuperset(words)
 
 
 def _words(text: str) -> list[str]:
@@ -75,7 +57,7 @@ class DocumentLayout:
         self.text = document.text
         self.headers = set[int]()
         """The starts of the header rows of the definition tables that were read so far."""
-        self._headings = DefinitionHeadings(settings.headings)
+        self._headings = sorted(map(_words, settings.headings), key=len, reverse=True)
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
@@ -101,26 +83,33 @@ class DocumentLayout:
     def regions(self) -> tuple[tuple[int, int], ...]:
         """The spans of the sections that define terms, in order and without overlap."""
         sections = self.document.outline.sections
-        announcing = [section for section in sections if self._headings.announce(section.title)]
-        if self._headings.announce(self.document.title) and all(section.start == 0 for section in announcing):
+        announcing = [section for section in sections if self.announces(section.title)]
+        if self.announces(self.document.title) and all(section.start == 0 for section in announcing):
             return ((0, len(self.text)),)
         found: list[tuple[int, int]] = []
         for number, section in enumerate(sections):
             if found and section.start < found[-1][1]:
                 continue
-            if self._headings.announce(section.title):
+            if self.announces(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
                 found.append((section.start, next(later, len(self.text))))
         if not found:  # headings that are not marked are lines that look like headings
             headings = [piece for piece in self.pieces if piece.kind == "heading"]
             ends = [*(piece.start for piece in headings[1:]), len(self.text)]
             pairs = zip(headings, ends, strict=False)
-            found = [(one.start, end) for one, end in pairs if self._headings.announce(one.text)]
+            found = [(one.start, end) for one, end in pairs if self.announces(one.text)]
         return tuple(found)
 
-    def announces(self, line: TextLine) -> bool:
-        """Return whether a line is a heading that announces definitions."""
-        return self._headings.announce(line.text.strip("#=* "))
+    def announces(self, title: str) -> bool:
+        """Return whether a title consists of headings of definitions, apart from its number and joining words."""
+        words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
+        found = False
+        for name in self._headings:
+            starts = (at for at in range(len(words) - len(name) + 1) if words[at : at + len(name)] == name)
+            if (start := next(starts, None)) is not None:
+                words[start : start + len(name)] = []
+                found = True
+        return found and _JOINING.issuperset(words)
 
     def in_region(self, offset: int) -> bool:
         """Return whether `offset` is in a section that defines terms."""

@@ -354,7 +354,8 @@ class DefinitionLists:
         """Yield the definitions in lists of sections that define terms, then those in other lists."""
         for start, end in self._layout.regions:
             lines = self._layout.lines_between(start, end)
-            yield from self._section(lines[1:] if lines and self._layout.announces(lines[0]) else lines)
+            headed = bool(lines) and self._layout.announces(lines[0].text.strip("#=* "))
+            yield from self._section(lines[1:] if headed else lines)
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:

@@ -268,11 +268,6 @@ class SentenceReader:
             return False
         return self.phrase(words, at) is not None
 
-    def _ends_in_target(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether a further object follows "and", and not the subject of another verb."""
-        phrase = self.phrase(words, at) if self._starts_phrase(words, at) else None
-        return phrase is not None and not self._is_verb_at(words, phrase.last)
-
     def _is_listed(self, words: Sequence[SentenceWord], at: int) -> bool:
         """Return whether the comma before a word continues a list of phrases that ends with "and"."""
         while at < len(words) and words[at].separator == ",":
@@ -441,7 +436,9 @@ class SentenceReader:
                 by = word.low
                 at += 1
                 continue
-            joins = word.low in _CONJUNCTIONS and found and self._ends_in_target(words, at + 1)
+            # A further object follows "and", unless the phrase there is the subject of another verb.
+            further = self.phrase(words, at + 1) if word.low in _CONJUNCTIONS and found else None
+            joins = further and self._starts_phrase(words, at + 1) and not self._is_verb_at(words, further.last)
             if joins or (word.low in ADVERBS and not by):
                 at += 1
                 continue
