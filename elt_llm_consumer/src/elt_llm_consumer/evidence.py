@@ -29,6 +29,10 @@ class Evidence(EnterpriseRecord):
     score: float = Field(ge=0, le=1, description="How well the quote supports the value.")
     about: str = Field("", description="The value that the quote supports, if the cell has several values; empty: all.")
 
+    def supporting(self, value: str) -> "Evidence":
+        """Return the evidence as the quote that supports one of several values; "" means all values."""
+        return self.model_copy(update={"about": value})
+
     @property
     def place(self) -> str:
         """Return the source with its page, such as "handbook.pdf, page 8"."""
@@ -96,6 +100,11 @@ def absent_cell(note: str = "", *, method: Method = "rule", model: str = "", con
     return Cell(verdict="absent", method=method, model=model, confidence=confidence, note=note)
 
 
+def inferred_cell(value: Value, note: str = "", evidence: Iterable[Evidence] = (), *, confidence: float = 1.0) -> Cell:
+    """Return a cell with verdict `inferred`."""
+    return Cell(value=value, verdict="inferred", evidence=tuple(evidence), confidence=confidence, note=note)
+
+
 def with_note(cell: Cell, note: str) -> Cell:
     """Return a copy of the cell with a text appended to its note."""
     return cell.model_copy(update={"note": " ".join(filter(None, [cell.note, note]))}) if note else cell
@@ -125,6 +134,11 @@ class Row(EnterpriseRecord):
     def evidence(self) -> tuple[Evidence, ...]:
         """All evidence of all cells, in the order of the cells."""
         return tuple(place for cell in self.cells.values() for place in cell.evidence)
+
+    @property
+    def quoted_documents(self) -> frozenset[tuple[str, str, str]]:
+        """The collection, id and hash of each document that the row quotes."""
+        return frozenset((it.collection, it.document_id, it.document_hash) for it in self.evidence)
 
 
 class Table(EnterpriseRecord):
@@ -159,10 +173,7 @@ class JobResult(EnterpriseRecord):
 
     def table(self, name: str) -> Table:
         """Return the table of this name. Raises KeyError if there is none."""
-        for table in self.tables:
-            if table.name == name:
-                return table
-        raise KeyError(name)
+        return {table.name: table for table in self.tables}[name]
 
 
 def hash_json(value: object) -> str:

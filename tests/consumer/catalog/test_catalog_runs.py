@@ -83,11 +83,9 @@ def test_a_second_run_reuses_every_row(loaded: LoadedSettings) -> None:
 
 def test_a_field_with_its_own_profile_is_searched_with_that_profile(loaded: LoadedSettings) -> None:
     with open_job(job_file(loaded), loaded, embedding=FakeEmbedding()) as opened:
-        engine = opened.context.engines["fast"]
-        assert opened.context.engine is not None
-        assert [one.identity for one in engine.generations] == [
-            one.identity for one in opened.context.engine.generations
-        ]
+        engine = opened.engines["fast"]
+        assert opened.engine is not None
+        assert [one.identity for one in engine.generations] == [one.identity for one in opened.engine.generations]
         assert len(engine.search("Loan").chunks) == 2
 
 

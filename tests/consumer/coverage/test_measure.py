@@ -1,5 +1,6 @@
 import pytest
-from elt_llm_consumer.coverage.measure import COVERAGE_CLASSES, CoverageMeasure, RuleWords, coverage_class
+from elt_llm_consumer.coverage.gaps import RuleWords
+from elt_llm_consumer.coverage.job import COVERAGE_CLASSES, CoverageMeasure, coverage_class
 from elt_llm_consumer.jobs.sections import CoverageSection, CoverageThresholds
 from elt_llm_consumer.names.mention_index import MentionIndex
 from elt_llm_consumer.names.names import Names

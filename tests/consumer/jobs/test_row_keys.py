@@ -31,7 +31,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedSettings:
 def context(loaded: LoadedSettings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobContext]:
     llm = FaultyLLM(tmp_path_factory.mktemp("calls") / "calls.txt")
     with open_job(job_file(loaded), loaded, embedding=FakeEmbedding(), llm=llm) as opened:
-        yield opened.context
+        yield opened
 
 
 @pytest.fixture(scope="module")

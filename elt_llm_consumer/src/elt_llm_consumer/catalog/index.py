@@ -61,8 +61,10 @@ class CatalogIndex:
         self.fields: Mapping[str, CatalogField] = self.section.all_fields()
         skip = Names([]).key
         left_out = {skip(name) for name in self.section.skip}
-        self._deeper = {skip(name) for name in self.section.deeper}
-        self._not_in_texts = {skip(name) for name in self.section.not_in_texts}
+        self.deeper = {skip(name) for name in self.section.deeper}
+        """The keys of the names for which the job file requests twice as many search results."""
+        self.not_in_texts = {skip(name) for name in self.section.not_in_texts}
+        """The keys of the names that the texts are not expected to cover."""
         drawn = context.model.model.entities if context.model else ()
         types = set(self.section.entity_types)
         self.entities: tuple[Entity, ...] = tuple(
@@ -74,14 +76,6 @@ class CatalogIndex:
         self.terms: Mapping[str, CatalogTerm] = {
             key: term for key, term in self._terms().items() if skip(term.name) not in left_out
         }
-
-    def is_deeper(self, name: str) -> bool:
-        """Return whether the job file requests twice as many search results for a name."""
-        return Names([]).key(name) in self._deeper
-
-    def is_in_texts(self, name: str) -> bool:
-        """Whether the texts are expected to cover a name: the job file does not list it under `not_in_texts`."""
-        return Names([]).key(name) not in self._not_in_texts
 
     @cached_property
     def definitions(self) -> Sequence[Definition]:

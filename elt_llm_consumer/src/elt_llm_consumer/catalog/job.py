@@ -42,16 +42,11 @@ class CatalogJob:
         columns = (*_LEADING_COLUMNS, *self._index.fields, "relationships")
         used = tuple(name for name in columns if any(name in row.cells for row in entities))
         drawn = tuple(relationships[0].cells) if relationships else ()
-        return JobResult(
-            job=self._context.file.name,
-            kind=self.kind,
-            description=self._context.file.spec.description,
-            tables=(
-                Table(name=EntityTask.table, columns=used, rows=group_by_domain(entities)),
-                Table(name=RelationshipTask.table, columns=drawn, rows=group_by_domain(relationships)),
-            ),
-            figures=self._figures(entities, relationships),
+        tables = (
+            Table(name=EntityTask.table, columns=used, rows=group_by_domain(entities)),
+            Table(name=RelationshipTask.table, columns=drawn, rows=group_by_domain(relationships)),
         )
+        return self._context.result(self.kind, tables, self._figures(entities, relationships))
 
     @cached_property
     def _tasks(self) -> Sequence[RowTask]:

@@ -38,9 +38,8 @@ _ARTICLE_OR_NOTHING = re.compile(
 @dataclass
 class _NameMentions:
     by_statement: dict[int, list[Mention]] = field(default_factory=lambda: defaultdict(list))
-    usage: dict[str, Counter[str]] = field(
-        default_factory=lambda: defaultdict(Counter)
-    )  # counts of "capital" and "small" by document
+    usage: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """The counts of "capital" and "small" by document."""
 
 
 class MentionFilter:
@@ -52,8 +51,16 @@ class MentionFilter:
         self._by_statement: dict[int, list[Mention]] = defaultdict(list)
         for statement in statements:
             for mention in names.mentions(statement.text):
-                if not is_verb_use(statement.text, mention):
-                    self._add(statement, mention)
+                if _is_verb_use(statement.text, mention):
+                    continue
+                placed = replace(mention, start=mention.start + statement.start, end=mention.end + statement.start)
+                found = self._by_name[mention.name]
+                found.by_statement[statement.number].append(placed)
+                self._by_statement[statement.number].append(placed)
+                if not statement.cells and " " not in mention.written:
+                    usage = found.usage[statement.document.document_id]
+                    usage["capital"] += mention.doubt in {"", "kind of it"}
+                    usage["small"] += mention.doubt == "small letters"
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
         """Return the mentions that really refer to a name, by statement number, with offsets in the document."""
@@ -76,46 +83,28 @@ class MentionFilter:
         refused: Collection[str] = {"longer name", "small letters"} if needs_capital else {"longer name"}
         return [mention for mention in found.by_statement[number] if mention.doubt not in refused]
 
-    def _add(self, statement: TextStatement, mention: Mention) -> None:
-        placed = replace(mention, start=mention.start + statement.start, end=mention.end + statement.start)
-        found = self._by_name[mention.name]
-        found.by_statement[statement.number].append(placed)
-        self._by_statement[statement.number].append(placed)
-        if not statement.cells and " " not in mention.written:
-            usage = found.usage[statement.document.document_id]
-            usage["capital"] += mention.doubt in {"", "kind of it"}
-            usage["small"] += mention.doubt == "small letters"
 
-
-def pronoun_reference(
-    statement: TextStatement, before: TextStatement, mentions: Iterable[Mention]
-) -> tuple[int, int] | None:
-    """Return the span of a pronoun such as "It" that refers to the name at the start of the previous statement.
-
-    Both statements are in one paragraph.
-    """
-    match = _PRONOUN.match(statement.text[statement.offset :])
-    if match is None or not statement.same_paragraph or before.cells:
-        return None
-    leads = (before.text[before.offset : one.start - before.start] for one in mentions if one.certain)
-    if not any(_ARTICLE_OR_NOTHING.match(words) for words in leads):
-        return None
-    return statement.content_start + match.start(1), statement.content_start + match.end(1)
-
-
-def is_verb_use(text: str, mention: Mention) -> bool:
+def _is_verb_use(text: str, mention: Mention) -> bool:
     """Whether a mention is a verb and no name: in small letters after words such as "may" and "it"."""
     before = text[max(0, mention.start - _LOOK_BACK) : mention.start]
     return mention.doubt == "small letters" and bool(_BEFORE_VERB.search(before))
 
 
-def short_name_reference(statement: TextStatement, key: Sequence[str], names: Names) -> tuple[int, int] | None:
-    """Return the span of a short form of a name: "The file ..." after "a Case File is opened".
+def _reference(
+    statement: TextStatement, before: TextStatement, mentions: Iterable[Mention], key: Sequence[str], names: Names
+) -> tuple[int, int] | None:
+    """Return the span of a reference to a name at the start of the next statement of a paragraph, or None.
 
-    The word must start a statement in the same paragraph.
+    This is a short form, as in "The file ..." after "a Case File is opened", or a pronoun such as "It" if the previous
+    statement starts with the name.
     """
-    match = _SHORT_NAME.match(statement.text[statement.offset :])
-    if len(key) < 2 or not statement.same_paragraph or match is None or names.key(match[1]) != tuple(key[-1:]):
+    content = statement.text[statement.offset :]
+    match = _SHORT_NAME.match(content)
+    if len(key) < 2 or match is None or names.key(match[1]) != tuple(key[-1:]):
+        leads = (before.text[before.offset : one.start - before.start] for one in mentions if one.certain)
+        starts = not before.cells and any(_ARTICLE_OR_NOTHING.match(words) for words in leads)
+        match = _PRONOUN.match(content) if starts else None
+    if match is None or not statement.same_paragraph:
         return None
     return statement.content_start + match.start(1), statement.content_start + match.end(1)
 
@@ -156,9 +145,7 @@ class StatementIndex:
 
     def of(self, name: str) -> Sequence[NamedStatement]:
         """Return the statements that mention the name, or are under a heading that is the name, in order."""
-        name = self._canonical.get(
-            self.names.key(name), name
-        )  # names with equal keys share the mentions of the first name
+        name = self._canonical.get(self.names.key(name), name)  # equal keys share the mentions of the first name
         if name not in self._by_name:
             self._by_name[name] = self._find(name)
         return self._by_name[name]
@@ -168,9 +155,8 @@ class StatementIndex:
         references: dict[int, tuple[int, int]] = {}
         for number, mentions in named.items():
             if number + 1 < len(self.statements) and number + 1 not in named:
-                statement = self.statements[number + 1]
-                span = short_name_reference(statement, self.names.key(name), self.names)
-                span = span or pronoun_reference(statement, self.statements[number], mentions)
+                before, statement = self.statements[number : number + 2]
+                span = _reference(statement, before, mentions, self.names.key(name), self.names)
                 references |= {number + 1: span} if span else {}
         return [
             NamedStatement(
@@ -282,7 +268,7 @@ class FieldSubject:
         return [
             one
             for one in self.names.mentions(text)
-            if self.names.key(one.name) == key and one.doubt != "longer name" and not is_verb_use(text, one)
+            if self.names.key(one.name) == key and one.doubt != "longer name" and not _is_verb_use(text, one)
         ]
 
     @cached_property

@@ -67,16 +67,14 @@ def _are_states(items: list[str]) -> bool:
         return False
     if any(_NO_STATE.search(item) or _DEFINITE.match(item) or item[:1].isupper() for item in items):
         return False
-    if all(_FREQUENCY.match(one[-1]) or _is_plural(one) for one in words):
+    plural = [
+        one[0] not in _FIRST_OF_STATE and one[-1].endswith("s") and not one[-1].endswith(("ss", "us")) for one in words
+    ]
+    if all(several or _FREQUENCY.match(one[-1]) for one, several in zip(words, plural, strict=True)):
         return False
     # In "sent to the office, to the store or to the house" the first item has the first word of the other items.
     firsts = {one[0] for one in words[1:]}
     return not (len(firsts) == 1 and len(words[1]) > 1 and firsts <= set(words[0][1:]))
-
-
-def _is_plural(words: list[str]) -> bool:
-    last = words[-1]
-    return words[0] not in _FIRST_OF_STATE and last.endswith("s") and not last.endswith(("ss", "us"))
 
 
 _ARTICLE = re.compile(r"^(?:the|a|an|each|every|der|die|das)\s{1,3}", re.IGNORECASE)
@@ -107,16 +105,13 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
         for first, last in named.local_mentions:
             before, after = statement.text[end : max(0, first)], statement.text[last:]
             if first >= end and _ONLY_ARTICLES.match(before) and _NAME_ENDS.match(after):
-                return _named_subject(statement.text[statement.offset : start])
+                # The subject of the last clause counts only if it is a name, and not another clause.
+                subject = _CLAUSE.split(statement.text[statement.offset : start])[-1]
+                name = _ARTICLE.sub("", " ".join(subject.split()))
+                if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
+                    return ""
+                return "" if _NOBODY.search(name) or finite_verbs().spans(name) else name
     return ""
-
-
-def _named_subject(subject: str) -> str:
-    """Return the subject of the last clause if it is a name; "" if it is another clause."""
-    name = _ARTICLE.sub("", " ".join(_CLAUSE.split(subject)[-1].split()))
-    if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
-        return ""
-    return "" if _NOBODY.search(name) or finite_verbs().spans(name) else name
 
 
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
@@ -165,21 +160,19 @@ class SentenceField:
         self._rules = CueMatcher(rule_words)
         self._answers = CueMatcher(settings.answers)
 
-    def candidates(self, named: Sequence[NamedStatement], search_scores: Mapping[int, float]) -> list[FieldCandidate]:
-        """Return the candidates with at least the minimum score, best first.
+    def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
+        """Whether the scores of a search could change which `most` candidates are chosen."""
+        likely = self.candidates(named, {}, _MORE)
+        return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
+
+    def candidates(
+        self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], below: float = 0.0
+    ) -> list[FieldCandidate]:
+        """Return the candidates with at least the minimum score of the settings less `below`, best first.
 
         `search_scores` maps statement numbers to scores of the search.
         """
-        return self._ranked(named, search_scores, self._settings.least_score)
-
-    def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
-        """Whether the scores of a search could change which `most` candidates are chosen."""
-        likely = self._ranked(named, {}, self._settings.least_score - _MORE)
-        return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
-
-    def _ranked(
-        self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], least: float
-    ) -> list[FieldCandidate]:
+        least = self._settings.least_score - below
         scored = [self._scored(one, search_scores.get(one.statement.number, 0.0)) for one in named]
         kept = [one for one in scored if one is not None and one.score >= least]
         return sorted(kept, key=lambda one: (-one.score, one.statement.number))
@@ -211,7 +204,10 @@ class SentenceField:
         if self._cues.listed and not cues:
             return None
         if self._settings.rule:
-            rules = [*_outside_mentions(self._rules.spans(statement.text), named), *_figures(statement)]
+            rules = _outside_mentions(self._rules.spans(statement.text), named)
+            # Amounts, times and dates alone can make a rule: "is sent by 10.00 p.m.".
+            figures = _FIGURE.finditer(statement.text)
+            rules += [match.span() for match in figures if match.start() >= statement.offset and not match[1]]
             return (cues or rules) if rules else None
         return cues
 
@@ -221,14 +217,9 @@ class SentenceField:
         if statement.cells or not named.mentions:
             return cues
         own = named.local_mentions
-        return [
-            *(
-                cue
-                for cue in cues
-                if any(describes_mention(statement.text, mention, cue, statement.offset) for mention in own)
-            ),
-            *((one.start, one.end) for one in states if one == _states_of(named)),
-        ]
+        text, offset, own_states = statement.text, statement.offset, _states_of(named)
+        lifecycle = [cue for cue in cues if any(describes_mention(text, mention, cue, offset) for mention in own)]
+        return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
     def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
         """Score how directly a statement gives the field for the entity, and return the score with its reason."""
@@ -242,9 +233,9 @@ class SentenceField:
         if statement.cells:
             first = next((cell for cell in statement.cells if len(cell.text) > 1), statement.cells[0])
             is_own = (first.start, first.end) in named.mentions
-            return (
-                (_ROW, "row of its own") if is_own and _has_cue_in_long_cell(statement, cues) else (_NAMED, "in a row")
-            )
+            long = [cell for cell in statement.cells if len(cell.text.split()) >= _SENTENCE_WORDS]
+            cued = any(cell.start <= statement.start + start < cell.end for cell in long for start, _ in cues)
+            return (_ROW, "row of its own") if is_own and cued else (_NAMED, "in a row")
         if not named.mentions:
             return (_HEADING, "under its heading") if named.under_heading else (0.0, "")
         best = max(_mention_score(statement, mention, cues) for mention in named.local_mentions)
@@ -274,17 +265,6 @@ def _states_of(named: NamedStatement) -> StateList | None:
                 if end <= states.copula and _BRACKETS.match(statement.text[end : states.copula]):
                     return states
     return None
-
-
-def _figures(statement: TextStatement) -> list[Span]:
-    """Return the spans of amounts, times and dates, which alone can make a rule: "is sent by 10.00 p.m."."""
-    figures = _FIGURE.finditer(statement.text)
-    return [match.span() for match in figures if match.start() >= statement.offset and not match[1]]
-
-
-def _has_cue_in_long_cell(statement: TextStatement, cues: Sequence[Span]) -> bool:
-    long = [cell for cell in statement.cells if len(cell.text.split()) >= _SENTENCE_WORDS]
-    return any(cell.start <= statement.start + start < cell.end for cell in long for start, _ in cues)
 
 
 def _mention_score(statement: TextStatement, mention: Span, cues: Sequence[Span]) -> float:

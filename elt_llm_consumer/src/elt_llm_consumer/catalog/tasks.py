@@ -14,23 +14,18 @@ from elt_llm_consumer.catalog.mentions import FieldSubject, NamedStatement, most
 from elt_llm_consumer.catalog.text_fields import FieldFacts
 from elt_llm_consumer.catalog.written_fields import FieldWriter
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell
-from elt_llm_consumer.jobs.corpus import InventorySource, ModelSource
+from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell, inferred_cell
+from elt_llm_consumer.jobs.corpus import InventorySource
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
-from elt_llm_consumer.names.joins import JoinPair
+from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 
-
-def model_field(source: ModelSource, entity: Entity, column: str) -> Cell:
-    """Return a property of an entity in the model: its id, name, type, domain or diagram."""
-    value = str(getattr(entity, column, ""))
-    if not value:
-        return absent_cell("The model has no value.")
-    return source_cell(value, source.of_entity(entity, value), "The model has this value.")
+_NO_VALUE = "The model has no value."
+_IN_MODEL, _IN_INVENTORY = "The model has this value.", "The inventory has this value."
 
 
-def inventory_field(
+def _inventory_field(
     source: InventorySource | None, sheet: FactSheet | None, join: JoinPair | None, column: str
 ) -> Cell:
     """Return a column of the fact sheet that an entity was joined to."""
@@ -38,14 +33,14 @@ def inventory_field(
         return absent_cell("No inventory was read.")
     if sheet is None or join is None:
         return absent_cell("The inventory does not contain the entity.")
-    value = fact_sheet_value(sheet, column)
+    value = _fact_sheet_value(sheet, column)
     if not value:
         return absent_cell("The inventory has no value.")
-    cell = source_cell(value, source.of_fact_sheet(sheet, value, join.score), "The inventory has this value.")
+    cell = _source_cell(value, source.of_fact_sheet(sheet, value, join.score), _IN_INVENTORY)
     return cell if join.by == "id" else cell.model_copy(update={"note": join.reason})
 
 
-def fact_sheet_value(sheet: FactSheet, column: str) -> str:
+def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
     """Return a value of a fact sheet by the name of a column or relation, in any case; empty without a value."""
     own = {"description", "status", "quality", "level", "parent", "name", "type", "display_name", "fact_sheet_id"}
     if column.casefold() in own:
@@ -55,18 +50,16 @@ def fact_sheet_value(sheet: FactSheet, column: str) -> str:
     return fields.get(column.casefold(), "; ".join(related))
 
 
-def source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
+def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
     """Return a cell with evidence, or else a cell inferred from the source, whose document is missing."""
-    if evidence:
-        return found_cell(value, evidence)
-    return Cell(value=value, verdict="inferred", confidence=1.0, note=note)
+    return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
 _VARIANT_RATIO = 85
 """The least similarity, in percent, of two variants of one definition."""
 
 
-def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
+def _definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
     """Return the definition of the term that an entity was joined to; a conflict if several differ.
 
     Definitions that only spell out an abbreviation or refer to another place are ignored.
@@ -83,7 +76,7 @@ def definition_field(definitions: Sequence[Definition], join: JoinPair | None) -
         return Cell(
             value=tuple(one.text for one in different),
             verdict="conflict",
-            evidence=tuple(one.evidence.model_copy(update={"about": one.text}) for one in different),
+            evidence=tuple(one.evidence.supporting(one.text) for one in different),
             confidence=min(one.evidence.score for one in different),
             note=" ".join(filter(None, ["The texts give different definitions.", note])),
         )
@@ -100,14 +93,6 @@ _PLACES = 3
 
 
 @dataclass(frozen=True)
-class DomainProposal:
-    """The proposed domain of a term, empty if unknown, and the cells that explain the proposal."""
-
-    domain: str
-    cells: Mapping[str, Cell]
-
-
-@dataclass(frozen=True)
 class _DomainVotes:
     """The votes for one domain.
 
@@ -121,13 +106,13 @@ class _DomainVotes:
     evidence: Evidence
 
 
-def propose_domain(index: CatalogIndex, term: CatalogTerm) -> DomainProposal:
+def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[str, Cell]]:
     """Propose a domain for a term by the entities that its name, definition and statements mention.
 
-    An entity in the name or definition has three votes for its domain, an entity in a statement one. A domain of the
-    model is proposed if it has at least three votes and half of the weighted votes. Otherwise the domain is the title
-    over most statements of the term, if there are at least three statements and half of them are under that title. The
-    title may name a new domain.
+    Return the domain, empty if unknown, and the cells that explain the proposal. An entity in the name or definition
+    has three votes for its domain, an entity in a statement one. A domain of the model is proposed if it has at least
+    three votes and half of the weighted votes. Otherwise the domain is the title over most statements of the term, if
+    there are at least three statements and half of them are under that title. The title may name a new domain.
     """
     named = index.statements.of(term.name)
     votes = list(_votes(index, term, named))
@@ -135,44 +120,24 @@ def propose_domain(index: CatalogIndex, term: CatalogTerm) -> DomainProposal:
     for vote in votes:
         weights[vote.domain] += vote.weight
     best, weight = min(weights.items(), key=lambda it: (-round(it[1], 6), it[0])) if weights else ("", 0.0)
-    mine = [vote for vote in votes if vote.domain == best]
-    total = sum(weights.values())
-    if sum(vote.count for vote in mine) >= _MIN_VOTES and weight >= _MIN_SHARE * total:
-        return _propose_by_entities(best, weight / total, mine)
+    mine, total = [vote for vote in votes if vote.domain == best], sum(weights.values())
     title, under = most_common_heading(named)
-    if len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
-        return _propose_by_heading(index, title, under, len(named))
-    reason = "Too few statements name the term with entities of one domain, or under one title."
-    unknown = Cell(value="unknown", verdict="inferred", confidence=1.0, note=reason)
-    return DomainProposal("", {"proposed_domain": absent_cell(reason), "domain_status": unknown})
-
-
-def _propose_by_entities(domain: str, share: float, votes: Sequence[_DomainVotes]) -> DomainProposal:
-    entities = list(dict.fromkeys(vote.entity for vote in votes))
-    evidence = tuple(dict.fromkeys(vote.evidence for vote in votes))[:_PLACES]
-    named = ", ".join(entities[:_PLACES])
-    reason = f"The texts name the term with {named} of this domain ({share:.0%} of the votes)."
-    return _proposal(domain, "existing", evidence, share, reason)
-
-
-def _propose_by_heading(index: CatalogIndex, title: str, under: Sequence[NamedStatement], total: int) -> DomainProposal:
-    places = [one.statement for one in under[:_PLACES]]
-    evidence = [one.document.evidence(one.start, one.end, 0.5) for one in places]
-    share = len(under) / total
-    reason = f"{len(under)} of {total} statements about the term are under '{title}'."
-    domains = Names(sorted({one.domain for one in index.drawn.values() if one.domain}))
-    named = domains.mentions(title)
-    return _proposal(
-        named[0].name if named else title, "existing" if named else "new proposed", evidence, share, reason
-    )
-
-
-def _proposal(domain: str, status: str, evidence: Sequence[Evidence], share: float, reason: str) -> DomainProposal:
-    def inferred(value: str) -> Cell:
-        sure = round(share, 4)
-        return Cell(value=value, verdict="inferred", evidence=tuple(evidence), confidence=sure, note=reason)
-
-    return DomainProposal(domain, {"proposed_domain": inferred(domain), "domain_status": inferred(status)})
+    if sum(vote.count for vote in mine) >= _MIN_VOTES and weight >= _MIN_SHARE * total:
+        domain, status, share = best, "existing", weight / total
+        entities = ", ".join(list(dict.fromkeys(vote.entity for vote in mine))[:_PLACES])
+        evidence = list(dict.fromkeys(vote.evidence for vote in mine))[:_PLACES]
+        reason = f"The texts name the term with {entities} of this domain ({share:.0%} of the votes)."
+    elif len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
+        known = Names(sorted({one.domain for one in index.drawn.values() if one.domain})).mentions(title)
+        domain, status = (known[0].name, "existing") if known else (title, "new proposed")
+        share, places = len(under) / len(named), [one.statement for one in under[:_PLACES]]
+        evidence = [one.document.evidence(one.start, one.end, 0.5) for one in places]
+        reason = f"{len(under)} of {len(named)} statements about the term are under '{title}'."
+    else:
+        reason = "Too few statements name the term with entities of one domain, or under one title."
+        return "", {"proposed_domain": absent_cell(reason), "domain_status": inferred_cell("unknown", reason)}
+    proposed = (inferred_cell(value, reason, evidence, confidence=round(share, 4)) for value in (domain, status))
+    return domain, dict(zip(("proposed_domain", "domain_status"), proposed, strict=True))
 
 
 def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatement]) -> Iterator[_DomainVotes]:
@@ -239,11 +204,11 @@ class _CatalogTask(RowTask):
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
         """Return the inputs of the row, with the fields between `before` and `after`, in the order of the settings."""
-        index = self._index
+        index, key = self._index, Names([]).key(self.name)
         facts = {
-            name: text.facts(self.name, deeper=index.is_deeper(self.name), with_chunks=self._writer is not None)
+            name: text.facts(self.name, deeper=key in index.deeper, with_chunks=self._writer is not None)
             for name, text in index.text_fields.items()
-            if index.is_in_texts(self.name)
+            if key not in index.not_in_texts
         }
         forms = index.names.forms(self.name)
         prompts: dict[str, str] = {}
@@ -272,10 +237,13 @@ class _CatalogTask(RowTask):
     def _source_field(self, settings: CatalogField, entity: Entity | None, to_sheet: JoinPair | None) -> Cell:
         context = self._index.context
         if settings.kind == "inventory":
-            return inventory_field(context.inventory, self._index.sheet_of(to_sheet), to_sheet, settings.column)
+            return _inventory_field(context.inventory, self._index.sheet_of(to_sheet), to_sheet, settings.column)
         if entity is None or context.model is None:
             return absent_cell(_NOT_IN_MODEL)
-        return model_field(context.model, entity, settings.column)
+        value = str(getattr(entity, settings.column, ""))
+        return (
+            _source_cell(value, context.model.of_entity(entity, value), _IN_MODEL) if value else absent_cell(_NO_VALUE)
+        )
 
 
 class EntityTask(_CatalogTask):
@@ -295,7 +263,7 @@ class EntityTask(_CatalogTask):
             "handbook_term": self._defined_term(term, to_term),
             "inventory_match": self._inventory_match(index.sheet_of(to_sheet), to_sheet),
         }
-        definition = definition_field(term.definitions if term else (), to_term)
+        definition = _definition_field(term.definitions if term else (), to_term)
         return self._material(before, {"relationships": self._relationships()}, definition, entity, to_sheet)
 
     def _source(self, term: CatalogTerm | None) -> Cell:
@@ -303,30 +271,30 @@ class EntityTask(_CatalogTask):
         in_model = model.of_entity(self._entity) if model else ()
         if term is not None:
             note = "The model contains the entity, and the texts define it."
-            return source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
+            return _source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
         named = [one for one in self._index.statements.of(self.name) if one.mentions]
         if not named:
-            return source_cell("MODEL_ONLY", in_model, "The model contains the entity, but the texts do not name it.")
+            return _source_cell("MODEL_ONLY", in_model, "The model contains the entity, but the texts do not name it.")
         best = next((one for one in named if one.certain), named[0])
         mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else 0.6)
-        return source_cell("BOTH", (*in_model, mention), "The model contains the entity, and the texts name it.")
+        return _source_cell("BOTH", (*in_model, mention), "The model contains the entity, and the texts name it.")
 
     def _defined_term(self, term: CatalogTerm | None, joined: JoinPair | None) -> Cell:
         if term is None or joined is None:
-            near = [one for one in self._index.to_terms.near if one.left == self.key]
-            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No defined term matches the entity.")
+            return self._not_joined(self._index.to_terms, "No defined term matches the entity.")
         evidence: Evidence = term.definitions[0].evidence
         return Cell(value=term.name, verdict="found", evidence=(evidence,), confidence=joined.score, note=joined.reason)
 
     def _inventory_match(self, sheet: FactSheet | None, joined: JoinPair | None) -> Cell:
         inventory = self._index.context.inventory
         if sheet is None or joined is None or inventory is None:
-            near = [one for one in self._index.to_sheets.near if one.left == self.key]
-            return absent_cell(f"Perhaps: {near[0].reason}" if near else "No fact sheet matches the entity.")
-        cell = source_cell(
-            sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), "The inventory has this value."
-        )
+            return self._not_joined(self._index.to_sheets, "No fact sheet matches the entity.")
+        cell = _source_cell(sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), _IN_INVENTORY)
         return cell.model_copy(update={"note": joined.reason, "confidence": joined.score})
+
+    def _not_joined(self, joins: JoinResult, note: str) -> Cell:
+        near = [one for one in joins.near if one.left == self.key]
+        return absent_cell(f"Perhaps: {near[0].reason}" if near else note)
 
     def _relationships(self) -> Cell:
         model = self._index.context.model
@@ -336,32 +304,32 @@ class EntityTask(_CatalogTask):
             if self.key in {one.source.entity_id, one.target.entity_id}
         ]
         if model is None or not ends:
-            return absent_cell("The model has no value.")
+            return absent_cell(_NO_VALUE)
         evidence = [place for one in ends for place in model.of_relationship(one, one.sentence)]
-        return source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, "The model has this value.")
+        return _source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, _IN_MODEL)
 
 
 class CatalogTermTask(_CatalogTask):
     """The row of a term that the texts define and the model lacks, with a proposed domain."""
 
     def __init__(self, index: CatalogIndex, writer: FieldWriter | None, term: CatalogTerm) -> None:
-        self._term, self._proposal = term, propose_domain(index, term)
-        domain = self._proposal.domain
+        self._term = term
+        domain, self._proposal = _propose_domain(index, term)
         super().__init__(index, writer, f"term/{term.key}", term.name, (domain, "") if domain else ())
 
     def material(self) -> RowMaterial:
         """Return the cells of the term from inventory and texts."""
         term, evidence = self._term, [self._term.definitions[0].evidence]
         before = {
-            "source": source_cell(
+            "source": _source_cell(
                 "HANDBOOK_ONLY", evidence, "The texts define the term, but the model does not contain it."
             ),
-            "handbook_term": source_cell(term.name, evidence, "The texts define the term."),
-            **self._proposal.cells,
+            "handbook_term": _source_cell(term.name, evidence, "The texts define the term."),
+            **self._proposal,
         }
         to_sheet = self._index.terms_to_sheets.of_left(term.key)
         after = {"relationships": absent_cell(_NOT_IN_MODEL)}
-        return self._material(before, after, definition_field(term.definitions, None), None, to_sheet)
+        return self._material(before, after, _definition_field(term.definitions, None), None, to_sheet)
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
@@ -401,17 +369,11 @@ class RelationshipTask(RowTask):
         contents = {name: [cell.value, [one.quote for one in cell.evidence]] for name, cell in cells.items()}
         return RowMaterial({"name": self.name, "cells": contents}, (), cells)
 
-    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row with the cells that were gathered before."""
-        return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
-
     def _drawn(self, value: str) -> Cell:
         model = self._index.context.model
         if not value or model is None:
-            return absent_cell("The model has no value.")
-        return source_cell(
-            value, model.of_relationship(self._relationship, self._relationship.sentence), "The model has this value."
-        )
+            return absent_cell(_NO_VALUE)
+        return _source_cell(value, model.of_relationship(self._relationship, self._relationship.sentence), _IN_MODEL)
 
     def _in_the_texts(self) -> Cell:
         source, target = self._relationship.source.name, self._relationship.target.name

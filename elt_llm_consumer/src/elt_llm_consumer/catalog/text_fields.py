@@ -1,13 +1,13 @@
 """Read fields of an entity from the texts: from sentences, from tables, and from a search."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_query.engine import Engine
 
-from elt_llm_consumer.catalog.mentions import NamedStatement, StatementIndex
+from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.sentence_fields import FieldCandidate, SentenceField, find_states
 from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
 from elt_llm_consumer.jobs.corpus import CorpusDocument
@@ -15,15 +15,6 @@ from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
 from elt_llm_consumer.sentences.statements import TableCell, TextStatement
 
 _DEEPER = 2
-
-
-@dataclass(frozen=True)
-class FieldSearchResult:
-    """The chunks of a search, best first, and the scores (0 to 1) of the statements in them by number."""
-
-    chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
-    scores: Mapping[int, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
@@ -53,12 +44,10 @@ class TableField:
 
     def candidates(self, name: str) -> list[FieldCandidate]:
         """Return the values of rows about a name, best first."""
-        keys = self._keys(name)
-        found = []
+        keys, found = self._keys(name), []
         for statement, value in self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
-            score = max((self._score(cell, others, keys) for cell in others), default=0.0)
-            if score:
+            if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
                 found.append(FieldCandidate(statement, score, value.text, (f"under '{value.header}'",)))
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
@@ -67,20 +56,22 @@ class TableField:
 
         A kind that has a name of its own is another entity.
         """
-        keys = self._keys(name)
-        found = []
+        keys, found = self._keys(name), []
         for statement, value in self._rows:
             kind = _subject(statement.cells)
             key = self._names.key(kind.text)
-            if kind.start != value.start and key not in self._known and any(_is_kind(key, own) for own in keys):
+            if (
+                kind.start != value.start
+                and key not in self._known
+                and any(len(key) > len(own) > 1 and key[-len(own) :] == own for own in keys)
+            ):
                 reason = f"a kind of it, under '{value.header}'"
                 found.append(FieldCandidate(statement, _KIND, f"{kind.text}: {value.text}", (reason,)))
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
         """Return the people and organisations responsible for the named thing, such as the office whose duty it is."""
-        keys = self._keys(name)
-        found = []
+        keys, found = self._keys(name), []
         for statement, duties in self._rows:
             who = _subject(statement.cells)
             if who.start != duties.start and self._listed_score(duties, keys):
@@ -92,8 +83,7 @@ class TableField:
         return {self._names.key(form) for form in self._names.forms(name)}
 
     def _listed_score(self, cell: TableCell, keys: set[NameKey]) -> float:
-        items = _BETWEEN.split(cell.text)
-        return max((self._match_score(item, keys, _LISTED, _LISTED_RECORD) for item in items), default=0.0)
+        return max(self._match_score(item, keys, _LISTED, _LISTED_RECORD) for item in _BETWEEN.split(cell.text))
 
     def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: set[NameKey]) -> float:
         is_subject = cell.start == _subject(cells).start
@@ -110,10 +100,6 @@ class TableField:
 def _subject(cells: Sequence[TableCell]) -> TableCell:
     """Return the first cell of a row that names its subject; a row number is skipped."""
     return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
-
-
-def _is_kind(key: NameKey, own: NameKey) -> bool:
-    return len(own) > 1 and len(key) > len(own) and key[-len(own) :] == own
 
 
 _BESIDE_TABLE = 0.85
@@ -150,7 +136,12 @@ class TextField:
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
         """Return the facts about `name`; `deeper` searches for twice as many chunks. Raises RetrievalError."""
-        named = [one for one in self._statements.of(name) if self._counts(one)]
+        named = [
+            one
+            for one in self._statements.of(name)
+            # A statement that only defines the entity does not count. A list of states may look like a definition.
+            if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
+        ]
         most = self.settings.at_most * (_DEEPER if deeper else 1)
         values = self._table.candidates(name)
         kinds = [] if values or most <= 1 else self._table.kinds(name)
@@ -160,32 +151,29 @@ class TextField:
         if values and most <= 1:
             return FieldFacts(_table_cell(values))
         needed = with_chunks or self._sentences.depends_on_search(named, most)
-        search = self._search(name, deeper=deeper) if named and needed else FieldSearchResult()
-        sentences = [*self._sentences.candidates(named, search.scores), *self._duties.responsible(name), *kinds]
+        chunks: tuple[RetrievedChunk, ...] = ()
+        note, scores = "", dict[int, float]()
+        if named and needed and self._engine is not None and self.settings.question:
+            question = self.settings.question.replace("{entity}", name)
+            found = self._engine.search(question, top_k=self.settings.top_k * (_DEEPER if deeper else 1))
+            chunks, scores = found.chunks, self._statement_scores(found.chunks)
+            note = " ".join(found.notes) if found.failed else ""
+        sentences = [*self._sentences.candidates(named, scores), *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
-        cell = _combined_cell(values, sentences, most, " ".join(search.notes))
-        return FieldFacts(cell, _chunks(sentences[:most], search) if with_chunks else ())
+        cell = _combined_cell(values, sentences, most, note)
+        # The chunks of the search come after the best statements that none of these chunks contains.
+        apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
+        own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
+        return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
 
-    def _search(self, name: str, *, deeper: bool) -> FieldSearchResult:
-        if self._engine is None or not self.settings.question:
-            return FieldSearchResult()
-        question = self.settings.question.replace("{entity}", name)
-        found = self._engine.search(question, top_k=self.settings.top_k * (_DEEPER if deeper else 1))
+    def _statement_scores(self, chunks: Iterable[RetrievedChunk]) -> dict[int, float]:
+        """Return the scores (0 to 1) of the statements in the chunks, by number."""
         scores: dict[int, float] = {}
-        for chunk in found.chunks:
+        for chunk in chunks:
             for statement in self._statements.within(chunk.collection, chunk.source_id, chunk.span):
                 score = max(0.0, min(1.0, chunk.score))
                 scores[statement.number] = max(score, scores.get(statement.number, 0.0))
-        return FieldSearchResult(found.chunks, scores, found.notes if found.failed else ())
-
-    def _counts(self, named: NamedStatement) -> bool:
-        """Return whether a statement does more than define the entity.
-
-        A list of states may look like a definition: "A Loan is ...".
-        """
-        statement = named.statement
-        defines = statement.number in self._defining
-        return not defines or (self.settings.states and bool(find_states(statement.text)))
+        return scores
 
 
 def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate], most: int, note: str) -> Cell:
@@ -227,12 +215,6 @@ def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCand
 def _evidence(candidate: FieldCandidate, about: str = "") -> Evidence:
     statement = candidate.statement
     return statement.document.evidence(statement.start, statement.end, candidate.score, about)
-
-
-def _chunks(best: Sequence[FieldCandidate], search: FieldSearchResult) -> tuple[RetrievedChunk, ...]:
-    """Return the chunks of the search, and the best statements that none of these chunks contains."""
-    apart = [one.statement for one in best if one.statement.number not in search.scores]
-    return (*(statement_chunk(one.document, one.start, one.end, one.headings) for one in apart), *search.chunks)
 
 
 def statement_chunk(document: CorpusDocument, start: int, end: int, headings: Iterable[str] = ()) -> RetrievedChunk:

@@ -1,21 +1,56 @@
 """Find gaps: entities that the texts never name, and defined terms and rules without an entity."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from elt_llm_core.enterprise import Entity
 from elt_llm_core.text.normalise import words
 from elt_llm_query.grounding.sentences import embed_truncated
 
-from elt_llm_consumer.coverage.measure import RuleWords
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.evidence import Cell, Evidence, Row, Table, absent_cell, found_cell, group_by_domain
+from elt_llm_consumer.evidence import (
+    Cell,
+    Evidence,
+    Row,
+    Table,
+    absent_cell,
+    found_cell,
+    group_by_domain,
+    inferred_cell,
+)
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import is_contents_row
+
+# Numbered paragraphs of a rule book ("A1.3", "12.", "§ 4") are rules, whatever their verb.
+_NUMBERED = re.compile(r"\s{0,4}(?:§\s?)?(?:[A-Z]{1,3}[-.]?)?\d{1,3}(?:\.\d{1,3}){1,4}[.)]?\s")
+
+
+class RuleWords:
+    """Recognise the statements that are rules, by words such as "must"."""
+
+    def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
+        self._within = _any_word_pattern(rule_words)
+        self._first = _any_word_pattern(openings)
+
+    def is_rule(self, text: str) -> bool:
+        """Whether a statement demands, allows or forbids something, or is a numbered paragraph."""
+        if _NUMBERED.match(text) or (self._first and self._first.match(text.lstrip())):
+            return True
+        found = self._within.finditer(text) if self._within is not None else ()
+        # A capitalised word within a statement is a name or a month: "in May".
+        return any(one.group()[0].islower() or not text[: one.start()].strip() for one in found)
+
+
+def _any_word_pattern(words: Sequence[str]) -> "re.Pattern[str] | None":
+    longest_first = sorted({word.casefold() for word in words if word.strip()}, key=len, reverse=True)
+    either = "|".join(map(re.escape, longest_first))
+    return re.compile(rf"\b(?:{either})\b", re.IGNORECASE) if either else None
+
 
 GAP_COLUMNS = ("gap", "in_model", "in_handbook", "joined_by")
 MATCHED, MODEL_ONLY, HANDBOOK_ONLY = "MATCHED", "MODEL_ONLY", "HANDBOOK_ONLY"
@@ -46,42 +81,33 @@ def _entity_row(
 ) -> Row:
     in_model = context.model.of_entity(entity) if context.model else ()
     at = tuple(one.evidence for one in defined[join.right]) if join else coverage.evidence
-    gap = MATCHED if at else MODEL_ONLY
+    gap, name = MATCHED if at else MODEL_ONLY, defined[join.right][0].term if join else entity.name
+    joined_by = inferred_cell("named", coverage.note) if at else absent_cell()
+    if join:
+        joined_by = inferred_cell(join.by, join.reason, confidence=round(join.score, 4))
     cells = {
         "gap": _gap_cell(gap, (*in_model, *at), coverage.note if gap == MODEL_ONLY else ""),
         "in_model": found_cell(entity.name, in_model) if in_model else absent_cell(),
-        "in_handbook": found_cell(defined[join.right][0].term if join else entity.name, at)
-        if at
-        else absent_cell(coverage.note),
-        "joined_by": _joined_by(join, at, coverage),
+        "in_handbook": found_cell(name, at) if at else absent_cell(coverage.note),
+        "joined_by": joined_by,
     }
     group = tuple(filter(None, (entity.domain, entity.subgroup)))
     return Row(key=f"entity/{entity.id}", name=entity.name, group=group, cells=cells)
 
 
-def _joined_by(join: JoinPair | None, at: Sequence[Evidence], coverage: Cell) -> Cell:
-    if join:
-        return Cell(value=join.by, verdict="inferred", confidence=round(join.score, 4), note=join.reason)
-    if at:
-        return Cell(value="named", verdict="inferred", confidence=1.0, note=coverage.note)
-    return absent_cell()
-
-
 def _term_row(key: str, definitions: Sequence[Definition]) -> Row:
     at = tuple(one.evidence for one in definitions)
-    term = definitions[0].term
+    term, note = definitions[0].term, "No entity of the model has this name or one of its aliases."
     cells = {
-        "gap": _gap_cell(HANDBOOK_ONLY, at, "No entity of the model has this name or one of its aliases."),
-        "in_model": absent_cell("No entity of the model has this name or one of its aliases."),
+        "gap": _gap_cell(HANDBOOK_ONLY, at, note),
+        "in_model": absent_cell(note),
         "in_handbook": found_cell(term, at),
     }
     return Row(key=f"term/{key}", name=term, cells=cells)
 
 
 def _gap_cell(gap: str, evidence: Sequence[Evidence], note: str) -> Cell:
-    if not evidence:
-        return Cell(value=gap, verdict="inferred", confidence=1.0, note=note)
-    return found_cell(gap, evidence, confidence=1.0, note=note)
+    return found_cell(gap, evidence, confidence=1.0, note=note) if evidence else inferred_cell(gap, note)
 
 
 RULE_COLUMNS = ("rule", "section", "terms", "nearest_entity")
@@ -99,29 +125,20 @@ def rules_table(
     defining: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for one in definitions:
         defining[one.evidence.collection, one.evidence.document_id].append(one.evidence.span)
-    # Definitions only fix the meaning of a word and so are not rules.
-    found_rules = [
-        (document, start, end)
-        for document in context.corpus.documents
-        for start, end in _rules_naming_no_entity(context, document, names, rules)
-        if not any(first < end and start < last for first, last in defining[document.collection, document.document_id])
-    ]
+    least, found_rules = context.file.spec.coverage.least_rule_words, []
+    for document in context.corpus.documents:
+        spans = defining[document.collection, document.document_id]
+        for piece in document.pieces:
+            states = piece.kind not in {"heading", "rule", "question", "row"} and not is_contents_row(piece.text)
+            if not states or len(words(piece.text)) < least or names.mentions(piece.text):
+                continue
+            # Definitions only fix the meaning of a word and so are not rules.
+            is_definition = any(first < piece.end and piece.start < last for first, last in spans)
+            if rules.is_rule(document.text[piece.start : piece.end]) and not is_definition:
+                found_rules.append((document, piece.start, piece.end))
     nearest = _nearest(context, [document.text[start:end] for document, start, end in found_rules], entities)
     rows = [_row(*rule, terms, near) for rule, near in zip(found_rules, nearest, strict=True)]
     return Table(name="rules_without_entity", columns=RULE_COLUMNS, rows=tuple(rows))
-
-
-def _rules_naming_no_entity(
-    context: JobContext, document: CorpusDocument, names: Names, rules: RuleWords
-) -> Iterator[tuple[int, int]]:
-    least = context.file.spec.coverage.least_rule_words
-    for piece in document.pieces:
-        if piece.kind in {"heading", "rule", "question", "row"} or is_contents_row(piece.text):
-            continue
-        if len(words(piece.text)) < least or names.mentions(piece.text):
-            continue
-        if rules.is_rule(document.text[piece.start : piece.end]):
-            yield piece.start, piece.end
 
 
 def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tuple[str, float] | None) -> Row:
@@ -131,7 +148,7 @@ def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tup
         "rule": found_cell(" ".join(evidence.quote.split()), [evidence]),
         "section": found_cell(evidence.section, [evidence]) if evidence.section else absent_cell(),
         "terms": found_cell(named, [evidence]) if named else absent_cell("The rule contains no defined term."),
-        "nearest_entity": Cell(value=near[0], verdict="inferred", confidence=near[1]) if near else absent_cell(),
+        "nearest_entity": inferred_cell(near[0], confidence=near[1]) if near else absent_cell(),
     }
     path = document.outline.section_path(start)
     name = path[-1] if path else document.title or document.source

@@ -4,26 +4,30 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 from elt_llm_core.enterprise import Entity
 from elt_llm_core.errors import UsageError
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, gap_table, rules_table
-from elt_llm_consumer.coverage.measure import (
-    COVERAGE_CLASSES,
-    CoverageMeasure,
-    RuleWords,
-    coverage_class,
-    measure_statements,
-)
+from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, RuleWords, gap_table, rules_table
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
-from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table, absent_cell, found_cell, group_by_domain
+from elt_llm_consumer.evidence import (
+    Cell,
+    Evidence,
+    JobResult,
+    Row,
+    Table,
+    absent_cell,
+    found_cell,
+    group_by_domain,
+    inferred_cell,
+)
 from elt_llm_consumer.export.text import rows_by_group, value_text
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
+from elt_llm_consumer.jobs.sections import CoverageThresholds
+from elt_llm_consumer.jobs.tasks import RowMaterial, RowTask
 from elt_llm_consumer.names.joins import (
     JoinResult,
     collect_aliases,
@@ -36,26 +40,66 @@ from elt_llm_consumer.names.joins import (
 from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
 from elt_llm_consumer.names.names import Names
 
-COVERAGE_COLUMNS = (
-    "coverage",
-    "type",
-    "defined",
-    "rules",
-    "statements",
-    "sections",
-    "chunks_found",
-    "best_score",
-    "mean_score",
-)
+CoverageClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
+COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 
 @dataclass(frozen=True)
-class EntityStatements:
-    """All statements, headings and definitions about one entity."""
+class CoverageMeasure:
+    """Counts for one entity. An uncertain statement or rule counts as one half."""
 
-    statements: Sequence[MentionStatement]
-    headings: Sequence[MentionStatement]
-    definitions: Sequence[Definition]
+    defined: bool
+    statements: float
+    rules: float
+    sections: int
+    headings: int
+
+    @property
+    def reason(self) -> str:
+        """Return the numbers of statements and rules in words."""
+        parts = [
+            "defined" if self.defined else "not defined",
+            f"{_count_text(self.rules, 'rule')} and {_count_text(self.statements, 'statement')}"
+            f" in {_count_text(self.sections, 'section')}",
+        ]
+        if self.headings:
+            parts.append(_count_text(self.headings, "heading"))
+        return ", ".join(parts).capitalize() + "."
+
+
+def _count_text(number: float, one: str) -> str:
+    return f"{number:g} {one}{'' if number == 1 else 's'}"
+
+
+def measure_statements(
+    statements: Sequence[MentionStatement], headings: int, rules: RuleWords, *, defined: bool
+) -> CoverageMeasure:
+    """Count the statements about one entity."""
+    return CoverageMeasure(
+        defined=defined,
+        statements=sum(it.weight for it in statements),
+        rules=sum(it.weight for it in statements if rules.is_rule(it.piece.text)),
+        sections=len({(it.document.collection, it.document.document_id, it.section) for it in statements}),
+        headings=headings,
+    )
+
+
+def coverage_class(measured: CoverageMeasure, bounds: CoverageThresholds) -> CoverageClass:
+    """Return the coverage class; ABSENT only if no text or heading has the name or an alias."""
+    if measured.statements == 0 and measured.headings == 0 and not measured.defined:
+        return "ABSENT"
+    enough = bounds.strong_sections_if_defined if measured.defined else bounds.strong_sections
+    if measured.rules >= bounds.strong_rules and measured.sections >= enough:
+        return "STRONG"
+    if measured.defined or measured.rules >= bounds.moderate_rules:
+        return "MODERATE"
+    return "THIN"
+
+
+COVERAGE_COLUMNS = (
+    *("coverage", "type", "defined", "rules", "statements", "sections"),
+    *("chunks_found", "best_score", "mean_score"),
+)
 
 
 class CoverageTask(RowTask):
@@ -63,44 +107,46 @@ class CoverageTask(RowTask):
 
     table = "coverage"
 
-    def __init__(self, context: JobContext, entity: Entity, found: EntityStatements, rules: RuleWords) -> None:
-        self._context, self._entity, self._found, self._rules = context, entity, found, rules
+    def __init__(
+        self,
+        context: JobContext,
+        entity: Entity,
+        mentions: MentionIndex,
+        definitions: Sequence[Definition],
+        rules: RuleWords,
+    ) -> None:
+        self._context, self._entity, self._rules = context, entity, rules
+        self._statements, self._headings = mentions.of(entity.name), mentions.headed(entity.name)
+        self._defined_at = tuple(definition.evidence for definition in definitions)
         self._section = context.file.spec.coverage
         self.key, self.name = entity.id, entity.name
         self.group = tuple(filter(None, (entity.domain, entity.subgroup)))
 
     def material(self) -> RowMaterial:
         """Return the inputs of the row: its finished cells, and the counts, quotes and scores that they depend on."""
-        found, section = self._found, self._section
-        measured = measure_statements(
-            found.statements, len(found.headings), self._rules, defined=bool(found.definitions)
-        )
+        defined_at = self._defined_at
+        measured = measure_statements(self._statements, len(self._headings), self._rules, defined=bool(defined_at))
         evidence, scores = self._evidence(), self._scores()
-        defined_at = tuple(definition.evidence for definition in found.definitions)
         inputs: dict[str, Any] = {
             "entity": self._entity.to_json(),
             "measured": measured.__dict__,
             "evidence": [place.to_json() for place in (*defined_at, *evidence)],
             "scores": list(scores),
-            "thresholds": section.thresholds.model_dump(mode="json"),
+            "thresholds": self._section.thresholds.model_dump(mode="json"),
         }
         of_model = self._context.model.of_entity(self._entity) if self._context.model else ()
         cells = {
             "coverage": self._class(measured, (*defined_at[:1], *evidence), scores),
             "type": found_cell(self._entity.type, of_model) if self._entity.type and of_model else absent_cell(),
             "defined": found_cell("yes", defined_at) if defined_at else absent_cell("No definition was found."),
-            "rules": _count_cell(measured.rules),
-            "statements": _count_cell(measured.statements),
-            "sections": _count_cell(measured.sections),
-            "chunks_found": _count_cell(len(scores)),
-            "best_score": _count_cell(max(scores, default=0.0)),
-            "mean_score": _count_cell(round(sum(scores) / len(scores), 4) if scores else 0.0),
+            "rules": inferred_cell(measured.rules),
+            "statements": inferred_cell(measured.statements),
+            "sections": inferred_cell(measured.sections),
+            "chunks_found": inferred_cell(len(scores)),
+            "best_score": inferred_cell(max(scores, default=0.0)),
+            "mean_score": inferred_cell(round(sum(scores) / len(scores), 4) if scores else 0.0),
         }
         return RowMaterial(inputs, gathered=cells)
-
-    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row with the cells that were gathered before."""
-        return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
     def _class(self, measured: CoverageMeasure, evidence: Sequence[Evidence], scores: Sequence[float]) -> Cell:
         name = coverage_class(measured, self._section.thresholds)
@@ -108,12 +154,12 @@ class CoverageTask(RowTask):
             note = "Neither the name nor an alias appears in the texts."
             if scores:
                 note += f" {len(scores)} chunks are similar, the nearest with cosine {max(scores):.2f}."
-            return Cell(value=name, verdict="inferred", confidence=1.0, note=note)
+            return inferred_cell(name, note)
         return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
         """Return the evidence: certain mentions first, then the first statement of each section, then rules."""
-        statements = self._found.statements or self._found.headings
+        statements = self._statements or self._headings
         seen: dict[str, int] = {}
         ranked = []
         for number, one in enumerate(statements):
@@ -129,10 +175,6 @@ class CoverageTask(RowTask):
         chunks = self._context.engine.search(self._entity.name, top_k=self._section.passages).chunks
         cosines = sorted((round(it.cosine, 4) for it in chunks if it.cosine is not None), reverse=True)
         return tuple(score for score in cosines if score >= self._section.thresholds.least_score)
-
-
-def _count_cell(number: float) -> Cell:
-    return Cell(value=number, verdict="inferred", confidence=1.0)
 
 
 DOMAIN_COLUMNS = ("entities", *(name.lower() for name in COVERAGE_CLASSES), "share_covered")
@@ -156,29 +198,26 @@ class CoverageJob:
 
     def tasks(self) -> Sequence[RowTask]:
         """Return one task per entity, in the order of the model."""
-        return [CoverageTask(self._context, one, self._statements_of(one), self._rules) for one in self._entities]
+        joined = {one.left: self._definitions.get(one.right, []) for one in self._joined.joins}
+        return [
+            CoverageTask(self._context, one, self._mentions, joined.get(one.id, ()), self._rules)
+            for one in self._entities
+        ]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
         """Return the tables coverage, gaps, domains and rules_without_entity."""
         known = {row.key: row for row in rows}
+        terms = Names([definitions[0].term for definitions in self._definitions.values()], self._aliases)
         measured = [one for one in self._entities if one.id in known]
         classes = {row.key: row.cells["coverage"] for row in rows}
-        gaps = gap_table(self._context, measured, self._joined, self._definitions, classes)
         domains = sorted(rows_by_group(rows, 0).items(), key=lambda it: (not it[0], it[0]))
         tables = (
             Table(name="coverage", columns=COVERAGE_COLUMNS, rows=group_by_domain(known[one.id] for one in measured)),
-            gaps,
+            gap_table(self._context, measured, self._joined, self._definitions, classes),
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_row(*it) for it in domains)),
-            rules_table(self._context, self._entities, self._names, self._terms, self._rules, self._found),
+            rules_table(self._context, self._entities, self._names, terms, self._rules, self._found),
         )
-        file = self._context.file
-        return JobResult(
-            job=file.name,
-            kind=self.kind,
-            description=file.spec.description,
-            tables=tables,
-            figures=_figures(tables),
-        )
+        return self._context.result(self.kind, tables, _figures(tables))
 
     @cached_property
     def _entities(self) -> list[Entity]:
@@ -212,21 +251,12 @@ class CoverageJob:
         return Names([one.name for one in self._entities], self._aliases)
 
     @cached_property
-    def _terms(self) -> Names:
-        return Names([definitions[0].term for definitions in self._definitions.values()], self._aliases)
-
-    @cached_property
     def _mentions(self) -> MentionIndex:
         return MentionIndex(self._context.corpus, self._names)
 
     @cached_property
     def _joined(self) -> JoinResult:
         return join_names(entity_items(self._entities), term_items(self._found), self._names)
-
-    def _statements_of(self, entity: Entity) -> EntityStatements:
-        joined = self._joined.of_left(entity.id)
-        definitions = self._definitions.get(joined.right, []) if joined else []
-        return EntityStatements(self._mentions.of(entity.name), self._mentions.headed(entity.name), definitions)
 
 
 def _domain_row(name: str, rows: Sequence[Row]) -> Row:
@@ -236,7 +266,7 @@ def _domain_row(name: str, rows: Sequence[Row]) -> Row:
         **{column.lower(): counts[column] for column in COVERAGE_CLASSES},
         "share_covered": round(1 - counts["ABSENT"] / len(rows), 4),
     }
-    cells = {column: _count_cell(value) for column, value in numbers.items()}
+    cells = {column: inferred_cell(value) for column, value in numbers.items()}
     return Row(key=f"domain/{name}", name=name or "(no domain)", cells=cells)
 
 

@@ -16,6 +16,7 @@ from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, trim_definition
 from elt_llm_consumer.definitions.subject import skip_labels
 from elt_llm_consumer.definitions.vocabulary import DISTINGUISHING, FINITE, STRUCTURE, pattern
+from elt_llm_consumer.sentences.words import word_list
 
 _BRACKET: Final = pattern("abbreviation_in_brackets")
 _ABBREVIATED: Final = pattern("abbreviated_to")
@@ -23,32 +24,10 @@ _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
+_SURE = 0.9
 _REACH = 200  # maximum characters before a bracket to search
 _MAX_SHORT_FORM = 10
-_ARTICLES = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "the",
-            "der",
-            "die",
-            "das",
-            "and",
-            "of",
-            "for",
-            "to",
-            "in",
-            "or",
-            "by",
-            "with",
-            "on",
-            "at",
-            "from",
-        ),
-        *("as", "und", "für", "von", "zur", "zum", "im", "des"),
-    )
-)
+_ARTICLES: Final = word_list("skipped_in_initials")
 # "Regulation (EU) 2024/1689", "Regulation (EC) No 765/2008": the bracket is part of the name of a law.
 _OF_CITATION = re.compile(r"\s{1,3}(?:No\.?\s{1,3}|Nr\.?\s{1,3})?\d")
 _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
@@ -63,29 +42,36 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
             continue
         inner, begin = bracket[1].strip(), bracket.start(1)
         if is_short_form(inner):
-            left = max(0, bracket.start() - _REACH)
-            breaks = [found.end() for found in _SENTENCE.finditer(text, left, bracket.start())]
-            left = breaks[-1] if breaks else left
+            left = _clause_start(text, bracket.start())
             long = long_form(inner, _without_address(text[left : bracket.start()]))
             if long is not None:
-                yield _abbreviation_draft((begin, begin + len(inner)), (left + long[0], left + long[1]))
+                yield DefinitionDraft(
+                    (begin, begin + len(inner)), (left + long[0], left + long[1]), "abbreviation", _SURE
+                )
         elif " " in inner:
             before = _BEFORE.search(text, max(0, bracket.start() - 40), bracket.start())
             if before and is_short_form(before[1]):
                 long = long_form(before[1], inner)
                 if long == (0, len(inner)):
-                    yield _abbreviation_draft(before.span(1), (begin, begin + len(inner)))
+                    yield DefinitionDraft(before.span(1), (begin, begin + len(inner)), "abbreviation", _SURE)
 
 
 def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
     """Yield short forms without brackets: "the site controller, abbreviated to SC, signs"."""
     for found in _ABBREVIATED.finditer(text):
         short = found[1].rstrip(".,")
-        breaks = [one.end() for one in _SENTENCE.finditer(text, max(0, found.start() - _REACH), found.start())]
-        left = breaks[-1] if breaks else max(0, found.start() - _REACH)
+        left = _clause_start(text, found.start())
         long = long_form(short, text[left : found.start()]) if is_short_form(short) else None
         if long is not None:
-            yield _abbreviation_draft((found.start(1), found.start(1) + len(short)), (left + long[0], left + long[1]))
+            yield DefinitionDraft(
+                (found.start(1), found.start(1) + len(short)), (left + long[0], left + long[1]), "abbreviation", _SURE
+            )
+
+
+def _clause_start(text: str, end: int) -> int:
+    """Return the start of the clause that ends at `end`, at most 200 characters before."""
+    left = max(0, end - _REACH)
+    return max((found.end() for found in _SENTENCE.finditer(text, left, end)), default=left)
 
 
 def is_short_form(word: str) -> bool:
@@ -115,7 +101,9 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
         return None
     for number in range(len(letters) - 1, -1, -1):
         place -= 1
-        while place >= lowest and not (folded[place] == letters[number] and (number or _starts_word(text, place))):
+        while place >= lowest and (
+            folded[place] != letters[number] or (not number and place and text[place - 1].isalnum())
+        ):
             place -= 1
         if place < lowest:
             return None
@@ -151,10 +139,6 @@ def _without_address(before: str) -> str:
     return text[:begin] if text.endswith(")") and begin > 0 and " " not in text[begin:] else before
 
 
-def _starts_word(text: str, place: int) -> bool:
-    return place == 0 or not text[place - 1].isalnum()
-
-
 def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, int] | None:
     """Return the span of the long form, or None if it does not fit.
 
@@ -166,38 +150,15 @@ def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, 
     initials = "".join(word.strip("\"“*_('")[:1].casefold() for word in bearing)
     hits = sum(letter in initials for letter in letters)
     joined = "".join(letters)
-    if (
-        len(long) <= len(joined)
-        or joined in [word.casefold().strip("()") for word in words]
-        or "\n\n" in long
-        or "/" in long
-        or ")" in long
-    ):
+    named = joined in [word.casefold().strip("()") for word in words]
+    if len(long) <= len(joined) or named or any(sign in long for sign in ("\n\n", "/", ")")):
         return None
     if len(bearing) < 2 or len(bearing) > len(letters) + 1 or hits * 2 < len(letters):
         return None
     return start, len(text)
 
 
-def _abbreviation_draft(short: tuple[int, int], long: tuple[int, int]) -> DefinitionDraft:
-    return DefinitionDraft(short, long, "abbreviation", 0.9)
-
-
-_QUOTED = (
-    r"(?:\*\*|__)?(?:[\"“„]|(?<=[(\s])[‘'])(?:\*\*)?(?P<%s>[^\"“”„‘’*()\n]{2,60})(?:\*\*)?[\"”“’'](?:\*\*|__)?"
-    r"|\*\*(?P<%s>[^*()\n]{2,60})\*\*"
-)
-_HERE = (
-    r"(?:(?:hereinafter|hereafter)\s*:?|in\s+(?:these|this)\s+\w{3,20}|together|collectively"
-    r"|each|nachfolgend|im\s+folgenden:?)"
-)
-_TERM = re.compile(
-    rf"\(\s*(?:{_HERE}\s*,?\s*)?(?:(?:called|referred\s+to\s+(?:in\s+(?:these|this)\s+\w{{3,20}}\s+)?as|known\s+as|genannt)\s+)?(?:(?:the|an?|each|our|any|der|die|das)\s+)?"
-    rf"(?:{_QUOTED % ('a', 'b')})\s*(?:(?:or|and)\s+[^()\n]{{1,60}}|genannt\s?)?\)"
-    rf"|,?\s{{0,9}}(?:{_HERE}\s+(?:called\s+|referred\s+to\s+as\s+|known\s+as\s+)?|(?:(?:is|are|shall\s+be)\s+)(?:called|referred\s+to\s+as|known\s+as|termed)\s+)"
-    rf"(?:(?:the|an?|each)\s+)?(?:{_QUOTED % ('c', 'd')})",
-    re.IGNORECASE,
-)
+_TERM: Final = pattern("term_in_brackets")
 _CAPITALS: Final = pattern("capitals_in_brackets")
 _DETERMINER: Final = pattern("bracket_determiner")
 _VERB: Final = pattern("bracket_verb")
@@ -217,9 +178,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield the terms in brackets or quotes that follow their meaning, in order."""
     text = layout.text
     for piece in layout.pieces:
-        if piece.kind in ("prose", "item") and (
-            "(" in piece.text or "called" in piece.text or "as " in piece.text or "here" in piece.text
-        ):
+        if piece.kind in ("prose", "item") and any(sign in piece.text for sign in ("(", "called", "as ", "here")):
             yield from _unquoted_terms(layout, piece)
             for found in _TERM.finditer(text, piece.start, piece.end):
                 name = next(key for key in "abcd" if found[key] is not None)
@@ -257,8 +216,12 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
         ):
             start, related = number + 1, False
     first = _first_word_of_name(words, _start_of_same_name(words, start, found), found)
-    if first is None or len(words) - first > _MAX_WORDS or _only_place(text[words[first].start() : end]):
+    if first is None or len(words) - first > _MAX_WORDS:
         return None
+    body = text[words[first].start() : end]
+    place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
+    if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
+        return None  # the bracket is only after the number of a rule or section
     return trim_definition(text, words[first].start(), words[-1].end())
 
 
@@ -276,15 +239,13 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
     return start
 
 
-def _only_place(body: str) -> bool:
-    place = _PLACE.search(body)
-    words = [word.casefold() for word in body.split()[:3]]
-    return place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(words))
-
-
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
     """Return the position of the first word of a thing's name, searched from `start` on; None if there is no name."""
-    begins = [number for number in range(start, len(words)) if _starts_name(words[number].group())]
+    begins = [
+        number
+        for number, word in enumerate(word.group() for word in words)
+        if number >= start and (_DETERMINER.match(word.strip('"“”,()*_')) or word.lstrip('"“(*_')[:1].isupper())
+    ]
     if not begins:
         return None
     if _ANY.match(found[0]):
@@ -328,7 +289,3 @@ def _is_introduced(whole: str, name: str) -> bool:
         return False
     capital = all(word[:1].isupper() for word in name.split() if len(word) > 3 or name == word)
     return bool(_INTRODUCED.match(whole)) or capital
-
-
-def _starts_name(word: str) -> bool:
-    return bool(_DETERMINER.match(word.strip('"“”,()*_'))) or word.lstrip('"“(*_')[:1].isupper()

@@ -27,8 +27,6 @@ from elt_llm_consumer.definitions.vocabulary import (
     NOT_WITHIN,
     PLACE,
     PRAISING,
-    SAME_AS,
-    TARGET,
     VERB,
     pattern,
     patterns,
@@ -36,8 +34,6 @@ from elt_llm_consumer.definitions.vocabulary import (
 
 _NEXT: Final = pattern("next_clause")
 _FIRST_VERB: Final = pattern("first_clause_verb")
-
-
 _GIVES: Final = pattern("quoted_before_verb")
 
 
@@ -46,7 +42,7 @@ def gives_meaning(text: str) -> bool:
     return _GIVES.search(text) is not None
 
 
-def defining_parts(piece: TextPiece) -> Iterator[TextPiece]:
+def _defining_parts(piece: TextPiece) -> Iterator[TextPiece]:
     """Yield the parts of a sentence that define one term each, in order, or the sentence itself.
 
     Only the text after the first defining verb is split.
@@ -73,7 +69,7 @@ _PLAIN: Final = re.compile(r"[^\W\d_][\w'’ -]{1,60}$")
 _SEE: Final = re.compile(r"(?:see|siehe)\s{1,9}(?:also\s)?[\"“„][^\"“”„\n]{2,60}[\"”“]\W{0,3}$", re.IGNORECASE)
 
 
-def read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
+def _read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
     """Return the span of the term and the start of its meaning, for "Term: meaning"; None otherwise."""
     found = _GLOSS.match(text, skip_labels(text, start, end), end)
     if found is None:
@@ -101,38 +97,29 @@ def _is_word_of(short: str, long: str) -> bool:
 
 _INVERTED_PATTERNS: Final = patterns("inverted_definitions")
 _OF_TEXTS: Final = pattern("parts_of_texts")
-
-
 _BESIDE: Final = pattern("which_means")
 
 
-def read_which_means(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """Return the span of the term and the start of its definition for "..., which means ..."; None otherwise."""
-    found = _BESIDE.search(text, start, end)
-    return (found.span("term"), found.end()) if found and distinguishes(text[found.end() : end]) else None
-
-
-def read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """Return the span of the term and the start of its definition for "By X is meant ..."; None otherwise."""
-    start = skip_labels(text, start, end)
+def _read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
+    """Return the term and the start of its definition for "By X is meant ..." and "..., which means ..."; else None."""
+    begin = skip_labels(text, start, end)
     for inverted in _INVERTED_PATTERNS:
-        found = inverted.match(text, start, end)
-        if found and (found["a1"] or _is_inverted_term(found["a2"])):
-            name = "a1" if found["a1"] is not None else "a2"
+        found = inverted.match(text, begin, end)
+        if found is None:
+            continue
+        name = "a1" if found["a1"] is not None else "a2"
+        words = found[name].casefold().split()
+        if found["a1"] or (words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None):
             return found.span(name), found.start("body")
-    return None
-
-
-def _is_inverted_term(term: str) -> bool:
-    words = term.casefold().split()
-    return words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None
+    beside = _BESIDE.search(text, start, end)
+    return (beside.span("term"), beside.end()) if beside and distinguishes(text[beside.end() : end]) else None
 
 
 _NAMING_PATTERNS: Final = patterns("naming_sentences")
 _LATER: Final = re.compile(r"\s(?:if|when|where)\s$", re.IGNORECASE)
 
 
-def read_naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+def _read_naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Return the spans of the term and of its meaning for "... is called X"; None otherwise."""
     start = skip_labels(text, start, end)
     for naming in _NAMING_PATTERNS:
@@ -149,10 +136,13 @@ def read_naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple
 
 def _is_naming_term(term: str) -> bool:
     words = [word.strip("'’").casefold() for word in term.split()]
-    judged = PRAISING.match(f"a {term}")
-    return bool(words) and not judged and words[0] not in NOT_FIRST and not any(word in NOT_WITHIN for word in words)
+    return (
+        bool(words) and not PRAISING.match(f"a {term}") and words[0] not in NOT_FIRST and NOT_WITHIN.isdisjoint(words)
+    )
 
 
+_SAME_AS: Final = pattern("same_meaning_as")
+_TARGET: Final = pattern("reference_target")
 _BODY_LEAD = re.compile(r"[\s:,–—-]{1,6}(?:that\s+is\s+)?")
 _STOP = re.compile(r"[.,;:(]|\s(?:and|which|that|as|in)\s(?=[a-z])")
 _MAX_VERBS = 3
@@ -165,7 +155,7 @@ def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     extent = DefinitionExtent(layout)
     for number, piece in enumerate(layout.pieces):
         if (piece.kind in ("prose", "item") or _leads_to_items(layout, number)) and not layout.is_contents(piece.text):
-            clauses = list(defining_parts(piece))
+            clauses = list(_defining_parts(piece))
             end = extent.end(number, piece.end)
             first = list(_piece_definitions(layout, clauses[0], clauses[0].end if len(clauses) > 1 else end))
             if not first:  # without a definition in the first clause, the sentence is read as a whole
@@ -189,7 +179,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
     """Yield the definitions in a sentence or a part of a sentence. `stop` is the end of the list below the sentence."""
     text = layout.text
-    inverted = read_inverted(text, piece.start, piece.end) or read_which_means(text, piece.start, piece.end)
+    inverted = _read_inverted(text, piece.start, piece.end)
     if inverted is not None:
         term, start = inverted
         yield DefinitionDraft(term, trim_definition(text, start, stop), "sentence", _SURE)
@@ -200,10 +190,10 @@ def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> I
         if found:
             yield from found
             return
-    named = read_naming(text, piece.start, piece.end)
+    named = _read_naming(text, piece.start, piece.end)
     if named is not None:
         yield DefinitionDraft(named[0], trim_definition(text, *named[1]), "sentence", _LIKELY)
-    elif not layout.in_region(piece.start) and (gloss := read_gloss(text, piece.start, piece.end)) is not None:
+    elif not layout.in_region(piece.start) and (gloss := _read_gloss(text, piece.start, piece.end)) is not None:
         body = trim_definition(text, gloss[1], stop)
         yield DefinitionDraft(gloss[0], body, "sentence", _LIKELY)
 
@@ -212,34 +202,26 @@ def _definitions_after_verb(
     layout: DocumentLayout, piece: TextPiece, stop: int, subject: DefinedSubject, verb: "re.Match[str]"
 ) -> Iterator[DefinitionDraft]:
     text, kind = layout.text, verb.lastgroup or ""
-    begin = _skip(text, verb.end())
-    target = (
-        (TARGET.match(text, begin, piece.end) or SAME_AS.match(text, begin, piece.end)) if kind == "meaning" else None
-    )
-    if target is not None:
-        meaning = text.index("the", verb.start())
-        body = trim_definition(text, meaning, stop)
-        yield from _drafts_of_subject(subject, body, "reference", _SURE, refers_to=_reference_target(target["target"]))
+    lead = _BODY_LEAD.match(text, verb.end())
+    begin = lead.end() if lead else verb.end()
+    target = _TARGET.match(text, begin, piece.end) or _SAME_AS.match(text, begin, piece.end)
+    if kind == "meaning" and target is not None:
+        body = trim_definition(text, text.index("the", verb.start()), stop)
+        place = PLACE.match(target["target"])
+        rest = re.split(r",|\s(?:and|save|except|unless|but)\s", target["target"], maxsplit=1)[0].strip()
+        yield from _drafts_of_subject(subject, body, "reference", _SURE, refers_to=place[1] if place else rest)
         return
     long = _abbreviation_meaning(text, subject, begin, piece.end) if kind == "refers" else None
     if long is not None:
         yield from _drafts_of_subject(subject, long, "abbreviation", _SURE)
-    elif kind == "meaning" and not _gives_meaning(subject, verb.group(), text[verb.end() : begin]):
         return
-    elif defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
+    # "Has the meaning of a word in mind" defines nothing.
+    presented = subject.marked or verb.group().casefold().startswith(("shall", "will"))
+    if kind == "meaning" and not text[verb.end() : begin].strip() and not (verb.group().endswith("of") and presented):
+        return
+    if defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
         body = trim_definition(text, begin, stop)
         yield from _drafts_of_subject(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))
-
-
-def _gives_meaning(subject: DefinedSubject, verb: str, after: str) -> bool:
-    """Return whether "have the meaning" defines, unlike in "has the meaning of a word in mind"."""
-    of = verb.endswith("of") and (subject.marked or verb.casefold().startswith(("shall", "will")))
-    return of or bool(after.strip())
-
-
-def _reference_target(target: str) -> str:
-    named = PLACE.match(target)
-    return named[1] if named else re.split(r",|\s(?:and|save|except|unless|but)\s", target, maxsplit=1)[0].strip()
 
 
 def _abbreviation_meaning(text: str, subject: DefinedSubject, begin: int, end: int) -> tuple[int, int] | None:
@@ -260,8 +242,3 @@ def _drafts_of_subject(
 ) -> Iterator[DefinitionDraft]:
     for term in subject.terms:
         yield DefinitionDraft(term, body, pattern, score, subject.abbreviation, refers_to, subject.aliases)
-
-
-def _skip(text: str, begin: int) -> int:
-    lead = _BODY_LEAD.match(text, begin)
-    return lead.end() if lead else begin

@@ -179,15 +179,13 @@ def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDra
     kept: list[DefinitionDraft] = []
     taken: dict[int, list[DefinitionDraft]] = {}
     for draft in drafts:
-        around = [
-            one
-            for key in (draft.term[0] // _BUCKET - 1, draft.term[0] // _BUCKET, draft.term[0] // _BUCKET + 1)
-            for one in taken.get(key, [])
-        ]
-        if any(_overlaps(one, draft) for one in around) or (draft.pattern == "is" and _is_inside(draft, bodies)):
+        bucket, (start, end) = draft.term[0] // _BUCKET, draft.term
+        around = [one.term for key in range(bucket - 1, bucket + 2) for one in taken.get(key, [])]
+        overlaps = any(first < end and start < last for first, last in around)
+        if overlaps or (draft.pattern == "is" and _is_inside(draft, bodies)):
             continue
         kept.append(draft)
-        taken.setdefault(draft.term[0] // _BUCKET, []).append(draft)
+        taken.setdefault(bucket, []).append(draft)
     return sorted(kept, key=lambda one: (one.term, one.body))
 
 
@@ -200,21 +198,13 @@ def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
     return number >= 0 and draft.term[0] < bodies[number][1]
 
 
-def _overlaps(one: DefinitionDraft, other: DefinitionDraft) -> bool:
-    return one.term[0] < other.term[1] and other.term[0] < one.term[1]
-
-
-def _bare_name(term: str) -> str:
-    """Return a term without signs around it, except a sign that belongs to the name, as in "*-property"."""
-    name = _SIGNS_AROUND.sub("", term)
-    return name.removesuffix(")").rstrip() if name.count(")") > name.count("(") else name
-
-
 def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     text = layout.text
     term = trim_span(text, *draft.term)
     start, end = with_marks(text, min(term[0], draft.body[0]), max(term[1], draft.body[1]), term)
-    name = _bare_name(one_line(text[slice(*term)]))
+    # A sign may belong to the name, as in "*-property".
+    name = _SIGNS_AROUND.sub("", one_line(text[slice(*term)]))
+    name = name.removesuffix(")").rstrip() if name.count(")") > name.count("(") else name
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
     return Definition(
         name,
@@ -291,7 +281,11 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
     layout = DocumentLayout(document, settings)
     taken = sorted(one.term_span for one in found)
     entries = sorted({*_listed_entries(layout), *(one.span("term") for one in _MEANS_ENTRY.finditer(document.text))})
-    missed = [span for span in entries if not _touches(span, taken)]
+    missed = []
+    for start, end in entries:
+        number = bisect_right(taken, end - 1, key=lambda one: one[0]) - 1
+        if not any(taken[place][1] > start for place in range(max(0, number - 3), number + 1)):
+            missed.append((start, end))
     return MissedEntries(document, len(entries), tuple(missed))
 
 
@@ -299,11 +293,6 @@ def is_gap(missed: MissedEntries) -> bool:
     """Return whether enough entries were missed for a warning: three, or two that are a tenth of the entries."""
     few = len(missed.missed) >= _MIN_MISSED_FEW and len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
     return few or len(missed.missed) >= _MIN_MISSED
-
-
-def _touches(span: Span, taken: Sequence[Span]) -> bool:
-    number = bisect_right(taken, span[1] - 1, key=lambda one: one[0]) - 1
-    return any(taken[place][1] > span[0] for place in range(max(0, number - 3), number + 1))
 
 
 def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
@@ -331,14 +320,9 @@ def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Sp
     if len(run) < _MIN_ENTRIES or len(set(terms)) < _MIN_DIFFERENT * len(terms):
         return
     ordered = sum(one <= other for one, other in pairwise(terms)) / (len(terms) - 1)
-    if kind == "dash" and len(run) < _MIN_DASHES:
-        return
-    if kind == "row" and _mean_words(layout, run) < _MIN_BODY_WORDS:
+    rows = [_ROW_ENTRY.match(layout.lines[number].text) for number, _ in run] if kind == "row" else []
+    body_words = sum(len(row["body"].split()) for row in rows if row)
+    if (kind == "dash" and len(run) < _MIN_DASHES) or (rows and body_words / len(run) < _MIN_BODY_WORDS):
         return
     announced = [span for _, span in run if layout.in_region(span[0])]
     yield from (span for _, span in run) if ordered >= _MIN_ORDERED else announced if kind != "dash" else ()
-
-
-def _mean_words(layout: DocumentLayout, run: Sequence[tuple[int, Span]]) -> float:
-    rows = [_ROW_ENTRY.match(layout.lines[number].text) for number, _ in run]
-    return sum(len(row["body"].split()) for row in rows if row) / len(run)

@@ -4,10 +4,10 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
@@ -21,25 +21,6 @@ from elt_llm_consumer.sentences.words import word_list
 _LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
 _JOINING: Final = word_list("joining_in_headings")
-
-
-class DefinitionHeadings:
-    """The headings that announce definitions."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = sorted((tuple(_words(name)) for name in names), key=len, reverse=True)
-
-    def announce(self, title: str) -> bool:
-        """Return whether a title consists of these headings, apart from its number and joining words."""
-        words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
-        found = False
-        for name in self._names:
-            for start in range(len(words) - len(name) + 1):
-                if tuple(words[start : start + len(name)]) == name:
-                    words[start : start + len(name)] = []
-                    found = True
-                    break
-        return found and all(word in _JOINING for word in words)
 
 
 def _words(text: str) -> list[str]:
@@ -76,7 +57,7 @@ class DocumentLayout:
         self.text = document.text
         self.headers = set[int]()
         """The starts of the header rows of the definition tables that were read so far."""
-        self._headings = DefinitionHeadings(settings.headings)
+        self._headings = sorted(map(_words, settings.headings), key=len, reverse=True)
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
@@ -95,43 +76,40 @@ class DocumentLayout:
     @cached_property
     def heading_lines(self) -> frozenset[int]:
         """The starts of heading lines, and of the underlines of headings."""
-        starts = [line.start for line in self._all_lines]
-        found = set[int]()
-        for section in self.document.outline.sections:
-            number = bisect_right(starts, section.start + 3) - 1
-            if number >= 0:
-                found.add(starts[number])
-        return frozenset(found)
+        numbers = (bisect_right(self._starts, one.start + 3) - 1 for one in self.document.outline.sections)
+        return frozenset(self._starts[number] for number in numbers if number >= 0)
 
     @cached_property
     def regions(self) -> tuple[tuple[int, int], ...]:
         """The spans of the sections that define terms, in order and without overlap."""
         sections = self.document.outline.sections
-        announcing = [section for section in sections if self._headings.announce(section.title)]
-        if self._headings.announce(self.document.title) and all(section.start == 0 for section in announcing):
+        announcing = [section for section in sections if self.announces(section.title)]
+        if self.announces(self.document.title) and all(section.start == 0 for section in announcing):
             return ((0, len(self.text)),)
         found: list[tuple[int, int]] = []
         for number, section in enumerate(sections):
             if found and section.start < found[-1][1]:
                 continue
-            if self._headings.announce(section.title):
+            if self.announces(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
                 found.append((section.start, next(later, len(self.text))))
-        return tuple(found) or tuple(self._unmarked_regions())
+        if not found:  # headings that are not marked are lines that look like headings
+            headings = [piece for piece in self.pieces if piece.kind == "heading"]
+            ends = [*(piece.start for piece in headings[1:]), len(self.text)]
+            pairs = zip(headings, ends, strict=False)
+            found = [(one.start, end) for one, end in pairs if self.announces(one.text)]
+        return tuple(found)
 
-    def _unmarked_regions(self) -> Iterator[tuple[int, int]]:
-        """Yield the spans of the sections that define terms, in a text whose headings are not marked.
-
-        Lines that look like headings are used.
-        """
-        headings = [piece for piece in self.pieces if piece.kind == "heading"]
-        for one, following in pairwise([*headings, None]):
-            if one is not None and self._headings.announce(one.text):
-                yield one.start, following.start if following else len(self.text)
-
-    def announces(self, line: TextLine) -> bool:
-        """Return whether a line is a heading that announces definitions."""
-        return self._headings.announce(line.text.strip("#=* "))
+    def announces(self, title: str) -> bool:
+        """Return whether a title consists of headings of definitions, apart from its number and joining words."""
+        words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
+        found = False
+        for name in self._headings:
+            starts = (at for at in range(len(words) - len(name) + 1) if words[at : at + len(name)] == name)
+            if (start := next(starts, None)) is not None:
+                words[start : start + len(name)] = []
+                found = True
+        return found and _JOINING.issuperset(words)
 
     def in_region(self, offset: int) -> bool:
         """Return whether `offset` is in a section that defines terms."""
@@ -176,7 +154,8 @@ class DocumentLayout:
     @cached_property
     def _furniture(self) -> frozenset[int]:
         """The starts of lines at page edges that repeat on several pages, or that are only a page number."""
-        edges = [line for page in self._pages() for line in {*page[:_EDGE], *page[-_EDGE:]}]
+        pages = starmap(self._all_lines_between, pairwise([*self.document.outline.pages, len(self.text)]))
+        edges = [line for page in pages for line in {*page[:_EDGE], *page[-_EDGE:]}]
         often = Counter(_DIGITS.sub("#", line.text.casefold()) for line in edges)
         return frozenset(
             line.start
@@ -187,11 +166,6 @@ class DocumentLayout:
                 or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < 120)
             )
         )
-
-    def _pages(self) -> Iterator[tuple[TextLine, ...]]:
-        pages = [*self.document.outline.pages, len(self.text)]
-        for begin, end in pairwise(pages):
-            yield self._all_lines_between(begin, end)
 
 
 def _lines(text: str) -> Iterator[TextLine]:
@@ -328,24 +302,18 @@ class DefinitionExtent:
         for place in range(number + 1, min(len(pieces), number + 200)):
             one = pieces[place]
             style = marker_style(one.text)
-            if one.kind in ("heading", "row", "rule") or (own and _is_same_list(style, own, first)):
+            if one.kind in ("heading", "row", "rule") or (own and style == own != first):
                 break
             if style:
                 first = first or style
-            elif not first or not self._belongs(pieces[place - 1], one):
+            elif not first or (one.new_paragraph and not _continues(pieces[place - 1], one)):
                 break
             last = place
-            if _CLOSED.search(one.text) and self._ends(place, first):
+            ahead = pieces[place + 1 : place + 1 + _AHEAD]
+            if _CLOSED.search(one.text) and all(marker_style(piece.text) != first for piece in ahead):
                 break
         return last
 
-    def _belongs(self, before: TextPiece, one: TextPiece) -> bool:
-        return not one.new_paragraph or (one.text[:1].islower() and not _CLOSED.search(before.text))
 
-    def _ends(self, place: int, first: str) -> bool:
-        ahead = self._layout.pieces[place + 1 : place + 1 + _AHEAD]
-        return all(marker_style(piece.text) != first for piece in ahead)
-
-
-def _is_same_list(style: str, own: str, first: str) -> bool:
-    return style == own and (first == "" or first != own)
+def _continues(before: TextPiece, one: TextPiece) -> bool:
+    return one.text[:1].islower() and not _CLOSED.search(before.text)

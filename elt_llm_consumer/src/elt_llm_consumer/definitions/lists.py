@@ -47,18 +47,7 @@ _JOINING: Final = frozenset(("of", "for", "to", "by", "with", "from", "in", "on"
 _MAX_LINES = 12
 
 
-@dataclass(frozen=True)
-class NumberedEntry:
-    """An entry after a number: the span of the term, its other names, the span of its meaning, and the next line."""
-
-    term: tuple[int, int]
-    aliases: tuple[str, ...]
-    begin: int
-    end: int
-    following: int
-
-
-def read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
+def _read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
     """Return the end of the term and the start of its definition in a line without a sign between them.
 
     `small` also allows a definition that starts in lower case.
@@ -72,42 +61,6 @@ def read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
     if found is None or not _is_name(found["term"]) or not distinguishes(found["body"]):
         return None
     return found.end("term"), found.start("body")
-
-
-def is_small_run_in(line: TextLine) -> bool:
-    """Return whether a line looks like an entry whose definition starts in lower case."""
-    return read_run_in(line, small=True) is not None
-
-
-def read_numbered(lines: Sequence[TextLine], number: int) -> NumberedEntry | None:
-    """Return the entry under a number such as "3.1": a term, other names, its meaning and notes; else None."""
-    label = _LABEL.match(lines[number].text)
-    if label is None:
-        return None
-    entry = list(lines[number + 1 : number + 1 + _MAX_LINES])
-    stop = next((place for place, line in enumerate(entry) if _LABEL.match(line.text)), len(entry))
-    body_end = next((place for place, line in enumerate(entry[:stop]) if _NOTE.match(line.text)), stop)
-    names = [(line.start, line.text) for line in entry[:body_end]]
-    if rest := lines[number].text[label.end() :]:
-        names.insert(0, (lines[number].start + label.end(), rest))
-    if len(names) < 2 or not all(_is_plain(text) for _, text in names[:1]):
-        return None
-    body = next((place for place, (_, text) in enumerate(names) if place and not _is_plain(text)), len(names) - 1)
-    if not names[body][1][:1].islower() or any(text[:1].isupper() for _, text in names[body + 1 :]):
-        return None
-    start, term = names[0]
-    return NumberedEntry(
-        (start, start + len(term)),
-        tuple(text for _, text in names[1:body]),
-        names[body][0],
-        entry[body_end - 1].end,
-        number + 1 + body_end,
-    )
-
-
-def is_note(text: str) -> bool:
-    """Return whether a line is a note, an example or a source under an entry."""
-    return _NOTE.match(text) is not None
 
 
 def _is_plain(text: str) -> bool:
@@ -166,25 +119,38 @@ class EntryReader:
             return None
         if line.start in self._layout.heading_lines:
             return self._under_heading(lines, number) if announced else None
-        if announced and (found := read_numbered(lines, number)) is not None:
-            draft = self._draft(found.term, found.begin, found.end, 0.95)
-            return ListEntry(replace(draft, aliases=found.aliases), found.following, "numbered")
-        inline = (
-            self._inline(line)
-            or self._signed_at_end(lines, number)
-            or (self._run_in(line, small=small) if announced else None)
-        )
+        if announced and (numbered := self._numbered(lines, number)) is not None:
+            return numbered
+        inline = self._inline(line) or self._signed_at_end(lines, number)
+        if inline is None and announced and line.apart and (found := _read_run_in(line, small=small)):
+            start = skip_labels(line.text, 0, len(line.text))
+            inline = self._at(line, start, *found, "run in")
         if inline is not None:
             term, body, way = inline
             last = self.last_line(lines, number)
             return ListEntry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
         return self._below(lines, number)
 
-    def _run_in(self, line: TextLine, *, small: bool) -> tuple[tuple[int, int], int, str] | None:
-        """Return the term, the start of the definition, and the style of an entry without a sign between the two."""
-        found = read_run_in(line, small=small) if line.apart else None
-        start = skip_labels(line.text, 0, len(line.text))
-        return self._at(line, start, found[0], found[1], "run in") if found else None
+    def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
+        """Return the entry under a number such as "3.1": a term, other names, its meaning and notes; else None."""
+        label = _LABEL.match(lines[number].text)
+        if label is None:
+            return None
+        entry = list(lines[number + 1 : number + 1 + _MAX_LINES])
+        stop = next((place for place, line in enumerate(entry) if _LABEL.match(line.text)), len(entry))
+        body_end = next((place for place, line in enumerate(entry[:stop]) if _NOTE.match(line.text)), stop)
+        names = [(line.start, line.text) for line in entry[:body_end]]
+        if rest := lines[number].text[label.end() :]:
+            names.insert(0, (lines[number].start + label.end(), rest))
+        if len(names) < 2 or not _is_plain(names[0][1]):
+            return None
+        body = next((place for place, (_, text) in enumerate(names) if place and not _is_plain(text)), len(names) - 1)
+        if not names[body][1][:1].islower() or any(text[:1].isupper() for _, text in names[body + 1 :]):
+            return None
+        start, term = names[0]
+        draft = self._draft((start, start + len(term)), names[body][0], entry[body_end - 1].end, 0.95)
+        aliases = tuple(text for _, text in names[1:body])
+        return ListEntry(replace(draft, aliases=aliases), number + 1 + body_end, "numbered")
 
     def _inline(self, line: TextLine) -> tuple[tuple[int, int], int, str] | None:
         """Return the term, the start of the definition, and the style of an entry such as "X: ..."."""
@@ -239,7 +205,7 @@ class EntryReader:
             not (marked or any(map(str.isalpha, term)))
             or _GENERIC.match(term)
             or body >= len(line.text)
-            or is_note(line.text)
+            or _NOTE.match(line.text)
         ):
             return None
         return (line.start + begin, line.start + end), line.start + body, way
@@ -257,15 +223,14 @@ class EntryReader:
                 break
             if not deeper and ((style and style == own) or self._inline(line) is not None):
                 break
-            goes_on = deeper or (style and _opens_definition(lines[last])) or self._cut(lines[last], line)
+            cut = self._layout.page_between(lines[last].start, line.start) and line.text[:1].islower()
+            goes_on = (
+                deeper or (style and _opens_definition(lines[last])) or (cut and not _FINAL.search(lines[last].text))
+            )
             if line.apart and not goes_on:
                 break
             last = place
         return last
-
-    def _cut(self, before: TextLine, line: TextLine) -> bool:
-        cut = self._layout.page_between(before.start, line.start)
-        return cut and not _FINAL.search(before.text) and line.text[:1].islower()
 
     def _under_heading(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry of a heading that is a term with the text under the heading, or None."""
@@ -303,18 +268,15 @@ class EntryReader:
             last = self._indented(lines, number + 1, line.indent, colon=colon is not None)
             begin = below.start + (colon.end() if colon else 0)
             return ListEntry(self._draft(term, begin, lines[last].end, 0.95), last + 1, "indented")
-        if not (line.apart or not number or _FINAL.search(lines[number - 1].text)) or not self._is_sentence(below):
+        text = below.text
+        apart = line.apart or not number or _FINAL.search(lines[number - 1].text)
+        plain = len(text) >= _MIN_BODY_LENGTH and not text[:1].islower() and not marker_style(text)
+        if not apart or not plain or not _FINAL.search(text) or VERB.match(text) or self._inline(below):
             return None
         last = self._last_below(lines, number + 1)
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
-
-    def _is_sentence(self, line: TextLine) -> bool:
-        text = line.text
-        if marker_style(text) or self._inline(line) or len(text) < _MIN_BODY_LENGTH:
-            return False
-        return bool(_FINAL.search(text)) and not text[:1].islower() and not VERB.match(text)
 
     def _indented(self, lines: Sequence[TextLine], number: int, indent: int, *, colon: bool) -> int:
         last = number
@@ -392,12 +354,15 @@ class DefinitionLists:
         """Yield the definitions in lists of sections that define terms, then those in other lists."""
         for start, end in self._layout.regions:
             lines = self._layout.lines_between(start, end)
-            yield from self._section(lines[1:] if lines and self._layout.announces(lines[0]) else lines)
+            headed = bool(lines) and self._layout.announces(lines[0].text.strip("#=* "))
+            yield from self._section(lines[1:] if headed else lines)
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
+        # Most paragraphs look like entries without a sign after the term.
+        begins = [line for line in lines if line.apart]
+        small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
         number = 0
-        small = _mostly_entries_without_sign(lines)
         while number < len(lines):
             entry = self._entries.entry(lines, number, announced=True, small=small)
             if entry is not None:
@@ -411,7 +376,7 @@ class DefinitionLists:
             run: list[ListEntry] = []
             place = number
             while place < len(lines) and (entry := self._entries.entry(lines, place, announced=False)):
-                if run and not self._akin(run[-1], entry):
+                if run and run[-1].way != entry.way:
                     break
                 run.append(entry)
                 place = entry.following
@@ -420,9 +385,6 @@ class DefinitionLists:
                 last = place
                 yield from (entry.draft for entry in run)
             number = max(place, number + 1)
-
-    def _akin(self, one: ListEntry, other: ListEntry) -> bool:
-        return one.way == other.way
 
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
         """Return whether consecutive entries define terms.
@@ -438,12 +400,6 @@ class DefinitionLists:
             return share >= 0.5
         bold = all(entry.way.endswith("marked") for entry in run)
         return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
-
-
-def _mostly_entries_without_sign(lines: Sequence[TextLine]) -> bool:
-    """Return whether most paragraphs of a section look like entries without a sign after the term."""
-    begins = [line for line in lines if line.apart]
-    return 2 * sum(map(is_small_run_in, begins)) > len(begins) > 1
 
 
 def _is_entry_meaning(body: str) -> bool:

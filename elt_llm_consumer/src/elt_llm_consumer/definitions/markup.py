@@ -36,12 +36,7 @@ _REACH = 14
 _SHARE = 0.5
 
 
-def announces_values(line: str) -> bool:
-    """Return whether a heading, or the line before a list, announces addresses or opening hours."""
-    return _VALUE_HEADING.match(line) is not None
-
-
-def holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> bool:
+def _holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> bool:
     """Return whether a list contains values and no definitions.
 
     Names of persons and places count as values if the list has other values, or consists only of names.
@@ -56,11 +51,11 @@ def _is_name(term: str, body: str) -> bool:
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
-def is_value(term: str, body: str) -> bool:
+def _is_value(term: str, body: str) -> bool:
     """Return whether an entry is a number, time, amount, address, option or section, and not a definition."""
     if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
         return True
-    if _LABEL.fullmatch(term.strip(" :")) and not (is_meaning(body) or body[:1].islower()):
+    if _LABEL.fullmatch(term.strip(" :")) and not (_is_meaning(body) or body[:1].islower()):
         return True
     without = _PHONE.sub(" ", _LINK.sub(" ", body))
     words = [word.casefold() for word in re.findall(r"[^\W\d_]+", without)]
@@ -70,7 +65,7 @@ def is_value(term: str, body: str) -> bool:
     return (without != body and len(words) <= 3) or (len(words) <= 16 and _STREET.search(body) is not None)
 
 
-def is_meaning(body: str) -> bool:
+def _is_meaning(body: str) -> bool:
     """Return whether the text of an entry names a kind of thing or activity.
 
     A sentence such as "The hall opens at nine" does not.
@@ -104,29 +99,22 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
     A definition that is too long is cut to its first paragraph.
     """
-    text = layout.text
-    labels = _labels(layout.document.marked.definitions, text)
-    for pairs in _entry_runs(layout.document.marked.definitions, text):
+    text, marked = layout.text, layout.document.marked.definitions
+    # Terms that occur in three or more entries are labels and no terms, as in a list of changes.
+    bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in marked}
+    counts = Counter(term for term, _ in bodies)
+    for pairs in _entry_runs(marked, text):
         entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
-        values = [is_value(term, body) for term, body in entries]
-        if holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
+        values = [_is_value(term, body) for term, body in entries]
+        if _holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
             continue
         for one, value, (term, body) in zip(pairs, values, entries, strict=True):
-            if value or term.casefold() in labels or not _may_be_term(term):
+            if value or counts[term.casefold()] >= _OFTEN or not _may_be_term(term):
                 continue
             end = one[3]
             if len(body) > settings.longest_definition and (stop := text.find("\n\n", one[2], end)) > 0:
                 end = stop
             yield _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
-
-
-def _labels(pairs: Sequence[Pair], text: str) -> frozenset[str]:
-    """Return the terms that occur in three or more entries.
-
-    Such words are labels and no terms, as in a list of changes.
-    """
-    bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in pairs}
-    return frozenset(term for term, count in Counter(term for term, _ in bodies).items() if count >= _OFTEN)
 
 
 def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
@@ -137,8 +125,7 @@ def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
     for pair in pairs:
         group = by_body.get(pair[2:]) or by_end.get(_end_before(text, pair[0]))
         if group is None:
-            group = []
-            found.append(group)
+            found.append(group := [])
         group.append(pair)
         by_end.setdefault(pair[3], group)
         by_body[pair[2:]] = group
@@ -157,7 +144,7 @@ def _is_value_list(layout: DocumentLayout, start: int) -> bool:
     path = layout.document.outline.section_path(start)
     end = _end_before(layout.text, start)
     before = layout.text[layout.text.rfind("\n", 0, end) + 1 : end]
-    return any(announces_values(line.strip()) for line in (*path[-1:], before))
+    return any(_VALUE_HEADING.match(line.strip()) for line in (*path[-1:], before))
 
 
 def _may_be_term(term: str) -> bool:
@@ -260,7 +247,9 @@ class _MarkedSentences:
         """Return the definition in a paragraph with an emphasized start: its last line, itself, its certainty."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
-        if number < 0 or piece is None or self._in_list(start) or self._layout.pieces[piece].kind == "row":
+        place = bisect_right(self._listed, start) - 1
+        in_list = place >= 0 and start < self._reached[place]
+        if number < 0 or piece is None or in_list or self._layout.pieces[piece].kind == "row":
             return None
         line = self._layout.lines[number]
         term = self._text[start:end].strip(' :.–—-="“”')
@@ -270,38 +259,32 @@ class _MarkedSentences:
         if found is not None and not _SIGN.match(self._text, end, line.end):
             begin, stop, sure = found[0], self._extent.end(piece, self._layout.pieces[piece].end), True
         else:
-            begin, stop, sure = self._rest(number, end, found[0] if found else None)
+            begin, stop = self._rest(number, end, found[0] if found else None)
+            sure = False
         body = trim_definition(self._text, begin, stop)
-        if body[1] <= body[0] or is_value(term, one_line(self._text[slice(*body)])):
+        if body[1] <= body[0] or _is_value(term, one_line(self._text[slice(*body)])):
             return None
         line_text = one_line(self._text[slice(*body)])
-        sure = sure or self._layout.in_region(start) or is_meaning(line_text)
+        sure = sure or self._layout.in_region(start) or _is_meaning(line_text)
         if not sure and not is_phrase(line_text):
             return None
         pattern = found[1] if found and sure and begin == found[0] else "list"
         last = bisect_right(self._lines, body[1] - 1) - 1
         return last, _marked_draft(self._text, (start, end), body, pattern, _LIKELY), sure
 
-    def _rest(self, number: int, end: int, after: int | None) -> tuple[int, int, bool]:
-        """Return start and end of the text after a term or, if the term is alone on its line, below it.
-
-        The third value is false.
-        """
+    def _rest(self, number: int, end: int, after: int | None) -> tuple[int, int]:
+        """Return start and end of the text after a term or, if the term is alone on its line, below it."""
         line = self._layout.lines[number]
         signed = self._text[:end].endswith((":", ".", "–", "—")) if end < len(self._text) else False
         rest = self._text[end : line.end].strip(' :"”’')
         if after is not None or (signed and rest):
             begin = after if after is not None else end
             piece = self._piece(line.end - 1)
-            return begin, self._extent.end(piece, line.end) if piece is not None else line.end, False
+            return begin, self._extent.end(piece, line.end) if piece is not None else line.end
         below = self._layout.lines[number + 1] if number + 1 < len(self._layout.lines) else None
         if rest or below is None or below.start in self._layout.heading_lines:
-            return end, end, False
-        return below.start, below.end, False
-
-    def _in_list(self, start: int) -> bool:
-        place = bisect_right(self._listed, start) - 1
-        return place >= 0 and start < self._reached[place]
+            return end, end
+        return below.start, below.end
 
     def _piece(self, offset: int) -> int | None:
         """Return the index of the sentence, item or row that contains `offset`; None in page headers and headings."""

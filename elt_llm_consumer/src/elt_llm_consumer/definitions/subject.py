@@ -8,31 +8,31 @@ from typing import Final
 from elt_llm_consumer.definitions.vocabulary import (
     ARTICLE,
     CONTEXT_IN_BRACKETS,
-    DEFINING,
     DISTINGUISHING,
     FINITE,
-    GERMAN_KIND,
-    ITEM_MARK,
-    KIND,
-    LEAD_IN,
-    NAMED,
-    NOT_BODY,
     NOT_FIRST,
     NOT_WITHIN,
-    OF_WHAT,
-    OTHER_NAME,
-    PRACTICE,
     PRAISING,
-    PREDICATE,
-    QUALIFIER,
-    RULE_LABEL,
-    RULE_NUMBER,
-    SHORT_LEAD_IN,
     STRONGLY_DISTINGUISHING,
     STRUCTURE,
     pattern,
 )
 
+_ITEM_MARK: Final = re.compile(r"(?:[-*+•–▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
+_RULE_LABEL: Final = pattern("rule_label")
+_RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
+_LEAD_IN: Final = pattern("lead_in")
+_SHORT_LEAD_IN: Final = pattern("short_lead_in")
+_NAMED: Final = pattern("named_as_term")
+_OTHER_NAME: Final = pattern("other_name")
+_QUALIFIER: Final = pattern("qualifier")
+_OF_WHAT: Final = pattern("of_what")
+_NOT_BODY: Final = pattern("not_body")
+_PREDICATE: Final = pattern("predicate")
+_PRACTICE: Final = pattern("practice")
+_KIND: Final = pattern("kind_with_clause")
+_GERMAN_KIND: Final = pattern("german_kind")
+_DEFINING: Final = pattern("defining")
 _OPEN, _CLOSE = "\"“„«‘'*_`", "\"”“»’'*_`"
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
@@ -73,10 +73,8 @@ class DefinedSubject:
 def skip_labels(text: str, start: int, end: int) -> int:
     """Return the start of the words after rule numbers and list item marks."""
     for _ in range(3):
-        mark = (
-            RULE_LABEL.match(text, start, end)
-            or ITEM_MARK.match(text, start, end)
-            or RULE_NUMBER.match(text, start, end)
+        mark = next(
+            filter(None, (label.match(text, start, end) for label in (_RULE_LABEL, _ITEM_MARK, _RULE_NUMBER))), None
         )
         if mark is None or mark.end() == start or text[start : start + 2] == "**":
             break
@@ -96,12 +94,12 @@ def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:
     start = skip_labels(text, start, end)
     begin = start
     for _ in range(3):
-        lead = LEAD_IN.match(text, begin, end) or SHORT_LEAD_IN.match(text, begin, end)
+        lead = _LEAD_IN.match(text, begin, end) or _SHORT_LEAD_IN.match(text, begin, end)
         begin = lead.end() if lead else begin
     introduced = _AFTER_COLON.search(text, begin, end)
     begin = introduced.end() if introduced else begin
     in_document = begin > start and _DOCUMENT.search(text, start, begin) is not None
-    named = NAMED.match(text, begin, end)
+    named = _NAMED.match(text, begin, end)
     if named is not None and named.end() < end:
         begin = named.end()
     article = ARTICLE.match(text, begin, end)
@@ -143,17 +141,11 @@ def _plain_subject(
     kind = article.group().split()[0].casefold() if article is not None else ""
     english = kind in ("a", "an", "the", "any", "each", "every")
     written = capital and (english or led or len(words) > 1 or term.isupper())
-    one = capital and kind in ("a", "an")
-    span = (start, start + len(term))
-    sure = written or named
-    general = kind in ("", "a", "an", "ein", "eine")
-    led = led or named
-    doing = len(words) > 1 and words[0].endswith("ing") and not capital
     return DefinedSubject(
-        *((span,), False, sure, led),
-        one=one,
-        general=general,
-        doing=doing,
+        *(((start, start + len(term)),), False, written or named, led or named),
+        one=capital and kind in ("a", "an"),
+        general=kind in ("", "a", "an", "ein", "eine"),
+        doing=len(words) > 1 and words[0].endswith("ing") and not capital,
         abbreviation=abbreviation,
         aliases=aliases,
     )
@@ -169,27 +161,21 @@ def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]
         rest = rest.rstrip(" \n\t,:–—-") if not rest.rstrip().endswith(("**", "__")) else rest.rstrip()
         if found := CONTEXT_IN_BRACKETS.search(rest):
             inner = found[1].strip("\"“”'‘’*_ ")
-            short, names = _bracketed_names(inner)
-            abbreviation = abbreviation or short
-            aliases += names
-        elif (found := OF_WHAT.search(rest) or QUALIFIER.search(rest)) and found.start() >= least:
+            also = _OTHER_NAME.search(" " + inner)
+            inner = also[1].strip("\"“”'‘’*_ ") if also else inner
+            if inner.isupper() and len(inner) <= 12 and " " not in inner:
+                abbreviation = abbreviation or inner
+            else:
+                aliases += [inner] if also else []
+        elif (found := _OF_WHAT.search(rest) or _QUALIFIER.search(rest)) and found.start() >= least:
             pass
-        elif (found := OTHER_NAME.search(rest)) and found.start() >= least:
+        elif (found := _OTHER_NAME.search(rest)) and found.start() >= least:
             name = found[1].strip("\"“”'‘’*_ ")
             aliases += [name] if name else []
         else:
             break
         rest = rest[: found.start()]
     return rest, abbreviation, tuple(aliases)
-
-
-def _bracketed_names(inner: str) -> tuple[str, list[str]]:
-    also = OTHER_NAME.search(" " + inner)
-    if also:
-        inner = also[1].strip("\"“”'‘’*_ ")
-    if inner.isupper() and len(inner) <= 12 and " " not in inner:
-        return inner, []
-    return "", [inner] if also else []
 
 
 def _is_term(term: str, *, marked: bool) -> bool:
@@ -231,11 +217,8 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
-        return (
-            subject.sure
-            and kind not in ("is", "refers")
-            and text[max(0, start - 20) : start].rstrip(" \n\t-–—").endswith(":")
-        )
+        led_by_colon = text[max(0, start - 20) : start].rstrip(" \n\t-–—").endswith(":")
+        return subject.sure and kind not in ("is", "refers") and led_by_colon
     if kind == "is":
         return _is_definition(text, subject, body, region=region)
     if kind in ("includes", "covers", "when"):
@@ -244,23 +227,18 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
         return kind == "refers" and _defines_in_general(subject, text[slice(*subject.terms[0])], body)
     loose = not subject.sure and not subject.led and _WITHIN.search(text[slice(*subject.terms[0])]) is not None
     if (subject.sure or region or subject.doing) and not loose:
-        return (subject.marked or not subject.doing or region or subject.led) and _has_body(subject, body)
+        # An idiom or a consequence after the verb defines nothing.
+        bare = subject.marked or not _NOT_BODY.match(body) or body.startswith(("that part", "that which"))
+        return bare and not _IDIOM.match(body) and (subject.marked or not subject.doing or region or subject.led)
     strong = kind == "defined" and len(body.split(maxsplit=_MIN_WORDS)) >= _MIN_WORDS
-    return distinguishes(body) or (strong and not NOT_BODY.match(body))
-
-
-def _has_body(subject: DefinedSubject, body: str) -> bool:
-    """Return whether the text after a verb can define a term, and is neither an idiom nor a consequence."""
-    if _IDIOM.match(body):
-        return False
-    return subject.marked or not NOT_BODY.match(body) or body.startswith(("that part", "that which"))
+    return distinguishes(body) or (strong and not _NOT_BODY.match(body))
 
 
 def distinguishes(body: str) -> bool:
     """Return whether the text after a verb is a general noun with distinguishing words: "a day other than ..."."""
     few = len(body.split(maxsplit=_MIN_WORDS)) < _MIN_WORDS
     near = " ".join(body.split(maxsplit=_REACH)[1:_REACH])
-    return not few and not NOT_BODY.match(body) and bool(DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
+    return not few and not _NOT_BODY.match(body) and bool(_DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
 
 
 def is_phrase(body: str) -> bool:
@@ -272,7 +250,7 @@ def is_phrase(body: str) -> bool:
 def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool) -> bool:
     """Return whether "includes", "covers" or "exists where" states the scope of a term, not the contents of a thing."""
     if kind == "covers":
-        return (subject.marked or subject.named) and not NOT_BODY.match(body)
+        return (subject.marked or subject.named) and not _NOT_BODY.match(body)
     if kind == "when":
         return subject.led or subject.marked
     if subject.marked:
@@ -282,11 +260,11 @@ def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool)
 
 def _is_distinguished_kind(body: str) -> bool:
     """Return whether the text after a verb is a general noun with a relative clause: "a letter by which ..."."""
-    kind = KIND.match(body) or GERMAN_KIND.match(body)
-    bare = DEFINING.match(body) is None
+    kind = _KIND.match(body) or _GERMAN_KIND.match(body)
+    bare = _DEFINING.match(body) is None
     if kind is None or (bare and not _PLURAL.match(body)):
         return False
-    return FINITE.search(kind.group()) is None and not PREDICATE.match(body)
+    return FINITE.search(kind.group()) is None and not _PREDICATE.match(body)
 
 
 def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: bool) -> bool:
@@ -297,13 +275,13 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
     """
     names = [text[slice(*term)] for term in subject.terms]
     if not subject.sure and not subject.led and not region:
-        return not NOT_BODY.match(body) and _defines_in_general(subject, names[0], body)
+        return not _NOT_BODY.match(body) and _defines_in_general(subject, names[0], body)
     bare = region and subject.marked and len(body.split()) >= _MIN_WORDS and DISTINGUISHING.search(body) is not None
-    if not (_CLASS.match(body) or bare) or NOT_BODY.match(body) or _STATE.match(body):
+    if not (_CLASS.match(body) or bare) or _NOT_BODY.match(body) or _STATE.match(body):
         return False
     if region:
-        return subject.marked or (distinguishes(body) and not PREDICATE.match(body))
-    if PREDICATE.match(body) or not (subject.sure and distinguishes(body)):
+        return subject.marked or (distinguishes(body) and not _PREDICATE.match(body))
+    if _PREDICATE.match(body) or not (subject.sure and distinguishes(body)):
         return False
     return _may_be_defined(subject, body) and all(_is_name(name) for name in names)
 
@@ -320,13 +298,13 @@ def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
 def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
     """Return whether a general sentence defines the subject as an activity, or as a kind with a relative clause."""
     words = name.split()
-    if not subject.general or not _is_name(name) or PREDICATE.match(body) or PRAISING.match(body):
+    if not subject.general or not _is_name(name) or _PREDICATE.match(body) or PRAISING.match(body):
         return False
     if len(words) > _MAX_SUBJECT_WORDS or words[0].casefold() == "please" or {"The", "A", "An"} & set(words):
         return False
-    if DEFINING.match(body) is None and " " not in name:
+    if _DEFINING.match(body) is None and " " not in name:
         return False
-    return PRACTICE.match(body) is not None or _is_distinguished_kind(body)
+    return _PRACTICE.match(body) is not None or _is_distinguished_kind(body)
 
 
 def _is_name(term: str) -> bool:

@@ -107,8 +107,8 @@ class DefinitionTables:
         for line in self._layout.lines:
             if is_table_row(line.text):
                 columns = self._read(drafts, columns, line, before)
-            elif not self._goes_on_after(before, line):
-                columns = None
+            elif before is None or line.apart or line.start in self._layout.heading_lines:
+                columns = None  # no page break or line break splits a cell here
             before = line
         return drafts
 
@@ -120,7 +120,11 @@ class DefinitionTables:
         Return the positions of the columns for the next rows; None if the table defines nothing.
         """
         cells = _cells(line)
-        first = before is None or not is_table_row(before.text) or (line.apart and not self._over_page(before, line))
+        first = (
+            before is None
+            or not is_table_row(before.text)
+            or (line.apart and not self._layout.page_between(before.start, line.start))
+        )
         head = self._columns(cells, first=first)
         if head is not None:
             self._layout.headers.add(line.start)
@@ -132,15 +136,12 @@ class DefinitionTables:
         draft = self._row(columns, cells)
         if draft is not None:
             drafts.append(draft)
-        elif drafts and self._is_near(drafts[-1], line) and (more := self._continued(columns, cells)):
-            drafts[-1] = replace(drafts[-1], body=(drafts[-1].body[0], more[1]))
+        elif drafts and line.start - drafts[-1].body[1] <= _PAGE_EDGES and self._continues(columns, cells):
+            start, end = drafts[-1].body
+            between = self._layout.lines_between(end, line.start)
+            if all(one.start in self._layout.headers for one in between):
+                drafts[-1] = replace(drafts[-1], body=(start, cells[columns.meaning][1]))
         return columns
-
-    def _is_near(self, draft: DefinitionDraft, line: TextLine) -> bool:
-        if line.start - draft.body[1] > _PAGE_EDGES:
-            return False
-        between = self._layout.lines_between(draft.body[1], line.start)
-        return all(one.start in self._layout.headers for one in between)
 
     def _headless(self, line: TextLine, cells: Sequence[tuple[int, int]]) -> DefinitionColumns | None:
         """Return the columns of a table of two columns without headers in a definition section, or None."""
@@ -150,13 +151,6 @@ class DefinitionTables:
         plain = len(term.split()) <= 6 and len(body.split()) >= 4 and not any(map(str.isdigit, term + body[:3]))
         defines = plain or distinguishes(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
         return DefinitionColumns(2, 0, 1, None, short=False) if defines else None
-
-    def _over_page(self, before: TextLine, line: TextLine) -> bool:
-        return self._layout.page_between(before.start, line.start)
-
-    def _goes_on_after(self, before: TextLine | None, line: TextLine) -> bool:
-        """Return whether a line without cells may continue a cell that a page break or line break split."""
-        return before is not None and not line.apart and line.start not in self._layout.heading_lines
 
     def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> DefinitionColumns | None:
         """Return the columns if a row consists of headers, else None. `first` means that the row starts a table.
@@ -184,16 +178,12 @@ class DefinitionTables:
             short = one_line(text[slice(*cells[columns.abbreviation])]).strip("-–—")
         return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
 
-    def _continued(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-        """Return the span of the meaning if the cell of the term is empty, else None."""
-        if (
-            columns.meaning != columns.count - 1
-            or len(cells) != columns.count
-            or one_line(self._layout.text[slice(*cells[columns.term])])
-        ):
-            return None
+    def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
+        """Return whether a row has only a meaning, in the last column, since the cell of its term is empty."""
+        if columns.meaning != columns.count - 1 or len(cells) != columns.count:
+            return False
         body = cells[columns.meaning]
-        return body if body[1] > body[0] else None
+        return body[1] > body[0] and not one_line(self._layout.text[slice(*cells[columns.term])])
 
 
 def _cells(line: TextLine) -> list[tuple[int, int]]:

@@ -1,5 +1,4 @@
 """The English and German patterns of definitions, and of sentences that only look like definitions."""
-# ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 import tomllib
@@ -34,18 +33,9 @@ def _expanded(text: str) -> str:
     return _PART.sub(lambda part: _expanded(_FILE["parts"][part[1]]), joined)
 
 
-ITEM_MARK: Final = re.compile(r"(?:[-*+•–▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
-RULE_LABEL: Final = pattern("rule_label")
-RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
-LEAD_IN: Final = pattern("lead_in")
-SHORT_LEAD_IN: Final = pattern("short_lead_in")
-NAMED: Final = pattern("named_as_term")
 ARTICLE: Final = pattern("article_before_word")
-OTHER_NAME: Final = pattern("other_name")
-QUALIFIER: Final = pattern("qualifier")
 CONTEXT_IN_BRACKETS: Final = re.compile(r"\s{0,9}\(([^()]{1,80})\)\s{0,9}$")
 
-OF_WHAT: Final = pattern("of_what")
 
 VERB: Final = pattern("defining_verb")
 
@@ -54,17 +44,9 @@ NOT_FIRST: Final = word_list("not_first_in_term")
 # A subject that contains one of these words is a clause.
 NOT_WITHIN: Final = word_list("not_within_term")
 STRUCTURE: Final = language_words("document_parts")
-NOT_BODY: Final = pattern("not_body")
-PREDICATE: Final = pattern("predicate")
 STRONGLY_DISTINGUISHING: Final = pattern("strongly_distinguishing")
 PRAISING: Final = pattern("praising")
-PRACTICE: Final = pattern("practice")
-KIND: Final = pattern("kind_with_clause")
-GERMAN_KIND: Final = pattern("german_kind")
-SAME_AS: Final = pattern("same_meaning_as")
 FINITE: Final = re.compile(rf"\b(?:{alternatives(FINITE_VERBS)})\b", re.IGNORECASE)
-DEFINING: Final = pattern("defining")
 DISTINGUISHING: Final = pattern("distinguishing")
 PLACE: Final = pattern("reference_place")
-TARGET: Final = pattern("reference_target")
 SEE: Final = pattern("see_reference")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
-from elt_llm_consumer.evidence import JobResult, Row, Table
+from elt_llm_consumer.evidence import Cell, JobResult, Row, Table
 from elt_llm_consumer.export.text import escape_formula, evidence_places, value_text, write_atomically
 
 REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
@@ -13,23 +13,9 @@ REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
 IDENTITY_COLUMNS = ("table", "key", "name")
 EVIDENCE_COLUMNS = (
     *IDENTITY_COLUMNS,
-    "field",
-    "value",
-    "verdict",
-    "method",
-    "model",
-    "confidence",
-    "note",
-    "source",
-    "page",
-    "section",
-    "span",
-    "quote",
-    "score",
-    "quote_hash",
-    "document_hash",
-    "curated_by",
-    "curated_at",
+    *("field", "value", "verdict", "method", "model", "confidence", "note"),
+    *("source", "page", "section", "span", "quote", "score", "quote_hash", "document_hash"),
+    *("curated_by", "curated_at"),
 )
 SheetLine = tuple[str | int | float, ...]
 
@@ -59,16 +45,13 @@ def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
     for table in result.tables:
         for row in table.rows:
             for column in table.columns:
-                yield from _cell_lines(table, row, column)
+                if column in row.cells:
+                    yield from _cell_lines((table.name, row.key, row.name, column), row.cells[column])
 
 
-def _cell_lines(table: Table, row: Row, column: str) -> Iterator[SheetLine]:
-    cell = row.cells.get(column)
-    if cell is None:
-        return
+def _cell_lines(identity: tuple[str, ...], cell: Cell) -> Iterator[SheetLine]:
     by = (cell.curation.by, cell.curation.at) if cell.curation else ("", "")
     what = (cell.verdict, cell.method, cell.model, cell.confidence, cell.note)
-    identity = (table.name, row.key, row.name, column)
     if not cell.evidence:
         yield (*identity, value_text(cell.value), *what, *[""] * 8, *by)
     for it in cell.evidence:
@@ -99,15 +82,13 @@ def write_csv(result: JobResult, path: Path) -> list[Path]:
     apostrophe.
     """
     files = {
-        table.name: (column_names(table), [row_values(table, row) for row in table.rows]) for table in result.tables
+        path.with_suffix(f".{table.name}.csv"): [column_names(table), *(row_values(table, row) for row in table.rows)]
+        for table in result.tables
     }
-    files["evidence"] = (EVIDENCE_COLUMNS, list(evidence_lines(result)))
-    written = []
-    for name, (names, lines) in files.items():
-        target = path.with_suffix(f".{name}.csv")
-        write_atomically(target, csv_bytes([names, *lines], mark=True))
-        written.append(target)
-    return written
+    files[path.with_suffix(".evidence.csv")] = [EVIDENCE_COLUMNS, *evidence_lines(result)]
+    for target, lines in files.items():
+        write_atomically(target, csv_bytes(lines, mark=True))
+    return list(files)
 
 
 def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False, guard: bool = True) -> bytes:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from elt_llm_consumer.evidence import JobResult, ReviewStatus, Row
 from elt_llm_consumer.export.csv import csv_bytes
-from elt_llm_consumer.export.text import one_line, printable, safe_name, source_note, value_text, write_atomically
+from elt_llm_consumer.export.text import evidence_places, one_line, printable, safe_name, value_text, write_atomically
 
 _MAX_NAME_LENGTH = 200  # characters; the tools allow 256 with an appended number
 _TABLES = ("terms", "entities")
@@ -16,14 +17,13 @@ _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "des
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """A glossary entry. `name` is unique below `path`, its ancestors from the outermost; `title` is the full name.
+    """A glossary entry. `path` has its ancestors from the outermost, then its name; `title` is the full name.
 
     `synonyms` and `related` are names from the documents. `disputed` means that the definitions contradict each other.
     """
 
     key: str
     title: str
-    name: str
     path: tuple[str, ...]
     definition: str
     source: str
@@ -36,42 +36,37 @@ class GlossaryTerm:
     verdict: str
 
 
-def glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
+def _glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
     """Return the terms, or else the entities, of the result in order; empty if it has neither.
 
-    `fit` removes characters that the tool does not allow in names. A name that then repeats below its path gets a
+    `fit` removes characters that the tool does not allow in names. A name that then repeats below its ancestors gets a
     number.
     """
     taken: set[tuple[str, ...]] = set()
-    return [
-        _term(row, _unique(_path(row, fit), taken))
-        for table in result.tables
-        if table.name in _TABLES
-        for row in table.rows
-        if _plain(row.name)
-    ]
+    terms = []
+    for row in (row for table in result.tables if table.name in _TABLES for row in table.rows if _plain(row.name)):
+        groups = [name for name in map(safe_name, row.group) if name]
+        path = numbered = tuple(_fitted_name(name, fit) for name in (*groups, safe_name(row.name)))
+        number = 1
+        while numbered in taken:
+            number += 1
+            numbered = (*path[:-1], f"{path[-1]} ({number})")
+        taken.add(numbered)
+        terms.append(_term(row, numbered))
+    return terms
 
 
-def names_by_title(terms: list[GlossaryTerm], name_of: Callable[[GlossaryTerm], str]) -> Mapping[str, str]:
+def _names_by_title(terms: list[GlossaryTerm], name_of: Callable[[tuple[str, ...]], str]) -> Mapping[str, str]:
     """Return the names that the tool allows, by lower-case title of the term.
 
     The first of two terms with equal titles is used.
     """
-    return {term.title.casefold(): name_of(term) for term in reversed(terms)}
+    return {term.title.casefold(): name_of(term.path) for term in reversed(terms)}
 
 
-def parent_paths(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
+def _parent_paths(terms: list[GlossaryTerm]) -> list[tuple[str, ...]]:
     """Return all distinct ancestor paths of the terms, outermost first."""
-    found: dict[tuple[str, ...], None] = {}
-    for term in terms:
-        for depth in range(1, len(term.path) + 1):
-            found.setdefault(term.path[:depth])
-    return list(found)
-
-
-def _path(row: Row, fit: Callable[[str], str]) -> tuple[str, ...]:
-    groups = [name for name in map(safe_name, row.group) if name]
-    return tuple(_fitted_name(name, fit) for name in (*groups, safe_name(row.name)))
+    return list(dict.fromkeys(term.path[:depth] for term in terms for depth in range(1, len(term.path))))
 
 
 def _fitted_name(name: str, fit: Callable[[str], str]) -> str:
@@ -79,24 +74,14 @@ def _fitted_name(name: str, fit: Callable[[str], str]) -> str:
     return fitted if len(fitted) <= _MAX_NAME_LENGTH else f"{fitted[:_MAX_NAME_LENGTH].rstrip()}…"
 
 
-def _unique(path: tuple[str, ...], taken: set[tuple[str, ...]]) -> tuple[str, ...]:
-    numbered, number = path, 1
-    while numbered in taken:
-        number += 1
-        numbered = (*path[:-1], f"{path[-1]} ({number})")
-    taken.add(numbered)
-    return numbered
-
-
 def _term(row: Row, path: tuple[str, ...]) -> GlossaryTerm:
     cell = next((cell for cell in map(row.cells.get, _DEFINITIONS) if cell and cell.verdict != "absent"), None)
     return GlossaryTerm(
         key=row.key,
         title=_plain(row.name),
-        name=path[-1],
-        path=path[:-1],
+        path=path,
         definition=printable(value_text(cell.value, " / ")) if cell else "",
-        source=printable(source_note(cell.evidence)) if cell else "",
+        source=printable(evidence_places(cell)) if cell else "",
         abbreviation="; ".join(_list_values(row, "abbreviation")),
         synonyms=_list_values(row, "synonyms"),
         related=_list_values(row, "see_also"),
@@ -135,22 +120,25 @@ def write_purview(result: JobResult, path: Path) -> list[Path]:
     A term's name is its path joined by `_`, and lists are joined by `;`, so these characters are replaced in names.
     Only related terms and synonyms that are terms of the file are listed. Other synonyms appear in the definition.
     """
-    terms = glossary_terms(result, lambda name: name.replace("_", " ").replace(";", ","))
-    names = names_by_title(terms, lambda term: "_".join((*term.path, term.name)))
-    lines = {parent: {**_purview_place(parent), "Status": "Draft"} for parent in parent_paths(terms)}
-    lines |= {(*term.path, term.name): _purview_term(term, names) for term in terms}
-    return _write_lines(path, _PURVIEW_HEADER, lines.values())
+    terms = _glossary_terms(result, lambda name: name.replace("_", " ").replace(";", ","))
+    names = _names_by_title(terms, "_".join)
+    return _write_terms(path, _PURVIEW_HEADER, terms, _purview_parent, lambda term: _purview_term(term, names))
 
 
-def _purview_place(path: tuple[str, ...]) -> dict[str, str]:
-    return {"Name": "_".join(path), "Nick Name": path[-1], "Parent Term Name": "_".join(path[:-1])}
+def _purview_parent(path: tuple[str, ...]) -> dict[str, str]:
+    parent = "_".join(path[:-1])
+    return {"Name": "_".join(path), "Nick Name": path[-1], "Status": "Draft", "Parent Term Name": parent}
 
 
 def _purview_term(term: GlossaryTerm, names: Mapping[str, str]) -> dict[str, str]:
     other = [one for one in term.synonyms if one.casefold() not in names]
-    texts = [term.definition, f"Also: {', '.join(other)}." if other else "", f"{term.source}." if term.source else ""]
+    texts = [
+        term.definition,
+        f"Also: {', '.join(other)}." if other else "",
+        f"Source: {term.source}." if term.source else "",
+    ]
     disputed = term.disputed and term.status == "PENDING"
-    return _purview_place((*term.path, term.name)) | {
+    return _purview_parent(term.path) | {
         "Status": "Alert" if disputed else _PURVIEW_STATUS[term.status],
         "Definition": "\n".join(filter(None, texts)),
         "Acronym": term.abbreviation,
@@ -175,13 +163,12 @@ _REPLACED_SIGNS = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " 
 
 def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Path]:
     """Write the terms as OpenMetadata's glossary CSV, parents first. The glossary of this name must exist on import."""
-    terms = glossary_terms(result, _openmetadata_name)
-    names = names_by_title(terms, lambda term: qualified_name(glossary, (*term.path, term.name)))
-    lines = {
-        parent: {**_openmetadata_place(glossary, parent), "glossaryStatus": "Draft"} for parent in parent_paths(terms)
-    }
-    lines |= {(*term.path, term.name): _openmetadata_term(glossary, term, names) for term in terms}
-    return _write_lines(path, _OPENMETADATA_HEADER, lines.values())
+    terms = _glossary_terms(result, _openmetadata_name)
+    names = _names_by_title(terms, partial(qualified_name, glossary))
+    parent_line = partial(_openmetadata_parent, glossary)
+    return _write_terms(
+        path, _OPENMETADATA_HEADER, terms, parent_line, lambda term: _openmetadata_term(glossary, term, names)
+    )
 
 
 def qualified_name(glossary: str, path: Iterable[str]) -> str:
@@ -190,17 +177,17 @@ def qualified_name(glossary: str, path: Iterable[str]) -> str:
     return ".".join(f'"{part}"' if "." in part else part for part in parts)
 
 
-def _openmetadata_place(glossary: str, path: tuple[str, ...]) -> dict[str, str]:
+def _openmetadata_parent(glossary: str, path: tuple[str, ...]) -> dict[str, str]:
     parent = qualified_name(glossary, path[:-1]) if len(path) > 1 else ""
-    return {"parent": parent, "name*": path[-1], "displayName": path[-1]}
+    return {"parent": parent, "name*": path[-1], "displayName": path[-1], "glossaryStatus": "Draft"}
 
 
 def _openmetadata_term(glossary: str, term: GlossaryTerm, names: Mapping[str, str]) -> dict[str, str]:
     synonyms = map(_openmetadata_name, filter(None, (*term.synonyms, term.abbreviation)))
-    place = _openmetadata_place(glossary, (*term.path, term.name))
-    return place | {
-        "displayName": term.title or term.name,
-        "description": "\n\n".join(filter(None, (term.definition, term.source))),
+    source = f"Source: {term.source}" if term.source else ""
+    return _openmetadata_parent(glossary, term.path) | {
+        "displayName": term.title,
+        "description": "\n\n".join(filter(None, (term.definition, source))),
         "synonyms": _joined(synonyms),
         "relatedTerms": _joined(f"relatedTo:{one}" for one in _known_names(term.related, names)),
         "glossaryStatus": _OPENMETADATA_STATUS[term.status],
@@ -218,15 +205,15 @@ def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
     """
     import yaml
 
-    terms = glossary_terms(result, _datahub_name)
+    terms = _glossary_terms(result, _datahub_name)
     root = _datahub_name(glossary)
-    places = names_by_title(terms, lambda term: ".".join((root, *term.path, term.name)))
+    places = _names_by_title(terms, lambda path: ".".join((root, *path)))
     nodes: dict[tuple[str, ...], dict[str, Any]] = {(): {"name": root, "description": result.description or root}}
-    for parent in parent_paths(terms):
+    for parent in _parent_paths(terms):
         nodes[parent] = {"name": parent[-1], "description": parent[-1]}
         nodes[parent[:-1]].setdefault("nodes", []).append(nodes[parent])
     for term in terms:
-        nodes[term.path].setdefault("terms", []).append(_datahub_term(term, places))
+        nodes[term.path[:-1]].setdefault("terms", []).append(_datahub_term(term, places))
     value = {"version": "1", "source": "elt-llm", "owners": {"users": ["datahub"]}, "nodes": [nodes[()]]}
     write_atomically(path, yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120).encode())
     return [path]
@@ -246,10 +233,10 @@ def _datahub_term(term: GlossaryTerm, places: Mapping[str, str]) -> dict[str, An
         "synonyms": "; ".join(term.synonyms),
     }
     value: dict[str, Any] = {
-        "name": term.name,
+        "name": term.path[-1],
         "description": term.definition or "No definition was found.",
         "term_source": "INTERNAL",
-        "source_ref": term.source.removeprefix("Source: "),
+        "source_ref": term.source,
         "related_terms": _known_names(term.related, places),
         "custom_properties": {name: text for name, text in properties.items() if text},
     }
@@ -264,9 +251,17 @@ def _joined(names: Iterable[str]) -> str:
     return ";".join(dict.fromkeys(names))
 
 
-def _write_lines(path: Path, header: str, lines: Iterable[Mapping[str, str]]) -> list[Path]:
-    columns = header.split(",")
-    write_atomically(
-        path, csv_bytes([tuple(columns), *(tuple(line.get(name, "") for name in columns) for line in lines)])
-    )
+def _write_terms(
+    path: Path,
+    header: str,
+    terms: list[GlossaryTerm],
+    parent_line: Callable[[tuple[str, ...]], Mapping[str, str]],
+    term_line: Callable[[GlossaryTerm], Mapping[str, str]],
+) -> list[Path]:
+    """Write a CSV file with a line for each parent, then for each term; a term may itself be a parent."""
+    lines = {parent: parent_line(parent) for parent in _parent_paths(terms)}
+    lines |= {term.path: term_line(term) for term in terms}
+    columns = tuple(header.split(","))
+    rows = (tuple(line.get(name, "") for name in columns) for line in lines.values())
+    write_atomically(path, csv_bytes([columns, *rows]))
     return [path]

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from elt_llm_consumer.evidence import JobResult, Row, Table
+from elt_llm_consumer.evidence import JobResult, Row
 from elt_llm_consumer.export.text import printable, rows_by_group, value_text, write_atomically
 
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
@@ -28,7 +28,11 @@ def relationship_graph(result: JobResult) -> dict[str, Any] | None:
     edges = [row for row in edges if all(_end_name(row, end) for end in _END_COLUMNS)]
     if not edges:
         return None
-    domains = _names_by_domain(result, edges)
+    known = {row.name: row.group[0] if row.group else "" for table in result.tables for row in table.rows}
+    domains: dict[str, list[str]] = {}
+    for name in sorted({_end_name(row, end) for row in edges for end in _END_COLUMNS}):
+        domains.setdefault(known.get(name, ""), []).append(name)
+    domains = dict(sorted(domains.items(), key=lambda item: (not item[0], item[0])))
     nodes, boxes, width, height = _layout_boxes(domains)
     numbers = {node["name"]: number for number, node in enumerate(nodes)}
     joined = [{"name": row.name, **{end: numbers[_end_name(row, end)] for end in _END_COLUMNS}} for row in edges]
@@ -37,14 +41,6 @@ def relationship_graph(result: JobResult) -> dict[str, Any] | None:
 
 def _end_name(row: Row, end: str) -> str:
     return next((value_text(row.cells[column].value) for column in _END_COLUMNS[end] if column in row.cells), "")
-
-
-def _names_by_domain(result: JobResult, edges: Sequence[Row]) -> Mapping[str, list[str]]:
-    known = {row.name: row.group[0] if row.group else "" for table in result.tables for row in table.rows}
-    found: dict[str, list[str]] = {}
-    for name in sorted({_end_name(row, end) for row in edges for end in _END_COLUMNS}):
-        found.setdefault(known.get(name, ""), []).append(name)
-    return dict(sorted(found.items(), key=lambda item: (not item[0], item[0])))
 
 
 def _layout_boxes(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int, int]:
@@ -70,13 +66,10 @@ CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
 def heat_map(result: JobResult) -> dict[str, Any] | None:
     """Return counts and shares (0 to 1) for each domain; None if no table has domains."""
-    for table in result.tables:
-        if table.name != "relationships" and any(row.group for row in table.rows):
-            return _domain_counts(table)
-    return None
-
-
-def _domain_counts(table: Table) -> dict[str, Any]:
+    grouped = (it for it in result.tables if it.name != "relationships" and any(row.group for row in it.rows))
+    table = next(grouped, None)
+    if table is None:
+        return None
     by_class = CLASS_COLUMN in table.columns
 
     def fits(row: Row, name: str) -> bool:
@@ -112,6 +105,9 @@ def html_report(result: JobResult) -> str:
         "heat": heat_map(result),
         "graph": relationship_graph(result),
     }
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # Without these characters, the data can neither open nor close markup.
+    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     script, style = _read_part("report.js"), _read_part("report.css")
     frame = Environment(autoescape=True, undefined=StrictUndefined).from_string(_read_part("page.html"))
     return frame.render(
@@ -126,14 +122,8 @@ def html_report(result: JobResult) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_hash(script),
         style_hash=_hash(style),
-        data=Markup(_script_safe_json(data)),  # noqa: S704 - nothing in it can close the element
+        data=Markup(safe),  # noqa: S704 - nothing in it can close the element
     )
-
-
-def _script_safe_json(value: dict[str, Any]) -> str:
-    """Return JSON without characters that could open or close markup."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _read_part(name: str) -> str:

@@ -1,7 +1,7 @@
 """Write JSON: the whole result, entities nested by domain, with its schema `docs/schemas/job_result.schema.json`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,15 @@ def job_result_schema() -> dict[str, Any]:
     """Return the JSON Schema, with rows as in `elt_llm_consumer.evidence`."""
     row = Row.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = row.pop("$defs")
+    flat = _closed_object({"columns": _list_of(_TEXT), "rows": _list_of(_reference("Row"))})
+    nested = _closed_object({"columns": _list_of(_TEXT), "domains": _list_of(_reference("Domain"))})
     subgroup = {**_TEXT, "description": "Empty for rows of the domain itself."}
     domain = {**_TEXT, "description": "Empty for rows without a domain."}
     definitions |= {
         "Row": row,
         "Subgroup": _closed_object({"name": subgroup, "entities": _list_of(_reference("Row"))}),
         "Domain": _closed_object({"name": domain, "subgroups": _list_of(_reference("Subgroup"))}),
-        "Table": _table_schema(),
+        "Table": {"oneOf": [flat, nested]},
     }
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -39,12 +41,6 @@ def job_result_schema() -> dict[str, Any]:
         "tables": {"type": "object", "additionalProperties": _reference("Table")},
     }
     return {**about, **_closed_object(properties), "$defs": dict(sorted(definitions.items()))}
-
-
-def _table_schema() -> dict[str, Any]:
-    flat = _closed_object({"columns": _list_of(_TEXT), "rows": _list_of(_reference("Row"))})
-    nested = _closed_object({"columns": _list_of(_TEXT), "domains": _list_of(_reference("Domain"))})
-    return {"oneOf": [flat, nested]}
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +70,8 @@ def write_json(result: JobResult, path: Path) -> list[Path]:
         written[path.with_suffix(f".{_SEPARATE_TABLE}.json")] = result_json(result, only=_SEPARATE_TABLE)
     for target, value in written.items():
         Draft202012Validator(job_result_schema()).validate(value)
-        write_atomically(target, json_text(value))
+        text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(target, text.encode("utf-8", "backslashreplace"))
     return list(written)
 
 
@@ -89,11 +86,6 @@ def result_json(result: JobResult, *, only: str = "") -> dict[str, Any]:
         "notes": list(result.notes),
         "tables": {table.name: _table(table) for table in result.tables if only in ("", table.name)},
     }
-
-
-def json_text(value: Mapping[str, Any]) -> bytes:
-    """Return JSON with two spaces per level, keys in order, UTF-8, and a final line break."""
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _table(table: Table) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.disk import sync_file
 
-from elt_llm_consumer.evidence import Cell, Evidence, Row, Value
+from elt_llm_consumer.evidence import Cell, Row, Value
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -97,11 +97,5 @@ def one_line(text: str) -> str:
 
 
 def evidence_places(cell: Cell) -> str:
-    """Return the distinct locations of a cell's evidence, joined by "; "."""
+    """Return the distinct locations of a cell's evidence, such as "handbook.pdf, page 8; policy.md"."""
     return "; ".join(dict.fromkeys(evidence.place for evidence in cell.evidence))
-
-
-def source_note(evidence: tuple[Evidence, ...]) -> str:
-    """Return a note such as "Source: handbook.pdf, page 8; policy.md"; empty without evidence."""
-    listed = "; ".join(dict.fromkeys(place.place for place in evidence))
-    return f"Source: {listed}" if listed else ""

@@ -17,17 +17,8 @@ def write_outputs(result: JobResult, outputs: OutputsSection, folder: Path, name
 
     Each file is written atomically, and equal results give equal bytes. Raises StoreError.
     """
-    writers = _writers(outputs)
-    written: list[Path] = []
-    for form in dict.fromkeys(outputs.formats):
-        ending, write = writers[form]
-        written.extend(write(result, folder / f"{name}{ending}"))
-    return written
-
-
-def _writers(outputs: OutputsSection) -> Mapping[OutputFormat, tuple[str, Callable[[JobResult, Path], list[Path]]]]:
     glossary = outputs.glossary_name
-    return {
+    writers: Mapping[OutputFormat, tuple[str, Callable[[JobResult, Path], list[Path]]]] = {
         "json": (".json", write_json),
         "csv": (".csv", write_csv),
         "xlsx": (".xlsx", write_xlsx),
@@ -36,3 +27,5 @@ def _writers(outputs: OutputsSection) -> Mapping[OutputFormat, tuple[str, Callab
         "openmetadata": (".openmetadata.csv", lambda result, path: write_openmetadata(result, path, glossary)),
         "datahub": (".datahub.yaml", lambda result, path: write_datahub(result, path, glossary)),
     }
+    chosen = [writers[form] for form in dict.fromkeys(outputs.formats)]
+    return [path for ending, write in chosen for path in write(result, folder / f"{name}{ending}")]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from elt_llm_consumer.evidence import JobResult, Table
+from elt_llm_consumer.evidence import JobResult, ReviewStatus, Table
 from elt_llm_consumer.export.csv import (
     EVIDENCE_COLUMNS,
     IDENTITY_COLUMNS,
@@ -51,13 +51,14 @@ def write_xlsx(result: JobResult, path: Path) -> list[Path]:
     workbook = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     workbook.set_properties({"title": printable(result.job), "created": _CREATED})
     evidence = list(evidence_lines(result))
-    rows_of = _first_lines(evidence)
+    rows_of: dict[tuple[str, str, str], int] = {}  # the first evidence line of each cell
+    for number, values in enumerate(evidence, start=2):
+        rows_of.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
     writer = _Sheets(workbook)
     for table in result.tables:
         lines = [row_values(table, row) for row in table.rows]
         sheet = writer.sheet(table.name.capitalize(), column_names(table), lines)
         writer.colour(sheet, column_names(table), len(lines))
-        writer.offer_choices(sheet, column_names(table), len(lines))
         _link(sheet, writer.link, table, lines, rows_of)
     writer.sheet(_EVIDENCE, EVIDENCE_COLUMNS, evidence)
     if result.notes:
@@ -87,7 +88,9 @@ class _Sheets:
         sheet.outline_settings(symbols_right=False)  # the collapse button is above the value
         for column, title in enumerate(names):
             sheet.write_string(0, column, title, self._head)
-            width = _width(title, max((len(str(values[column])) for values in lines), default=0))
+            longest = max((len(str(values[column])) for values in lines), default=0)
+            width = _WIDE if longest >= _LONG else _NARROW if longest <= _SHORT else _MIDDLE
+            width = _WIDTHS.get(title, _MIDDLE if title.endswith(": evidence") else width)
             sheet.set_column(column, column, width, None, _outline(name, title))
         for number, values in enumerate(lines, start=1):
             for column, value in enumerate(values):
@@ -100,17 +103,15 @@ class _Sheets:
         return sheet
 
     def colour(self, sheet: "Worksheet", names: Sequence[str], count: int) -> None:
+        """Colour the verdicts, and offer a list of statuses; the other review columns are free text."""
         for column, title in enumerate(names):
             for verdict, colour in _COLOURS.items() if title.endswith(": verdict") and count else ():
                 shade = self._workbook.add_format({"bg_color": colour})
                 rule = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": shade}
                 sheet.conditional_format(1, column, count, column, rule)
 
-    def offer_choices(self, sheet: "Worksheet", names: Sequence[str], count: int) -> None:
-        """Add a drop-down list for the status; other review columns are free text."""
-        column = names.index(REVIEW_COLUMNS[0])
-        choices = ["PENDING", "APPROVED", "REJECTED", "NEEDS_CLARIFICATION"]
         if count:
+            column, choices = names.index(REVIEW_COLUMNS[0]), list(get_args(ReviewStatus))
             sheet.data_validation(1, column, count, column, {"validate": "list", "source": choices})
 
 
@@ -118,14 +119,6 @@ def fit_cell_text(text: str) -> str:
     """Truncate text to the cell limit, with a note that the JSON file has the full text."""
     text = printable(text)
     return text if len(text) <= _MAX_CELL_LENGTH else text[: _MAX_CELL_LENGTH - len(_CUT_NOTE)] + _CUT_NOTE
-
-
-def _first_lines(evidence: Sequence[SheetLine]) -> dict[tuple[str, str, str], int]:
-    """Return the number, from 1, of the first evidence line of each cell, by table, row key and field."""
-    found: dict[tuple[str, str, str], int] = {}
-    for number, values in enumerate(evidence, start=2):
-        found.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
-    return found
 
 
 def _link(
@@ -146,14 +139,6 @@ def _link(
                 links += 1
                 place = f"internal:'{_EVIDENCE}'!A{target}"
                 sheet.write_url(number, column, place, style, fit_cell_text(str(values[column])))
-
-
-def _width(title: str, longest: int) -> int:
-    if title in _WIDTHS:
-        return _WIDTHS[title]
-    if title.endswith(": evidence"):
-        return _MIDDLE
-    return _WIDE if longest >= _LONG else _NARROW if longest <= _SHORT else _MIDDLE
 
 
 def _outline(sheet: str, title: str) -> dict[str, int | bool]:

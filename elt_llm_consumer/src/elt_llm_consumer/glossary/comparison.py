@@ -38,8 +38,12 @@ class DefinitionComparer:
             return True
         shorter, longer = sorted((one, other), key=lambda text: (len(text), text))
         back = self._grounded(longer, shorter)
+        # A number or a negation contradicts a sentence; missing words do not.
+        contradicted = any(
+            reason.startswith(("Denied", "Names or numbers have changed")) for one in back for reason in one.reasons
+        )
         return _is_supported(self._grounded(shorter, longer)) and (
-            _is_supported(back) or (self._share(shorter, longer) >= _NEARLY_ALL and not _is_contradicted(back))
+            _is_supported(back) or (self._share(shorter, longer) >= _NEARLY_ALL and not contradicted)
         )
 
     def supports(self, written: str, source: str) -> bool:
@@ -68,12 +72,6 @@ class DefinitionComparer:
 
 def _is_supported(sentences: list[GroundedSentence]) -> bool:
     return bool(sentences) and all(sentence.verdict == "supported" for sentence in sentences)
-
-
-def _is_contradicted(sentences: list[GroundedSentence]) -> bool:
-    """Return whether a number or a negation contradicts a sentence. Missing words do not."""
-    reasons = [reason for sentence in sentences for reason in sentence.reasons]
-    return any(reason.startswith(("Denied", "Names or numbers have changed")) for reason in reasons)
 
 
 def _claim_text(text: str) -> str:
@@ -129,9 +127,9 @@ def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
     ours, theirs = (_listed(side) for side in parts)
     if here == there:
         return f"{here} {has} {' and also '.join(filter(None, (ours, theirs)))}."
-    if not ours or not theirs:
-        if ours:
-            return f"{here} {has} {ours}, {there} {_verb(other, 'do', 'does')} not."
+    if not theirs:
+        return f"{here} {has} {ours}, {there} {_verb(other, 'do', 'does')} not."
+    if not ours:
         return f"{there} {they_have} {theirs}, {here} {_verb(one, 'do', 'does')} not."
     return f"{here} {has} {ours}, {there} {they_have} {theirs}."
 
@@ -144,9 +142,8 @@ def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
     if matcher.ratio() < _MIN_ALIKE:
         return None
     blocks = _merged_blocks([code[1:] for code in matcher.get_opcodes() if code[0] != "equal"])
-    if not blocks or len(blocks) > _MAX_PARTS:
-        return None
-    if any(max(block[1] - block[0], block[3] - block[2]) > _MAX_PART_WORDS for block in blocks):
+    longest = max((max(block[1] - block[0], block[3] - block[2]) for block in blocks), default=0)
+    if not 0 < len(blocks) <= _MAX_PARTS or longest > _MAX_PART_WORDS:
         return None
     pairs = [(" ".join(ours[a:b]), " ".join(theirs[c:d])) for a, b, c, d in blocks]
     if any(find_numbers(here) and find_numbers(there) for here, there in pairs):

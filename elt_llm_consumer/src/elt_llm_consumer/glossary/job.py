@@ -1,12 +1,12 @@
 """Run the glossary job: find all definitions, merge those of one term, and list the uses of the term."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
 from elt_llm_core.errors import UnusableReply, UsageError
+from elt_llm_core.text.normalise import words
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
@@ -14,18 +14,18 @@ from elt_llm_query.understanding.aliases import Aliases
 from elt_llm_consumer.definitions.definition import Definition, term_key
 from elt_llm_consumer.definitions.find import MissedEntries, find_definitions, is_gap, missed_entries
 from elt_llm_consumer.definitions.layout import one_line
-from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, with_note
-from elt_llm_consumer.glossary.cells import (
-    defined_in_cell,
-    definition_cell,
-    listed_cell,
-    references_cell,
-    see_also_cell,
-    term_cell,
-    usage_cells,
+from elt_llm_consumer.evidence import (
+    Cell,
+    JobResult,
+    Row,
+    Table,
+    absent_cell,
+    found_cell,
+    inferred_cell,
+    with_note,
 )
-from elt_llm_consumer.glossary.comparison import DefinitionComparer
-from elt_llm_consumer.glossary.terms import MergedTerm, merge_definitions
+from elt_llm_consumer.glossary.comparison import DefinitionComparer, DefinitionText, describe_difference
+from elt_llm_consumer.glossary.terms import MergedTerm, grouped, merge_definitions
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.row_keys import model_name
 from elt_llm_consumer.jobs.sections import GlossarySection
@@ -37,7 +37,7 @@ _PROMPT = files("elt_llm_consumer.glossary").joinpath("clean_up_prompt.txt").rea
 _MAX_GROWTH = 1.1
 
 
-def clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: DefinitionComparer, model: str) -> Cell:
+def _clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: DefinitionComparer, model: str) -> Cell:
     """Return the cell with the text of the model and the same quotes.
 
     If the model changed the meaning or its reply is unusable, the cell keeps its text and gets a note. Raises
@@ -63,33 +63,32 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class TermFacts:
-    """The facts about a term: its definitions, the terms to which some of them refer, and the uses of the term."""
-
-    term: MergedTerm
-    referred: tuple[tuple[Definition, MergedTerm], ...]
-    uses: Sequence[MentionStatement]
-
-    @property
-    def first_reference(self) -> MergedTerm | None:
-        """The first other term to which a definition refers, or None."""
-        return next((other for _, other in self.referred if other.key != self.term.key), None)
-
-
 class GlossaryTermTask(RowTask):
     """Makes the row of one term. A language model only cleans up the text of the definition."""
 
     table = "terms"
 
-    def __init__(self, facts: TermFacts, section: GlossarySection, agreements: DefinitionComparer, model: str) -> None:
-        """`model` is the name of the language model; empty without a language model."""
-        self._facts, self._section, self._agreements, self._model = facts, section, agreements, model
-        self.key, self.name = facts.term.key, facts.term.name
+    def __init__(
+        self,
+        term: MergedTerm,
+        referred: Sequence[tuple[Definition, MergedTerm]],
+        uses: Sequence[MentionStatement],
+        section: GlossarySection,
+        agreements: DefinitionComparer,
+        model: str,
+    ) -> None:
+        """`referred` has the definitions that refer to another term, with this term.
+
+        `uses` are the uses of the term outside of its definitions. `model` is the name of the language model; empty
+        without a language model.
+        """
+        self._term, self._uses, self._section, self._agreements, self._model = term, uses, section, agreements, model
+        self._referred = [(one, other) for one, other in referred if other.key != term.key]
+        self.key, self.name = term.key, term.name
 
     def material(self) -> RowMaterial:
         """Return the cells with the definitions and uses of the term, before any clean-up."""
-        term, cells = self._facts.term, self._cells()
+        term, cells = self._term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"
         prompts = (_PROMPT.format(term=term.name, definition=str(definition.value)),) if wanted else ()
@@ -105,22 +104,106 @@ class GlossaryTermTask(RowTask):
         cells: dict[str, Cell] = dict(material.gathered)
         if ask is not None and material.prompts:
             cell = cells["definition"]
-            cells["definition"] = clean_definition(cell, material.prompts[0], ask, self._agreements, self._model)
+            cells["definition"] = _clean_definition(cell, material.prompts[0], ask, self._agreements, self._model)
         return Row(key=self.key, name=self.name, cells=cells)
 
     def _cells(self) -> dict[str, Cell]:
-        facts, term = self._facts, self._facts.term
+        term = self._term
+        others: dict[str, list[Definition]] = {}
+        for one, other in self._referred:
+            others.setdefault(other.name, []).append(one)
+        first = self._referred[0][1] if self._referred else None
+        refers_to = grouped(term.references, lambda one: one.refers_to)
         return {
-            "term": term_cell(term),
-            "definition": definition_cell(term, facts.first_reference, self._agreements),
-            "abbreviation": listed_cell(term.abbreviations, "No short form is given."),
-            "synonyms": listed_cell(term.synonyms, "No other name is given."),
-            "variants": listed_cell(term.variants, "It is spelt in one way."),
-            "see_also": see_also_cell(term, facts.referred),
-            "refers_to": references_cell(term),
-            "defined_in": defined_in_cell(term),
-            **usage_cells(facts.uses, self._section.most_places),
+            "term": found_cell(term.name, [one.evidence for one in term.all]),
+            "definition": _definition_cell(term, first, self._agreements),
+            "abbreviation": _listed_cell(term.abbreviations, "No short form is given."),
+            "synonyms": _listed_cell(term.synonyms, "No other name is given."),
+            "variants": _listed_cell(term.variants, "It is spelt in one way."),
+            "see_also": _listed_cell(others, "No entry refers to another term."),
+            "refers_to": _listed_cell(refers_to, "No definition refers to another."),
+            "defined_in": _listed_cell(grouped(term.all, lambda one: one.evidence.place), ""),
+            **_usage_cells(self._uses, self._section.most_places),
         }
+
+
+_MAX_COMPARED = 20  # maximum different definitions of a term
+
+
+def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
+    """Return the cell with the definition of a term; verdict `conflict` and all texts if the definitions disagree.
+
+    `referred` is the other term to which this term only refers ("see ..."). The definition of `referred` counts as
+    inferred.
+    """
+    if not term.definitions:
+        return _by_reference(term, referred)
+    # Texts that differ only in case and signs count as the first of them.
+    same_words = grouped(term.definitions, lambda one: tuple(words(one.text))).values()
+    texts = {found[0].text: found for found in same_words}
+    values = list(texts)
+    differing = [other for other in values[1:_MAX_COMPARED] if not agreements.agree(values[0], other)]
+    if not differing:
+        places = (one.evidence for ones in texts.values() for one in ones)
+        return found_cell(_best(term.definitions).text, places)
+    return Cell(
+        value=tuple(values),
+        verdict="conflict",
+        evidence=tuple(one.evidence.supporting(value) for value, ones in texts.items() for one in ones),
+        confidence=max(one.evidence.score for one in term.definitions),
+        note=f"The definitions differ. {_note(texts, values[0], differing)}",
+    )
+
+
+def _listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
+    """Return a cell with several values and their definitions as evidence; absent with a note if there are none."""
+    if not values:
+        return absent_cell(note)
+    several = len(values) > 1
+    places = [one.evidence.supporting(value if several else "") for value, ones in values.items() for one in ones]
+    return found_cell(tuple(values), places)
+
+
+def _usage_cells(uses: Sequence[MentionStatement], most: int) -> dict[str, Cell]:
+    """Return the cells with the number of statements that use a term, and with at most `most` of their sections."""
+    if not uses:
+        none = absent_cell("It is used nowhere else.")
+        return {"used": none, "used_in": none}
+    sections: dict[str, MentionStatement] = {}
+    for use in uses:
+        name = f"{use.document.source}: {use.section}" if use.section else use.document.source
+        sections.setdefault(name, use)
+    named = dict(list(sections.items())[:most])
+    left = len(sections) - len(named)
+    first = [uses[0].evidence(uses[0].weight)]
+    places = [use.evidence(use.weight, name if len(named) > 1 else "") for name, use in named.items()]
+    note = f"And {left} more." if left else ""
+    return {"used": found_cell(len(uses), first), "used_in": found_cell(tuple(named), places, note=note)}
+
+
+def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
+    if referred is not None and referred.definitions:
+        best = _best(referred.definitions)
+        places = (*(one.evidence for one in term.references), best.evidence)
+        note = f"As of {referred.name}, to which it refers."
+        return inferred_cell(best.text, note, places, confidence=best.evidence.score)
+    if term.references:
+        return absent_cell(f"It is only referred to where it is defined: {term.references[0].refers_to}.")
+    if listed := [one for one in term.short_forms if one.listed]:
+        return found_cell(listed[0].text, [one.evidence for one in listed])
+    return absent_cell("Only its short form is explained.")
+
+
+def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
+    """Describe how each text differs from the first text, in one sentence per text."""
+    compared = {
+        text: DefinitionText(text, tuple(one.evidence.place for one in texts[text])) for text in (first, *differing)
+    }
+    return " ".join(dict.fromkeys(describe_difference(compared[first], compared[other]) for other in differing))
+
+
+def _best(definitions: Sequence[Definition]) -> Definition:
+    return max(definitions, key=lambda one: one.evidence.score)
 
 
 class GlossaryJob:
@@ -139,20 +222,21 @@ class GlossaryJob:
         """Return a task for each term, sorted by name."""
         agreements = DefinitionComparer(self._context.embedding, KeywordTokeniser("en"))
         model = model_name(self._context)
-        return [GlossaryTermTask(self._facts_of(term), self._section, agreements, model) for term in self._terms]
+        tasks = []
+        for term in self._terms:
+            references = [(one, self._by_key.get(term_key(one.refers_to))) for one in term.references]
+            referred = [(one, other) for one, other in references if other is not None]
+            uses = [use for use in self._mentions.of(term.name) if not _is_own_definition(term, use)]
+            tasks.append(GlossaryTermTask(term, referred, uses, self._section, agreements, model))
+        return tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
         """Return a result with the table `terms` and counts."""
         known = {row.key: row for row in rows}
         made = tuple(known[term.key] for term in self._terms if term.key in known)
-        file = self._context.file
-        return JobResult(
-            job=file.name,
-            kind=self.kind,
-            description=file.spec.description,
-            tables=(Table(name="terms", columns=COLUMNS, rows=made),),
-            figures={**_figures(made), "may be missing": sum(len(one.missed) for one in self._gaps)},
-            notes=tuple(map(str, self._gaps)),
+        figures = {**_figures(made), "may be missing": sum(len(one.missed) for one in self._gaps)}
+        return self._context.result(
+            self.kind, (Table(name="terms", columns=COLUMNS, rows=made),), figures, tuple(map(str, self._gaps))
         )
 
     @cached_property
@@ -162,9 +246,7 @@ class GlossaryJob:
     @cached_property
     def _gaps(self) -> list[MissedEntries]:
         """The documents with entries that look like definitions but are not in the glossary."""
-        found: dict[tuple[str, str], list[Definition]] = {}
-        for one in self._definitions:
-            found.setdefault((one.evidence.collection, one.evidence.document_id), []).append(one)
+        found = grouped(self._definitions, lambda one: (one.evidence.collection, one.evidence.document_id))
         checked = (
             missed_entries(document, found.get((document.collection, document.document_id), ()), self._section)
             for document in self._context.corpus.documents
@@ -187,19 +269,12 @@ class GlossaryJob:
         aliases = Aliases(tuple(term.forms for term in self._terms if len(term.forms) > 1))
         return MentionIndex(self._context.corpus, Names([term.name for term in self._terms], aliases))
 
-    def _facts_of(self, term: MergedTerm) -> TermFacts:
-        referred = [(one, self._by_key.get(term_key(one.refers_to))) for one in term.references]
-        uses = [use for use in self._mentions.of(term.name) if not _is_own_definition(term, use)]
-        return TermFacts(term, tuple((one, other) for one, other in referred if other is not None), uses)
-
 
 def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
+    document, piece = (use.document.collection, use.document.document_id), use.piece
     return any(
-        one.evidence.document_id == use.document.document_id
-        and one.evidence.collection == use.document.collection
-        and use.piece.start < one.evidence.span[1]
-        and one.evidence.span[0] < use.piece.end
-        for one in term.all
+        document == (one.collection, one.document_id) and piece.start < one.span[1] and one.span[0] < piece.end
+        for one in (definition.evidence for definition in term.all)
     )
 
 

@@ -2,24 +2,26 @@
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Literal
+from importlib.resources import files
+from typing import Final, Literal
 
+from elt_llm_core.text.languages import month_names
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.handbook.kind_words import ORDINARY_NOUNS, KindWords
 from elt_llm_consumer.handbook.reading import ParsedSentence
-from elt_llm_consumer.jobs.sections import HandbookSection
+from elt_llm_consumer.jobs.sections import EntityKind, HandbookSection
 from elt_llm_consumer.names.joins import definition_names
 from elt_llm_consumer.names.names import joined_key, word_key
 from elt_llm_consumer.sentences.reader import NounPhrase
 from elt_llm_consumer.sentences.words import (
-    CALENDAR,
     DETERMINERS,
     ING_NOUNS,
     NAME_PREPOSITIONS,
@@ -27,12 +29,41 @@ from elt_llm_consumer.sentences.words import (
     PRONOUNS,
 )
 
+_WORDS: Final = tomllib.loads(files("elt_llm_consumer.handbook").joinpath("words.toml").read_text(encoding="utf-8"))
+_KIND_WORDS: Final[Mapping[EntityKind, Iterable[str]]] = {kind: text.split() for kind, text in _WORDS["kinds"].items()}
+_ORDINARY_NOUNS: Final = tuple(_WORDS["ordinary_nouns"].split())
+PERSONAL_VERBS: Final = frozenset(_WORDS["personal_verbs"].split())
+
+
+class KindWords:
+    """Finds the kind of a thing by the last words of its name, in English and German."""
+
+    def __init__(self, kinds: Mapping[EntityKind, Iterable[str]]) -> None:
+        """`kinds` are the words of the job file. They take precedence over the shipped words."""
+        self._by_key: dict[str, EntityKind] = {}
+        for kind, heads in (*kinds.items(), *_KIND_WORDS.items()):
+            for head in heads:
+                self._by_key.setdefault(joined_key(head), kind)
+
+    def of(self, name: str) -> tuple[EntityKind, str] | None:
+        """Return the kind and the deciding words, or None. In "Register of Interests", the word before "of" decides."""
+        words = name.replace("-", " ").split()
+        joined = next((number for number, word in enumerate(words) if number and word in NAME_PREPOSITIONS), len(words))
+        for number in range(joined):
+            ending = " ".join(words[number:joined])
+            kind = self._by_key.get(joined_key(ending))
+            if kind is not None:
+                return kind, ending
+        return None
+
+
 CandidateReason = Literal["defined", "named", "acting", "used"]
 _MIN_KEY_LENGTH = 3  # minimum letters
 _CAPITAL_SHARE = 0.6
 _NOT_RARE = 4
 _NO_KIND = 3
 _MIN_DETERMINED = 2
+_CALENDAR = month_names() | language_words("weekdays")
 _IMPERATIVES = frozenset("see use note make read check do let consider refer please set".split())
 _NUMBERED = re.compile(r"(?:^|\s)[A-Z]?\d[\d.]{0,10}$")
 
@@ -108,7 +139,11 @@ def find_candidates(
     """
     uses = _count_uses(sentences, in_tables)
     skipped = set(map(joined_key, settings.skip))
-    groups = _alias_groups(definitions, aliases)
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for group in (*(definition_names(one) for one in definitions), *aliases.groups):
+        for name in group:
+            found[joined_key(name)] |= dict.fromkeys(group)
+    groups = {key: tuple(names) for key, names in found.items() if key}
     drafts = (*_defined_candidates(definitions, groups), *_used_candidates(uses, settings, groups))
     merged = _merge_candidates([one for one in drafts if one.key not in skipped], uses)
 
@@ -176,14 +211,6 @@ def _key(words: tuple[str, ...]) -> str:
     return joined_key(" ".join(words))
 
 
-def _alias_groups(definitions: Sequence[Definition], aliases: Aliases) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for group in (*(definition_names(one) for one in definitions), *aliases.groups):
-        for name in group:
-            found[joined_key(name)] |= dict.fromkeys(group)
-    return {key: tuple(names) for key, names in found.items() if key}
-
-
 def _defined_candidates(
     definitions: Sequence[Definition], groups: Mapping[str, tuple[str, ...]]
 ) -> Iterator[EntityCandidate]:
@@ -193,27 +220,27 @@ def _defined_candidates(
     for key, same in by_key.items():
         name = definition_names(same[0])[0]
         if key and name.casefold() not in PRONOUNS | DETERMINERS:
-            yield EntityCandidate(key, name, _names(name, groups), "defined", tuple(same))
+            yield EntityCandidate(key, name, tuple(dict.fromkeys((name, *groups.get(key, ())))), "defined", tuple(same))
 
 
 def _used_candidates(
     uses: Mapping[str, PhraseUses], settings: HandbookSection, groups: Mapping[str, tuple[str, ...]]
 ) -> Iterator[EntityCandidate]:
     kinds = KindWords(settings.kinds)
-    ordinary = set(map(joined_key, (*ORDINARY_NOUNS, *settings.ordinary_words)))
+    ordinary = set(map(joined_key, (*_ORDINARY_NOUNS, *settings.ordinary_words)))
     for key, one in uses.items():
         if not one.written or key in ordinary or len(key) < _MIN_KEY_LENGTH:
             continue
         name = _usual_spelling(one.written)
         why = _candidate_reason(name, one, settings, kinds) if _may_be_name(name, one) else None
         if why is not None:
-            yield EntityCandidate(key, name, _names(name, groups), why)
+            yield EntityCandidate(key, name, tuple(dict.fromkeys((name, *groups.get(key, ())))), why)
 
 
 def _may_be_name(name: str, one: PhraseUses) -> bool:
     """Return whether a phrase is neither a date, nor the number of a rule, nor an activity."""
     words = [word.casefold() for word in name.split()]
-    if words[0] in PLAIN_ADJECTIVES or not CALENDAR.isdisjoint(words) or not any(map(str.isalpha, name)):
+    if words[0] in PLAIN_ADJECTIVES or not _CALENDAR.isdisjoint(words) or not any(map(str.isalpha, name)):
         return False
     gerund = len(words) == 1 and words[0].endswith("ing") and words[0] not in ING_NOUNS
     return not (gerund and one.capital <= one.small) and not _NUMBERED.search(name)
@@ -237,10 +264,6 @@ def _candidate_reason(
     return "used" if counted >= often else None
 
 
-def _names(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((name, *groups.get(joined_key(name), ()))))
-
-
 def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, PhraseUses]) -> list[EntityCandidate]:
     found: dict[str, EntityCandidate] = {}
     known: dict[str, str] = {}
@@ -251,11 +274,11 @@ def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, Phra
         definitions = tuple(dict.fromkeys((*whole.definitions, *one.definitions)))
         found[into] = EntityCandidate(into, whole.name, names, whole.why, definitions)
         known |= dict.fromkeys(one.name_keys, into)
-    used = {key: [uses[name] for name in one.name_keys if name in uses] for key, one in found.items()}
-    return [
-        replace(one, acting=sum(it.acting for it in used[key]), acted_on=sum(it.acted_on for it in used[key]))
-        for key, one in found.items()
-    ]
+    merged = []
+    for one in found.values():
+        used = [uses[name] for name in one.name_keys if name in uses]
+        merged.append(replace(one, acting=sum(it.acting for it in used), acted_on=sum(it.acted_on for it in used)))
+    return merged
 
 
 def _usual_spelling(written: Counter[str]) -> str:

@@ -6,22 +6,122 @@ from functools import cached_property
 from importlib.resources import files
 
 from elt_llm_core.errors import UsageError
-from elt_llm_query.understanding.aliases import aliases_from
+from elt_llm_query.understanding.aliases import Aliases, aliases_from
 
 from elt_llm_consumer.catalog.mentions import FieldSubject
 from elt_llm_consumer.catalog.text_fields import FieldFacts, statement_chunk
 from elt_llm_consumer.catalog.written_fields import FieldWriter, field_writer
-from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table, absent_cell, found_cell
-from elt_llm_consumer.handbook.candidates import CandidateReason, EntityCandidate
-from elt_llm_consumer.handbook.model import HandbookModel
-from elt_llm_consumer.handbook.relations import KIND_OF, CandidateRelation, RelationStatement
+from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table, absent_cell, found_cell, inferred_cell
+from elt_llm_consumer.handbook.candidates import CandidateIndex, CandidateReason, EntityCandidate, find_candidates
+from elt_llm_consumer.handbook.kinds import KindClassifier, personal_acts
+from elt_llm_consumer.handbook.reading import ParsedSentence, TopicFilter, names_in_tables, read_sentences
+from elt_llm_consumer.handbook.relations import (
+    KIND_OF,
+    CandidateRelation,
+    Duty,
+    DutyFinder,
+    RelationFinder,
+    RelationStatement,
+)
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
-from elt_llm_consumer.names.mention_index import MentionStatement
-from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.names.joins import JoinResult, NamedItem, collect_aliases, entity_items, join_names
+from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
+from elt_llm_consumer.names.names import Names, is_german
 
-CANDIDATE_TABLE, RELATIONSHIP_TABLE = "candidates", "relationships"
+
+class HandbookModel:
+    """The candidates with their kinds, duties and relationships, and the matching entities of the model."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.context = context
+        self.section = context.file.spec.handbook
+        self._glossary = context.file.spec.glossary
+
+    @cached_property
+    def candidates(self) -> Sequence[EntityCandidate]:
+        """The candidates about the topics, sorted by name."""
+        if not self.section.topics:
+            return self._index.candidates
+        named = {
+            one.key for sentence in self._on_topic for phrase in sentence.phrases if (one := self._index.of(phrase))
+        }
+        spans = {(one.document.document_id, one.start) for one in self._on_topic}
+        return [
+            one
+            for one in self._index.candidates
+            if one.key in named
+            or any((it.evidence.document_id, it.evidence.span[0]) in spans for it in one.definitions)
+        ]
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Cell]:
+        """Return the cell with the kind of each candidate, by the key of the candidate."""
+        return {one.key: self._kinds.cell(one) for one in self._index.candidates}
+
+    @cached_property
+    def relations(self) -> Sequence[CandidateRelation]:
+        """The relationships between the candidates about the topics."""
+        known = {one.key for one in self.candidates}
+        relations = RelationFinder(self._index, self._kinds).find(self._on_topic)
+        return [one for one in relations if one.source.key in known and one.target.key in known]
+
+    @cached_property
+    def duties(self) -> Mapping[str, Sequence[Duty]]:
+        """The duties and powers of each candidate, by the key of the candidate."""
+        return DutyFinder(self._index, self.section.duty_words).find(self._on_topic)
+
+    def statements(self, candidate: EntityCandidate) -> Sequence[MentionStatement]:
+        """Return the statements that mention a candidate other than as part of a longer name."""
+        return [
+            one
+            for one in self.mentions.of(candidate.key)
+            if any(mention.doubt != "longer name" for mention in one.mentions)
+        ]
+
+    @cached_property
+    def _on_topic(self) -> Sequence[ParsedSentence]:
+        section = self.section
+        return TopicFilter(section.topics, self.context.engine, section.passages_per_topic).keep(self._sentences)
+
+    @cached_property
+    def _index(self) -> CandidateIndex:
+        in_tables = names_in_tables(self.context.corpus, self._glossary)
+        return find_candidates(self._sentences, in_tables, self._definitions, self.context.aliases, self.section)
+
+    @cached_property
+    def _sentences(self) -> Sequence[ParsedSentence]:
+        return read_sentences(self.context.corpus, self._glossary)
+
+    @cached_property
+    def _definitions(self) -> Sequence[Definition]:
+        return find_definitions(self.context.corpus, self._glossary)
+
+    @cached_property
+    def _kinds(self) -> KindClassifier:
+        return KindClassifier(self._index, self.section.kinds, personal_acts(self._index, self._sentences))
+
+    @cached_property
+    def mentions(self) -> MentionIndex:
+        """The mentions by candidate key. The names of a candidate are aliases of its key."""
+        candidates = self._index.candidates
+        groups = Aliases(tuple((one.key, *one.names) for one in candidates))
+        german = is_german([one.name for one in candidates])
+        return MentionIndex(self.context.corpus, Names([one.key for one in candidates], groups, german=german))
+
+    @cached_property
+    def joined(self) -> JoinResult:
+        """The joins of the candidates with the entities of the model."""
+        model, candidates = self.context.model, self._index.candidates
+        entities = entity_items(model.model.entities) if model else []
+        aliases = collect_aliases(self.context.aliases, (), (), self._definitions)
+        left = [NamedItem(one.key, one.name, (), one.names[1:]) for one in candidates]
+        return join_names(left, entities, Names([one.name for one in candidates], aliases))
+
+
 DESCRIPTION = "description"
 CANDIDATE_COLUMNS = (
     *("kind", "definition", "other_names", "mentions", "sections", "terms_of_reference", "in_model", DESCRIPTION),
@@ -40,16 +140,15 @@ _REASON_NOTES: Mapping[CandidateReason, str] = {
 }
 
 
-def candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[str, Cell]:
+def _candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[str, Cell]:
     """Return the cells of a candidate except `description`; `in_model` is present only if the job has a model."""
-    statements = model.statements(candidate)
-    kind = model.kinds[candidate.key]
+    statements, kind, most = model.statements(candidate), model.kinds[candidate.key], model.section.evidence
     cells = {
         "kind": kind,
         "definition": _definition(candidate),
         "other_names": _other_names(candidate, statements),
-        "mentions": _mentions(candidate, statements, model.section.evidence),
-        "sections": _sections(statements, model.section.evidence),
+        "mentions": _mentions(candidate, statements, most),
+        "sections": _sections(statements, most),
         "terms_of_reference": _terms_of_reference(model, candidate, kind),
     }
     if model.context.model is not None:
@@ -62,7 +161,7 @@ def _definition(candidate: EntityCandidate) -> Cell:
     if not definitions:
         return absent_cell("The texts do not define it.")
     texts = tuple(dict.fromkeys(one.text for one in definitions))
-    places = [one.evidence.model_copy(update={"about": one.text if len(texts) > 1 else ""}) for one in definitions]
+    places = [one.evidence.supporting(one.text if len(texts) > 1 else "") for one in definitions]
     return found_cell(texts if len(texts) > 1 else texts[0], places, method="extractive")
 
 
@@ -75,13 +174,13 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
     places = defined or [one.evidence(one.weight) for one in met[:1]]
     if places:
         return found_cell(others, places)
-    return Cell(value=others, verdict="inferred", confidence=0.9, note="From the list of other names.")
+    return inferred_cell(others, "From the list of other names.", confidence=0.9)
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
     note = _REASON_NOTES[candidate.why] + f" Acts {candidate.acting} times and is acted on {candidate.acted_on} times."
     if not statements:
-        return Cell(value=0, verdict="inferred", confidence=1.0, note=note)
+        return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]
     return found_cell(len(statements), [one.evidence(one.weight) for one in surest], confidence=1.0, note=note)
 
@@ -107,26 +206,25 @@ def _terms_of_reference(model: HandbookModel, candidate: EntityCandidate, kind: 
         return absent_cell("No rule gives its duties or powers.")
     shown = duties[: model.section.most_statements]
     note = f"The first {len(shown)} of {len(duties)}." if len(shown) < len(duties) else ""
-    places = [one.evidence.model_copy(update={"about": one.text}) for one in shown]
+    places = [one.evidence.supporting(one.text) for one in shown]
     return found_cell(tuple(one.text for one in shown), places, method="extractive", note=note)
 
 
 def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
-    joined, source = model.entity_of(candidate), model.context.model
+    joined, source = model.joined.of_left(candidate.key), model.context.model
     if joined is None or source is None:
         return absent_cell("No entity of the model has this name or another name of it.")
     entity = next(one for one in source.model.entities if one.id == joined.right)
     places, note = source.of_entity(entity), joined.reason
     if joined.by == "fuzzy" or not places:
-        score = round(joined.score, 4)
-        return Cell(value=entity.name, verdict="inferred", evidence=places, confidence=score, note=note)
+        return inferred_cell(entity.name, note, places, confidence=round(joined.score, 4))
     return found_cell(entity.name, places, confidence=1.0, note=note)
 
 
 class CandidateTask(RowTask):
     """Makes the row of one candidate. A model writes only the description, if the settings request one."""
 
-    table = CANDIDATE_TABLE
+    table = "candidates"
 
     def __init__(self, model: HandbookModel, writer: FieldWriter | None, candidate: EntityCandidate) -> None:
         self.key, self.name = f"candidate/{candidate.key}", candidate.name
@@ -135,12 +233,15 @@ class CandidateTask(RowTask):
 
     def material(self) -> RowMaterial:
         """Return the cells of the candidate, and the statements for its description."""
-        cells = candidate_cells(self._model, self._candidate)
-        facts, prompt = self._facts(), ""
+        cells = _candidate_cells(self._model, self._candidate)
+        facts, prompt = FieldFacts(absent_cell("No model was asked to describe it.")), ""
         if self._writer is not None:
+            statements = sorted(self._model.statements(self._candidate), key=lambda one: not one.certain)
+            surest = statements[: self._model.section.evidence]
+            chunks = tuple(statement_chunk(one.document, one.piece.start, one.piece.end) for one in surest)
+            facts = FieldFacts(facts.cell, chunks)
             prompt, facts = self._writer.prompt(self.name, DESCRIPTION, _DESCRIBE, self._candidate.names, facts)
-        inputs = {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
-        return RowMaterial(inputs, (prompt,) if prompt else (), (cells, facts))
+        return RowMaterial(self.inputs(cells), (prompt,) if prompt else (), (cells, facts))
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
         """Make the row. The text of the model is checked against the statements in the prompt."""
@@ -153,21 +254,11 @@ class CandidateTask(RowTask):
                 cells[DESCRIPTION] = self._writer.cell(facts, material.prompts[0], ask, topic)
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
-    def _facts(self) -> FieldFacts:
-        nothing = absent_cell("No model was asked to describe it.")
-        if self._writer is None:
-            return FieldFacts(nothing)
-        statements = self._model.statements(self._candidate)
-        surest = sorted(statements, key=lambda one: not one.certain)[: self._model.section.evidence]
-        return FieldFacts(
-            nothing, tuple(statement_chunk(one.document, one.piece.start, one.piece.end) for one in surest)
-        )
-
 
 class RelationTask(RowTask):
     """Makes the row of one relationship with all sentences that state it, without a model."""
 
-    table = RELATIONSHIP_TABLE
+    table = "relationships"
 
     def __init__(self, model: HandbookModel, relation: CandidateRelation) -> None:
         self.key = f"relationship/{relation.key}"
@@ -177,38 +268,25 @@ class RelationTask(RowTask):
 
     def material(self) -> RowMaterial:
         """Return the cells of the relationship."""
-        cells = self._cells()
-        inputs = {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
-        return RowMaterial(inputs, (), cells)
-
-    def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row with the cells that were gathered before."""
-        return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
-
-    def _cells(self) -> dict[str, Cell]:
         relation, statements = self._relation, self._relation.statements
         surest = sorted(statements, key=lambda one: -one.score)[: self._most]
         places = [one.evidence for one in surest]
         counts = dict.fromkeys(one.count for one in statements if one.count)
         modalities = Counter(one.modality for one in statements if one.modality)
         ranked = sorted(modalities, key=lambda one: (-modalities[one], one))
-        return {
+        verb = found_cell(relation.verb, places, note="By a definition." if relation.verb == KIND_OF else "")
+        if surest[0].again:
+            note = "The subject of the sentence is 'it': that of the sentence before."
+            verb = inferred_cell(relation.verb, note, places, confidence=surest[0].score)
+        cells = {
             "source": found_cell(relation.source.name, places),
-            "verb": self._verb(surest),
+            "verb": verb,
             "target": found_cell(relation.target.name, places),
             "modality": _values_cell(tuple(ranked), [one for one in statements if one.modality], self._most),
             "cardinality": _values_cell(tuple(counts), [one for one in statements if one.count], self._most),
             "sentences": found_cell(len(statements), places, confidence=1.0),
         }
-
-    def _verb(self, surest: Sequence[RelationStatement]) -> Cell:
-        """Return the cell of the verb. The verdict is `inferred` if the subject of the best sentence is "it"."""
-        verb, best = self._relation.verb, surest[0]
-        places = tuple(one.evidence for one in surest)
-        if best.again:
-            note = "The subject of the sentence is 'it': that of the sentence before."
-            return Cell(value=verb, verdict="inferred", evidence=places, confidence=best.score, note=note)
-        return found_cell(verb, places, note="By a definition." if verb == KIND_OF else "")
+        return RowMaterial(self.inputs(cells), (), cells)
 
 
 def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
@@ -224,7 +302,7 @@ def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement
     for one in statements:
         for value in (one.modality, one.count):
             if value is not None and value in by_value:
-                by_value[value].append(one.evidence.model_copy(update={"about": value if len(values) > 1 else ""}))
+                by_value[value].append(one.evidence.supporting(value if len(values) > 1 else ""))
     places = [place for value in values for place in by_value[value][:most]]
     return found_cell(values if len(values) > 1 else values[0], places)
 
@@ -251,31 +329,24 @@ class HandbookJob:
         relationships = tuple(row for row in rows if "kind" not in row.cells)
         topics = self._model.section.topics
         used = tuple(name for name in CANDIDATE_COLUMNS if any(name in row.cells for row in candidates))
-        return JobResult(
-            job=self._context.file.name,
-            kind=self.kind,
-            description=self._context.file.spec.description,
-            tables=(
-                _table(CANDIDATE_TABLE, used, candidates, "kind"),
-                _table(RELATIONSHIP_TABLE, RELATIONSHIP_COLUMNS, relationships, "kind of source"),
+        tables = (
+            Table(name=CandidateTask.table, columns=used, rows=candidates, groups=("kind",)),
+            Table(
+                name=RelationTask.table, columns=RELATIONSHIP_COLUMNS, rows=relationships, groups=("kind of source",)
             ),
-            figures=_figures(candidates, relationships),
-            notes=(f"Narrowed to: {', '.join(topics)}.",) if topics else (),
         )
+        notes = (f"Narrowed to: {', '.join(topics)}.",) if topics else ()
+        return self._context.result(self.kind, tables, _figures(candidates, relationships), notes)
 
     @cached_property
     def _tasks(self) -> Sequence[RowTask]:
         model = self._model
         writer = None if model.section.describe == "off" else field_writer(self._context)
-        model.prepare()
+        _ = model.relations, model.duties, model.mentions, model.joined  # before several threads use them at once
         return (
             *(CandidateTask(model, writer, one) for one in model.candidates),
             *(RelationTask(model, one) for one in model.relations),
         )
-
-
-def _table(name: str, columns: tuple[str, ...], rows: tuple[Row, ...], group: str) -> Table:
-    return Table(name=name, columns=columns, rows=rows, groups=(group,))
 
 
 def _figures(candidates: Sequence[Row], relationships: Sequence[Row]) -> Mapping[str, int | float | str]:

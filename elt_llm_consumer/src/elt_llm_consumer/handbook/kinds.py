@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell
-from elt_llm_consumer.handbook.candidates import CandidateIndex, EntityCandidate
-from elt_llm_consumer.handbook.kind_words import PERSONAL_VERBS, KindWords
+from elt_llm_consumer.evidence import Cell, absent_cell, found_cell, inferred_cell
+from elt_llm_consumer.handbook.candidates import PERSONAL_VERBS, CandidateIndex, EntityCandidate, KindWords
 from elt_llm_consumer.handbook.reading import ParsedSentence
 from elt_llm_consumer.jobs.sections import EntityKind
 from elt_llm_consumer.names.names import word_key
@@ -69,9 +68,8 @@ class KindClassifier:
 
     def _by_definition(self, candidate: EntityCandidate) -> Cell | None:
         for genus in _definition_genera(candidate):
-            match = self._kind_of(genus)
-            if match is not None:
-                kind = _of_several(match[0]) if genus.many else match[0]
+            if (match := self._kind_of(genus)) is not None:
+                kind = "organisation" if genus.many and match[0] == "role" else match[0]
                 note = f"Its definition calls it '{match[1]}'."
                 return found_cell(kind, [genus.definition.evidence], confidence=_BY_DEFINITION, note=note)
         near = self.genus(candidate)
@@ -101,18 +99,15 @@ class KindClassifier:
             return None
         confidence = _BY_NAME if len(candidate.name.split()) > 1 else _BY_ONE_WORD
         evidence = [one.evidence for one in candidate.definitions[:1]]
-        return _inferred(match[0], confidence, evidence, f"Its name ends in '{match[1]}'.")
+        return inferred_cell(match[0], f"Its name ends in '{match[1]}'.", evidence, confidence=confidence)
 
     def _by_acts(self, candidate: EntityCandidate) -> Cell | None:
         acts = self._acts.get(candidate.key, ())
         if len(acts) < max(_MIN_ACTS, _SHARE_OF_ACTS * candidate.acting) or candidate.acting <= candidate.acted_on:
             return None
         note = f"It does what people do, in {len(acts)} sentences."
-        return _inferred("role", _BY_ACTING, [one.evidence(_BY_ACTING) for one in acts[:_MIN_ACTS]], note)
-
-
-def _of_several(kind: EntityKind) -> EntityKind:
-    return "organisation" if kind == "role" else kind
+        places = [one.evidence(_BY_ACTING) for one in acts[:_MIN_ACTS]]
+        return inferred_cell("role", note, places, confidence=_BY_ACTING)
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
@@ -153,7 +148,3 @@ def _first_phrase(text: str) -> tuple[NounPhrase, str] | None:
     if phrase.head in _PARTS and phrase.last + 1 < len(words) and words[phrase.last].low == "of":
         phrase = reader.phrase(words, phrase.last + 1) or phrase
     return phrase, words[0].low
-
-
-def _inferred(kind: EntityKind, confidence: float, evidence: Sequence[Evidence], note: str) -> Cell:
-    return Cell(value=kind, verdict="inferred", evidence=tuple(evidence), confidence=confidence, note=note)

@@ -1,7 +1,6 @@
 """Parse the sentences of a handbook, limited to topics if the job lists topics."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -15,24 +14,10 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.sentences.reader import NounPhrase, SentenceClause, SentenceReader
 from elt_llm_consumer.sentences.statements import is_contents_row
-from elt_llm_consumer.sentences.words import (
-    ADVERBS,
-    BE,
-    DETERMINERS,
-    MODALS,
-    NAME_PREPOSITIONS,
-    NEGATIONS,
-    PREPOSITIONS,
-    SentenceWord,
-    VerbLexicon,
-    listed_verbs,
-    sentence_words,
-)
+from elt_llm_consumer.sentences.words import NAME_PREPOSITIONS, SentenceWord, VerbLexicon, listed_verbs, sentence_words
 
-_MIN_LEARNED = 2  # minimum uses of a word as a verb
 _MAX_SENTENCE_WORDS, _MAX_NAME_WORDS = 400, 6
 _CELL_ENDS = re.compile(r"[|\t]")
-_NO_VERBS = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS
 
 
 @dataclass(frozen=True)
@@ -78,14 +63,12 @@ class ParsedSentence:
 
 def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[ParsedSentence]:
     """Parse every sentence and list item in order, with the shipped verbs and verbs learned from the texts."""
-    pieces = [
-        (document, piece)
-        for document in corpus.documents
-        for piece in _pieces(document, glossary)
-        if piece.kind in {"prose", "item"}
-    ]
-    texts = [(document, piece, _words(document, piece)) for document, piece in pieces]
-    reader = SentenceReader(VerbLexicon(_learned_verbs([words for _, _, words in texts])))
+    texts = []
+    for document, piece in _pieces(corpus, glossary):
+        if piece.kind in {"prose", "item"}:
+            text = document.text[piece.start : piece.end]
+            texts.append((document, piece, sentence_words(text, skip_labels(text, 0, len(text)))))
+    reader = SentenceReader(VerbLexicon([words for _, _, words in texts]))
     found: list[ParsedSentence] = []
     for document, piece, words in texts:
         if not words or len(words) > _MAX_SENTENCE_WORDS:
@@ -107,8 +90,7 @@ def names_in_tables(corpus: Corpus, glossary: GlossarySection) -> list[NounPhras
     """Return the capitalized names that fill a table cell: "Case File" in a row of a retention schedule."""
     return [
         phrase
-        for document in corpus.documents
-        for piece in _pieces(document, glossary)
+        for _, piece in _pieces(corpus, glossary)
         if piece.kind == "row"
         for cell in _CELL_ENDS.split(piece.text)
         if (phrase := _name_in_cell(cell)) is not None
@@ -122,25 +104,11 @@ def _name_in_cell(cell: str) -> NounPhrase | None:
     return phrases[0] if whole and all(word.capital for word in words if word.low not in NAME_PREPOSITIONS) else None
 
 
-def _pieces(document: CorpusDocument, glossary: GlossarySection) -> Iterator[TextPiece]:
-    return (piece for piece in DocumentLayout(document, glossary).pieces if not is_contents_row(piece.text))
-
-
-def _words(document: CorpusDocument, piece: TextPiece) -> list[SentenceWord]:
-    text = document.text[piece.start : piece.end]
-    return sentence_words(text, skip_labels(text, 0, len(text)))
-
-
-def _learned_verbs(sentences: Sequence[Sequence[SentenceWord]]) -> list[str]:
-    """Return the words that occur between a modal verb and an object, which must be verbs."""
-    counted: Counter[str] = Counter()
-    for words in sentences:
-        for number in range(1, len(words) - 1):
-            low = words[number].low
-            verbal = low.isalpha() and low not in _NO_VERBS and not low.endswith("ly")
-            if verbal and words[number - 1].low in MODALS and not words[number].separator:
-                counted[low] += words[number + 1].low in DETERMINERS
-    return [word for word, times in counted.items() if times >= _MIN_LEARNED]
+def _pieces(corpus: Corpus, glossary: GlossarySection) -> Iterator[tuple[CorpusDocument, TextPiece]]:
+    """Yield each document with each of its pieces, without page headers and tables of contents."""
+    for document in corpus.documents:
+        pieces = DocumentLayout(document, glossary).pieces
+        yield from ((document, piece) for piece in pieces if not is_contents_row(piece.text))
 
 
 class TopicFilter:

@@ -66,7 +66,15 @@ class RelationFinder:
     def find(self, sentences: Iterable[ParsedSentence]) -> list[CandidateRelation]:
         """Return the relationships in order of source, verb and target."""
         relations: dict[str, CandidateRelation] = {}
-        stated = (one for sentence in sentences for one in self._in_sentence(sentence))
+        stated = (
+            one
+            for sentence in sentences
+            for found in (
+                *(self._in_clause(sentence, clause) for clause in sentence.clauses),
+                self._in_phrases(sentence),
+            )
+            for one in found
+        )
         for statement in (*self._in_definitions(), *stated):
             if statement.source.key == statement.target.key:
                 continue
@@ -80,15 +88,9 @@ class RelationFinder:
 
     def _in_definitions(self) -> Iterator[RelationStatement]:
         for candidate in self._index.candidates:
-            genus = self._kinds.genus(candidate)
-            if genus is not None:
+            if (genus := self._kinds.genus(candidate)) is not None:
                 evidence = genus[0].definition.evidence
                 yield RelationStatement(candidate, KIND_OF, genus[1], None, "", evidence, evidence.score)
-
-    def _in_sentence(self, sentence: ParsedSentence) -> Iterator[RelationStatement]:
-        for clause in sentence.clauses:
-            yield from self._in_clause(sentence, clause)
-        yield from self._in_phrases(sentence)
 
     def _in_clause(self, sentence: ParsedSentence, clause: SentenceClause) -> Iterator[RelationStatement]:
         subjects = sentence.subjects_of(clause)

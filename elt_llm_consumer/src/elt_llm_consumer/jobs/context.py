@@ -1,24 +1,22 @@
 """Open everything that a job reads: texts, model, inventory, aliases, search engines and models."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.errors import SettingsError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import create_embedding
-from elt_llm_core.settings.loader import LoadedSettings, read_model
+from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.profiles import load_profile
 from elt_llm_core.settings.tree import Settings
-from elt_llm_core.store.store import Store, open_store
-from elt_llm_core.utilities import Closeable
+from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
 from elt_llm_query.understanding.aliases import Aliases, AliasFile, aliases_from, load_aliases
 
+from elt_llm_consumer.evidence import JobResult, Table
 from elt_llm_consumer.jobs.corpus import (
     Corpus,
     InventorySource,
@@ -27,7 +25,7 @@ from elt_llm_consumer.jobs.corpus import (
     read_inventory,
     read_model_source,
 )
-from elt_llm_consumer.jobs.job_file import JobFile
+from elt_llm_consumer.jobs.job_file import JobFile, read_source_file
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -53,36 +51,40 @@ class JobContext:
     engines: Mapping[str, Engine] = field(default_factory=dict)
     """The search engines of the other profiles that fields name, by profile."""
 
-
-class OpenJob(Closeable):
-    """A job's context with its open resources."""
-
-    def __init__(self, context: JobContext, resources: ExitStack) -> None:
-        self.context = context
-        self._resources = resources
-
-    def close(self) -> None:
-        """Close the engine and release the generations."""
-        self._resources.close()
+    def result(
+        self, kind: str, tables: Sequence[Table], figures: Mapping[str, int | float | str], notes: Sequence[str] = ()
+    ) -> JobResult:
+        """Return the result of this job with its name and description."""
+        spec, name = self.file.spec, self.file.name
+        return JobResult(
+            job=name, kind=kind, description=spec.description, tables=tuple(tables), figures=figures, notes=tuple(notes)
+        )
 
 
+@contextmanager
 def open_job(
     file: JobFile, loaded: LoadedSettings, *, embedding: EmbeddingModel | None = None, llm: "LLM | None" = None
-) -> OpenJob:
-    """Open all inputs of a job; `embedding` and `llm` default to the models of the settings.
+) -> Iterator[JobContext]:
+    """Open all inputs of a job for a `with` block; `embedding` and `llm` default to the models of the settings.
 
     Raises UsageError, UnknownCollection, SettingsError, FingerprintMismatch, CorruptIndex, ModelError.
     """
     sources = file.spec.sources
-    settings = job_settings(file, loaded)
+    settings = _job_settings(file, loaded)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(loaded.data_dir))
-        structured = _StructuredSources(store, opened)
-        model = structured.model(sources.model)
-        of_model = (sources.model,) if sources.model and model and model.of_inventory else ()
-        inventory = structured.inventory(sources.inventory or of_model)
+        structured: list[Generation] = []
+
+        def open_collection(name: str) -> Generation:
+            structured.append(opened.enter_context(open_generation(store, name)))
+            return structured[-1]
+
+        model = read_model_source(open_collection(sources.model)) if sources.model else None
+        inventories = sources.inventory or ((sources.model,) if sources.model and model and model.of_inventory else ())
+        inventory = read_inventory([open_collection(name) for name in inventories]) if inventories else None
         embedding = embedding or create_embedding(settings)
-        aliases = _load_aliases(file, loaded)
+        aliases, own = load_aliases(loaded), read_source_file(file, "aliases", AliasFile, loaded)
+        aliases = Aliases((*aliases.groups, *aliases_from(own.aliases).groups)) if own else aliases
         engine = (
             opened.enter_context(
                 open_engine(settings, loaded.data_dir, sources.handbook, embedding=embedding, llm=llm, aliases=aliases)
@@ -92,80 +94,31 @@ def open_job(
         )
         generations = engine.generations if engine else ()
         context = JobContext(
-            file,
-            settings,
-            read_corpus(generations),
-            model,
-            inventory,
-            aliases,
-            embedding,
-            engine,
-            engine.llm if engine else None,
-            (*(one.identity for one in generations), *structured.identities),
-            _open_field_engines(file, loaded, engine, embedding, aliases, opened) if engine else {},
+            *(file, settings, read_corpus(generations), model, inventory, aliases, embedding, engine),
+            llm=engine.llm if engine else None,
+            generations=tuple(one.identity for one in (*generations, *structured)),
         )
-        return OpenJob(context, opened.pop_all())
+        yield replace(context, engines=_field_engines(context, loaded, opened))
 
 
-def _open_field_engines(
-    file: JobFile,
-    loaded: LoadedSettings,
-    engine: Engine,
-    embedding: EmbeddingModel,
-    aliases: Aliases,
-    opened: ExitStack,
-) -> dict[str, Engine]:
+def _field_engines(context: JobContext, loaded: LoadedSettings, opened: ExitStack) -> dict[str, Engine]:
     """Open an engine for each other profile that a field names, over the same generations."""
-    fields = file.spec.catalog.all_fields().values()
-    profiles = sorted({one.profile for one in fields if one.profile} - {file.spec.running.profile})
-    return {
-        profile: opened.enter_context(
-            Engine(
-                engine.generations,
-                embedding,
-                load_profile(profile, loaded).apply_to(loaded.settings),
-                llm=engine.llm,
-                aliases=aliases,
-            )
-        )
-        for profile in profiles
-    }
+    spec, engine = context.file.spec, context.engine
+    if engine is None:
+        return {}
+    found = {}
+    profiles = {one.profile for one in spec.catalog.all_fields().values() if one.profile} - {spec.running.profile}
+    for profile in sorted(profiles):
+        settings = load_profile(profile, loaded).apply_to(loaded.settings)
+        other = Engine(engine.generations, context.embedding, settings, llm=engine.llm, aliases=context.aliases)
+        found[profile] = opened.enter_context(other)
+    return found
 
 
-class _StructuredSources:
-    """Opens the collections of the model and the inventory, and records their generations."""
-
-    def __init__(self, store: Store, opened: ExitStack) -> None:
-        self._store, self._opened = store, opened
-        self.identities: list[str] = []
-
-    def model(self, name: str | None) -> ModelSource | None:
-        return read_model_source(self._open(name)) if name else None
-
-    def inventory(self, names: tuple[str, ...]) -> InventorySource | None:
-        return read_inventory([self._open(name) for name in names]) if names else None
-
-    def _open(self, name: str) -> Generation:
-        generation = self._opened.enter_context(open_generation(self._store, name))
-        self.identities.append(generation.identity)
-        return generation
-
-
-def job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
+def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
     """Return the settings of the job's profile, without a language model if the job uses none."""
     running = file.spec.running
     settings = load_profile(running.profile, loaded).apply_to(loaded.settings)
     if running.use_model == "auto":
         return settings
     return settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "extractive"})})
-
-
-def _load_aliases(file: JobFile, loaded: LoadedSettings) -> Aliases:
-    known = load_aliases(loaded)
-    given = file.spec.sources.aliases
-    if given is None:
-        return known
-    path = file.folder / Path(given)
-    if not path.is_file():
-        raise SettingsError(f"sources.aliases: {path} is not a file", hint="Correct or remove the path.")
-    return Aliases((*known.groups, *aliases_from(read_model(path, AliasFile, loaded.project).aliases).groups))

@@ -77,9 +77,22 @@ class Corpus:
         return self._by_id.get((collection, document_id))
 
     @cached_property
-    def parts(self) -> Mapping[str, CorpusDocument]:
-        """The documents that are parts of files, such as fact sheets, by part name: `#entity/1f0c`."""
+    def _parts(self) -> Mapping[str, CorpusDocument]:
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
+
+    def part_evidence(self, part: str, words: str, score: float) -> tuple[Evidence, ...]:
+        """Return the first sentence of a part of a file, such as `#entity/1f0c`, as evidence, or only its `words`.
+
+        The result is empty if the corpus has no document of this part.
+        """
+        document = self._parts.get(part)
+        if document is None or not document.text.strip():
+            return ()
+        start = document.text.find(words) if words else -1
+        if start >= 0:
+            return (document.evidence(start, start + len(words), score),)
+        first = document.pieces[0]
+        return (document.evidence(first.start, first.end, score),)
 
     def holds(self, evidence: Evidence) -> bool:
         """Return whether the current text of the quoted document has the quote at the same span and page."""
@@ -95,32 +108,23 @@ class Corpus:
 
 def read_corpus(generations: Sequence[Generation]) -> Corpus:
     """Read all documents of these generations, including parts of files such as fact sheets, with their texts."""
-    return Corpus([document for generation in generations for document in _read_documents(generation)])
+    documents = []
+    for generation in generations:
+        listed = generation.documents()
+        identities = [document.document_id for document in listed]
+        texts, outlines = generation.texts(identities), generation.outlines(identities)
+        marked = generation.artefacts(MARKED_TERMS_ARTEFACT)
+        for one in listed:
+            key, text = one.document_id, texts.get(one.document_id, "")
+            terms = MarkedTerms.from_json(marked.get(key), len(text))
+            names = (generation.collection, key, one.source, one.title, one.document_hash)
+            documents.append(CorpusDocument(*names, text, outlines.get(key, Outline()), terms))
+    return Corpus(documents)
 
 
 def quote_hash(quote: str) -> str:
     """Return the SHA-256 of a quote as 64 hex digits."""
     return hashlib.sha256(quote.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _read_documents(generation: Generation) -> list[CorpusDocument]:
-    listed = generation.documents()
-    identities = [document.document_id for document in listed]
-    texts, outlines = generation.texts(identities), generation.outlines(identities)
-    marked = generation.artefacts(MARKED_TERMS_ARTEFACT)
-    return [
-        CorpusDocument(
-            generation.collection,
-            one.document_id,
-            one.source,
-            one.title,
-            one.document_hash,
-            text,
-            outlines.get(one.document_id, Outline()),
-            MarkedTerms.from_json(marked.get(one.document_id), len(text)),
-        )
-        for one, text in ((one, texts.get(one.document_id, "")) for one in listed)
-    ]
 
 
 _HIERARCHY = " / "  # between the names in the display name of a fact sheet
@@ -137,22 +141,16 @@ class ModelSource:
     """Whether the entities are the fact sheets of an inventory or the rows of a data dictionary."""
 
     def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about an entity as evidence, or only `words` of that sentence.
-
-        The result is empty if the corpus has no document of the entity.
-        """
+        """Return the model's sentence about an entity as evidence, or only `words` of that sentence, if it has one."""
         prefix = _FACT_SHEET if self.of_inventory else _ENTITY
-        return _part_evidence(self.corpus, prefix + entity.id, words, score)
+        return self.corpus.part_evidence(prefix + entity.id, words, score)
 
     def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about a relationship as evidence, or only `words` of that sentence.
-
-        The result is empty if the corpus has no document of the relationship.
-        """
+        """Return the model's sentence about a relationship as evidence, or only `words` of it, if it has one."""
         if self.of_inventory:
             words = words or relationship.target.name
-            return _part_evidence(self.corpus, _FACT_SHEET + relationship.source.entity_id, words, score)
-        return _part_evidence(self.corpus, _RELATIONSHIP + relationship.id, words, score)
+            return self.corpus.part_evidence(_FACT_SHEET + relationship.source.entity_id, words, score)
+        return self.corpus.part_evidence(_RELATIONSHIP + relationship.id, words, score)
 
 
 @dataclass(frozen=True)
@@ -163,11 +161,8 @@ class InventorySource:
     corpus: Corpus = field(repr=False)
 
     def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the inventory's sentence about a fact sheet as evidence, or only `words` of that sentence.
-
-        The result is empty if the corpus has no document of the fact sheet.
-        """
-        return _part_evidence(self.corpus, _FACT_SHEET + sheet.id, words, score)
+        """Return the inventory's sentence about a fact sheet as evidence, or only `words` of it, if it has one."""
+        return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 
 def read_model_source(generation: Generation) -> ModelSource:
@@ -228,22 +223,10 @@ def read_inventory(generations: Sequence[Generation]) -> InventorySource:
 
 
 def _single_artefact(generation: Generation, name: str, what: str, job: str) -> Mapping[str, object]:
-    found = list(generation.artefacts(name).values())
+    found: list[Mapping[str, object]] = list(generation.artefacts(name).values())
     if len(found) != 1:
         raise UsageError(
             f"The collection '{generation.collection}' must contain exactly one {what}, but it contains {len(found)}.",
             hint=f"Ingest the file first, for instance: elt-llm ingest --job {job}",
         )
-    value: Mapping[str, object] = found[0]
-    return value
-
-
-def _part_evidence(corpus: Corpus, part: str, words: str, score: float) -> tuple[Evidence, ...]:
-    document = corpus.parts.get(part)
-    if document is None or not document.text.strip():
-        return ()
-    start = document.text.find(words) if words else -1
-    if start >= 0 and words:
-        return (document.evidence(start, start + len(words), score),)
-    first = document.pieces[0]
-    return (document.evidence(first.start, first.end, score),)
+    return found[0]

@@ -1,17 +1,17 @@
 """Load job files (`config/consumer/NAME.yaml`) and write the example jobs of `elt-llm init`."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import TypeVar
 
+from elt_llm_core.errors import SettingsError
 from elt_llm_core.settings.loader import LoadedSettings, find_yaml_file, read_model, shown_path
 from elt_llm_core.settings.template import model_as_yaml
 from elt_llm_core.settings.tree import SettingsSection
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from elt_llm_consumer.jobs.sections import (
+    EXAMPLE_JOBS,
     CatalogSection,
     CoverageSection,
     GlossarySection,
@@ -22,6 +22,7 @@ from elt_llm_consumer.jobs.sections import (
 )
 
 CONSUMER_FOLDER = "consumer"
+_Content = TypeVar("_Content", bound=BaseModel)
 
 
 class ConsumerJob(SettingsSection):
@@ -59,43 +60,29 @@ def load_job(path: Path, loaded: LoadedSettings) -> JobFile:
     return JobFile(path.stem if in_folder else shown_path(path, loaded.project), path, loaded.project, spec)
 
 
+def read_source_file(file: JobFile, name: str, kind: type[_Content], loaded: LoadedSettings) -> _Content | None:
+    """Read the file that the setting `sources.NAME` of a job names; None if it names none.
+
+    Raises SettingsError with the line of each mistake.
+    """
+    given = getattr(file.spec.sources, name)
+    if given is None:
+        return None
+    path = file.folder / given
+    if not path.is_file():
+        raise SettingsError(f"sources.{name}: {path} is not a file", hint="Correct or remove the path.")
+    return read_model(path, kind, loaded.project)
+
+
 EXAMPLE_ALIASES = "demo_aliases.yaml"
 """The name of the aliases file of the example jobs, in the configuration folder."""
-
-_HANDBOOK = ["demo", "demo_rules"]
-_ALIASES = f"config/{EXAMPLE_ALIASES}"
-_MODEL = {"handbook": _HANDBOOK, "model": "demo_model", "inventory": ["demo_inventory"], "aliases": _ALIASES}
-_JOBS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "glossary": {
-            "description": "Every term that the documents define, with its definition and sources.",
-            "sources": {"handbook": _HANDBOOK},
-            "outputs": {"formats": ["json", "csv", "xlsx", "html", "purview", "openmetadata", "datahub"]},
-        },
-        "catalog": {
-            "description": "Every entity of the model as inventory and documents describe it.",
-            "sources": _MODEL,
-            "outputs": {},
-        },
-        "coverage": {
-            "description": "How well the documents cover the model, and the gaps on either side.",
-            "sources": {key: value for key, value in _MODEL.items() if key != "inventory"},
-            "outputs": {},
-        },
-        "handbook": {
-            "description": "Entities and relationships found in the documents, compared with the model.",
-            "sources": {key: value for key, value in _MODEL.items() if key != "inventory"},
-            "outputs": {},
-        },
-    }
-)
 
 
 def example_jobs() -> dict[str, str]:
     """Return the YAML text of each example job, by path within the configuration folder."""
     return {
         f"{CONSUMER_FOLDER}/{name}.yaml": model_as_yaml(
-            ConsumerJob, {"running": {}, name: {}, **given}, leave_out=_JOBS.keys() - {name}
+            ConsumerJob, {"running": {}, "outputs": {}, name: {}, **given}, leave_out=EXAMPLE_JOBS.keys() - {name}
         )
-        for name, given in _JOBS.items()
+        for name, given in EXAMPLE_JOBS.items()
     }

@@ -87,22 +87,18 @@ class SourceDocuments:
         The evidence cites them, or the inputs of the row have their ids. If a model wrote the row and its inputs have
         no document ids, the result is all documents of all collections.
         """
-        cited = {(it.collection, it.document_id, it.document_hash) for it in row.evidence}
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
         read = {(it.collection, it.document_id, it.document_hash) for it in named}
         if by_model and not read:
             read = {(collection, ANY_DOCUMENT, "") for collection, _ in self.documents}
-        return frozenset(cited | read)
+        return row.quoted_documents | read
 
 
 def _strings_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _strings_in(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _strings_in(inner)
 
 

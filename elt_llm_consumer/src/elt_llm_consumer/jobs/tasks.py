@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
-from elt_llm_consumer.evidence import JobResult, Row
+from elt_llm_core.state.jobs import RowId
+
+from elt_llm_consumer.evidence import Cell, JobResult, Row
 
 JobKind = Literal["glossary", "catalog", "coverage", "handbook"]
 JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
@@ -39,13 +41,25 @@ class RowTask(ABC):
     table: str
     group: tuple[str, ...] = ()
 
+    @property
+    def place(self) -> RowId:
+        """The table and the key of the row."""
+        return RowId(self.table, self.key)
+
+    def inputs(self, cells: Mapping[str, Cell]) -> dict[str, Any]:
+        """Return the inputs of a row that depends on nothing but its gathered cells."""
+        return {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
+
     @abstractmethod
     def material(self) -> RowMaterial:
         """Gather the inputs of the row quickly, reproducibly and without a model."""
 
-    @abstractmethod
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Make the row. `ask` is None if the job has no language model. An EltError fails only this row."""
+        """Make the row, by default from gathered cells. `ask` is None if the job has no language model.
+
+        An EltError fails only this row.
+        """
+        return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
 
 class BatchJob(Protocol):

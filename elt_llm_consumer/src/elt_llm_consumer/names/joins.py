@@ -82,9 +82,9 @@ def join_names(
 
     joins: list[JoinPair] = []
     near: list[JoinPair] = []
-    taken_left: set[str] = set()
-    taken_right: set[str] = set()
-    for pair in sorted(_candidate_pairs(left, right, names), key=rank):
+    taken_left, taken_right = set[str](), set[str]()
+    pairs = (*_by_id(left, right), *_by_name(left, right, names), *_by_likeness(left, right, names))
+    for pair in sorted(pairs, key=rank):
         if pair.left in taken_left or pair.right in taken_right:
             continue
         if pair.by == "fuzzy" and pair.score < least:
@@ -99,12 +99,6 @@ def join_names(
         tuple(sorted(by_right.keys() - taken_right, key=lambda key: (by_right[key].name, key))),
         tuple(one for one in near if one.left not in taken_left and one.right not in taken_right),
     )
-
-
-def _candidate_pairs(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names) -> Iterator[JoinPair]:
-    yield from _by_id(left, right)
-    yield from _by_name(left, right, names)
-    yield from _by_likeness(left, right, names)
 
 
 def _by_id(left: Sequence[NamedItem], right: Sequence[NamedItem]) -> Iterator[JoinPair]:
@@ -192,7 +186,9 @@ def definition_names(definition: Definition) -> tuple[str, ...]:
     """
     initials = "".join(word[0] for word in words(definition.text))
     short, folded = definition.term, "".join(words(definition.term))
-    likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in _likely_initials(initials)
+    # The short form may omit one letter: "FPD" omits the letter of an "and".
+    possible = {initials, *(initials[:place] + initials[place + 1 :] for place in range(1, len(initials)))}
+    likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in possible
     spelt_out = likely or definition.pattern == "abbreviation"
     names = (definition.text.rstrip(" ."), short) if spelt_out else (short, definition.abbreviation)
     return tuple(name for name in dict.fromkeys((*names, *definition.aliases)) if words(name))
@@ -216,8 +212,3 @@ def _other_names(sheet: FactSheet, columns: Sequence[str]) -> tuple[str, ...]:
     fields: Mapping[str, str] = {label.casefold(): value for label, value in sheet.fields.items()}
     names = [name.strip() for column in columns for name in fields.get(column.casefold(), "").split(_BETWEEN)]
     return tuple(name for name in dict.fromkeys(names) if words(name))
-
-
-def _likely_initials(initials: str) -> set[str]:
-    """Return the initials, and the initials without any one letter: "FPD" omits the letter of an "and"."""
-    return {initials, *(initials[:place] + initials[place + 1 :] for place in range(1, len(initials)))}

@@ -1,7 +1,7 @@
 """An index of the statements that mention each name, built in one pass over each document."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elt_llm_query.grounding.sentences import TextPiece
@@ -66,21 +66,17 @@ class MentionIndex:
     def _read(self, corpus: Corpus, names: Names) -> bool:
         found = False
         for document in corpus.documents:
-            for statement in _mention_statements(document, names):
-                found = True
-                states = statement.piece.kind not in {"heading", "rule"} and not is_contents_row(statement.piece.text)
-                index = self._stating if states else self._headed
-                index.setdefault(self._key(statement.name), []).append(statement)
+            pieces = document.pieces
+            starts = [piece.start for piece in pieces]
+            within: dict[tuple[int, str], list[Mention]] = {}
+            for mention in names.mentions(document.text):
+                number = bisect_right(starts, mention.start) - 1
+                if number >= 0 and mention.start < pieces[number].end:
+                    within.setdefault((number, mention.name), []).append(mention)
+            for (number, name), mentions in sorted(within.items()):
+                piece = pieces[number]
+                states = piece.kind not in {"heading", "rule"} and not is_contents_row(piece.text)
+                statement = MentionStatement(document, piece, name, tuple(mentions))
+                (self._stating if states else self._headed).setdefault(self._key(name), []).append(statement)
+            found = found or bool(within)
         return found
-
-
-def _mention_statements(document: CorpusDocument, names: Names) -> Iterator[MentionStatement]:
-    pieces = document.pieces
-    starts = [piece.start for piece in pieces]
-    found: dict[tuple[int, str], list[Mention]] = {}
-    for mention in names.mentions(document.text):
-        number = bisect_right(starts, mention.start) - 1
-        if number >= 0 and mention.start < pieces[number].end:
-            found.setdefault((number, mention.name), []).append(mention)
-    for (number, name), mentions in sorted(found.items()):
-        yield MentionStatement(document, pieces[number], name, tuple(mentions))

@@ -7,9 +7,9 @@ names must have the same head noun.
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final, Literal
@@ -116,10 +116,10 @@ def _german_singular(word: str) -> str:
 
 LikenessKind = Literal["same", "alias", "fuzzy", "none"]
 
-TURNED_SCORE = 0.95
+_TURNED_SCORE = 0.95
 """The score of equal words in another order: "Register of Interests" and "Interests Register"."""
-ABBREVIATED_SCORE = 0.9
-NARROWER_SCORE = 0.8
+_ABBREVIATED_SCORE = 0.9
+_NARROWER_SCORE = 0.8
 """The score if one name has one more word at its start, since that name may be a kind of the other name."""
 _TURNING = frozenset({"of", "for", "to", "on", "about", "from"})
 _FILLING = frozenset({"the", "a", "an"})
@@ -141,25 +141,20 @@ class Likeness:
     how: LikenessKind
 
 
-def fuzzy_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> Likeness:
-    """Return how similar two names with different keys are. The order of the names does not matter."""
-    score = max(_word_likeness(_words_in_order(left), _words_in_order(right)), _initials_likeness(left, right, written))
-    if score >= _LIKELY:
-        return Likeness(round(score, 4), "fuzzy")
-    letters = _UNLIKELY * fuzz.WRatio(*sorted((" ".join(left), " ".join(right)))) / 100
-    return Likeness(round(max(score, letters), 4), "none")
-
-
 def blocking_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ...]]:
     """Return the blocking keys of a name. Names that likely match have at least one of these keys in common."""
     ordered, _ = _words_in_order(words)
-    initials = "".join(word[0] for word in words if word not in _TURNING | _FILLING | {"and"})
+    initials = _initials(words)
     keys = {("all", *ordered), ("initials", written.lower() if written.isupper() else initials)}
     for position, word in enumerate(ordered):
         keys.add(("slip", str(position), word[0], *ordered[:position], *ordered[position + 1 :]))
     if len(ordered) > 1:
         keys |= {("narrower", *ordered), ("narrower", *ordered[1:])}
     return frozenset(keys)
+
+
+def _initials(words: Sequence[str]) -> str:
+    return "".join(word[0] for word in words if word not in _TURNING | _FILLING | {"and"})
 
 
 def _words_in_order(words: Sequence[str]) -> tuple[tuple[str, ...], bool]:
@@ -180,13 +175,13 @@ def _word_likeness(left: tuple[tuple[str, ...], bool], right: tuple[tuple[str, .
     if not one or not other:
         return 0.0
     if one == other:
-        return TURNED_SCORE if turned_one != turned_other else 1.0
+        return _TURNED_SCORE if turned_one != turned_other else 1.0
     if len(one) == len(other):
         shares = [_word_match(a, b) for a, b in zip(one, other, strict=True)]
         slips = sum(share < 1 for share in shares)
-        return min(shares) * (TURNED_SCORE if turned_one != turned_other else 1.0) if slips == 1 else 0.0
+        return min(shares) * (_TURNED_SCORE if turned_one != turned_other else 1.0) if slips == 1 else 0.0
     short, long = sorted((one, other), key=len)
-    return NARROWER_SCORE if len(short) > 1 and long[-len(short) :] == short and len(long) == len(short) + 1 else 0.0
+    return _NARROWER_SCORE if len(short) > 1 and long[-len(short) :] == short and len(long) == len(short) + 1 else 0.0
 
 
 def _word_match(one: str, other: str) -> float:
@@ -203,9 +198,9 @@ def _word_match(one: str, other: str) -> float:
 def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
     """Compare an abbreviation in capitals with the initials of the other name."""
     for short, long in ((written[0], right), (written[1], left)):
-        initials = "".join(word[0] for word in long if word not in _TURNING | _FILLING | {"and"})
+        initials = _initials(long)
         if short.isupper() and _CODE_LETTERS[0] < len(short) <= _CODE_LETTERS[1] and short.lower() == initials:
-            return ABBREVIATED_SCORE
+            return _ABBREVIATED_SCORE
     return 0.0
 
 
@@ -288,19 +283,24 @@ class Names:
 
     def likeness(self, left: str, right: str) -> Likeness:
         """Return the similarity of two names, by equal keys, a common alias, or similar words."""
-        if self._same(left, right):
+        one, other = self.key(left), self.key(right)
+        if one and (one == other or "".join(one) == "".join(other)):
             return Likeness(1.0, "same")
         keys = {self.key(form) for form in self.forms(left)}
         if not keys.isdisjoint(self.key(form) for form in self.forms(right)):
             return Likeness(1.0, "alias")
-        return fuzzy_likeness(self.key(left), self.key(right), (left, right))
+        score = max(
+            _word_likeness(_words_in_order(one), _words_in_order(other)), _initials_likeness(one, other, (left, right))
+        )
+        if score >= _LIKELY:
+            return Likeness(round(score, 4), "fuzzy")
+        letters = _UNLIKELY * fuzz.WRatio(*sorted((" ".join(one), " ".join(other)))) / 100
+        return Likeness(round(max(score, letters), 4), "none")
 
     def mentions(self, text: str) -> list[Mention]:
         """Return the mentions of the names in order. Of overlapping mentions the longest is kept, then the first."""
-        return list(self._mentions(text)) if self.names else []
-
-    def _mentions(self, text: str) -> Iterator[Mention]:
-        words = name_tokens(text, german=self._german)
+        words = name_tokens(text, german=self._german) if self.names else []
+        found: list[Mention] = []
         position = 0
         while position < len(words):
             match = self._longest(text, words, position)
@@ -309,8 +309,9 @@ class Names:
                 continue
             last, (name, form) = match
             start, end = words[position].start, words[last].end
-            yield Mention(start, end, name, text[start:end], form, _doubt(text, words, position, last))
+            found.append(Mention(start, end, name, text[start:end], form, _doubt(text, words, position, last)))
             position = last + 1
+        return found
 
     def _longest(self, text: str, words: Sequence[NameToken], first: int) -> tuple[int, tuple[str, str]] | None:
         """Find the longest name or alias that starts at a word.
@@ -323,17 +324,13 @@ class Names:
                 break
             if node.ends and _is_written_as(words[first : position + 1], node.ends[1]):
                 found = position, node.ends
-            if position + 1 == len(words) or not self._is_gap(text[words[position].end : words[position + 1].start]):
+            if position + 1 == len(words):
+                break
+            between = text[words[position].end : words[position + 1].start]
+            if between != " " and not _GAP.fullmatch(between) and between.strip() not in self._own_gaps:
                 break
             node = node.after.get(words[position + 1].key)
         return found
-
-    def _is_gap(self, between: str) -> bool:
-        return between == " " or bool(_GAP.fullmatch(between)) or between.strip() in self._own_gaps
-
-    def _same(self, left: str, right: str) -> bool:
-        keys = self.key(left), self.key(right)
-        return bool(keys[0]) and (keys[0] == keys[1] or "".join(keys[0]) == "".join(keys[1]))
 
     @cached_property
     def _tree(self) -> _Node:
@@ -354,13 +351,13 @@ class Names:
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
         """Return the signs, such as a comma, that some names have between their words."""
-        forms = [form for name in self.names for form in self.forms(name)]
-        between = [
+        between = (
             form[left.end : right.start].strip()
-            for form in forms
+            for name in self.names
+            for form in self.forms(name)
             for left, right in pairwise(name_tokens(form, german=self._german))
-        ]
-        return frozenset(sign for sign in between if sign and len(sign) <= 2)
+        )
+        return frozenset(sign for sign in between if 0 < len(sign) <= 2)
 
 
 def _is_written_as(words: Sequence[NameToken], form: str) -> bool:
@@ -379,7 +376,8 @@ def _doubt(text: str, words: Sequence[NameToken], first: int, last: int) -> Ment
         return ""
     if not written[:1].isupper():
         return "small letters"
-    if _starts_sentence(text, words[first].start):
+    start = words[first].start
+    if start == 0 or _SENTENCE_START.search(text[max(0, start - _LOOK_BACK) : start]):
         return "first word"
     before = _neighbour(text, words, first, first - 1)
     return "kind of it" if before is not None and _is_part_of_name(before) else ""
@@ -387,12 +385,8 @@ def _doubt(text: str, words: Sequence[NameToken], first: int, last: int) -> Ment
 
 def _is_part_of_name(word: NameToken) -> bool:
     """Return whether a word next to a name belongs to a longer name. "The" and single letters do not."""
-    return len(word.written) > 1 and word.written[0].isupper() and word.written.casefold() not in _small_words()
-
-
-@cache
-def _small_words() -> frozenset[str]:
-    return stopwords_of("en") | stopwords_of("de")
+    small = any(word.written.casefold() in stopwords_of(language) for language in ("en", "de"))
+    return len(word.written) > 1 and word.written[0].isupper() and not small
 
 
 def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> NameToken | None:
@@ -401,7 +395,3 @@ def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> N
         return None
     left, right = sorted((own, other))
     return words[other] if text[words[left].end : words[right].start] in {" ", "-", "\u2010", "\u2011"} else None
-
-
-def _starts_sentence(text: str, start: int) -> bool:
-    return bool(_SENTENCE_START.search(text[max(0, start - _LOOK_BACK) : start])) or start == 0

@@ -1,7 +1,7 @@
 """Apply curated values, which reviewers set in a file with name, date and reason."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 
 from elt_llm_core.settings.tree import SettingsSection
@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Row
 from elt_llm_consumer.jobs.corpus import Corpus
-from elt_llm_consumer.review.reviews import map_rows
 
 _MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value
 _QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
@@ -40,6 +39,11 @@ class ValueOverride(SettingsSection):
         """Return whether the curated value is for this row."""
         return table == self.table and (row.key == self.key if self.key else row.name == self.name)
 
+    @property
+    def curation(self) -> Curation:
+        """The curator with date and reason."""
+        return Curation(by=self.by, at=self.at.isoformat(), reason=self.reason)
+
     def __str__(self) -> str:
         """Return the table, the row and the field for messages."""
         return f"{self.table}, {self.key or self.name}, {self.field}"
@@ -64,15 +68,12 @@ class CuratedValues:
     def row(self, table: str, row: Row) -> Row:
         """Return the row with its curated values."""
         for number, override in enumerate(self._overrides):
-            if override.is_of(table, row) and not self._is_in(override, row):
+            cell = row.cells.get(override.field)
+            is_applied = cell is not None and (cell.curation, cell.value) == (override.curation, override.value)
+            if override.is_of(table, row) and not is_applied:
                 self._applied.add(number)
-                cells = {**row.cells, override.field: self._cell(override, row.cells.get(override.field))}
-                row = row.model_copy(update={"cells": cells})
+                row = row.model_copy(update={"cells": {**row.cells, override.field: self._cell(override, cell)}})
         return row
-
-    def result(self, result: JobResult) -> JobResult:
-        """Return the result with the curated values applied to all rows."""
-        return map_rows(result, self.row)
 
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
         """Return a sentence for each problem with a curated value.
@@ -80,7 +81,10 @@ class CuratedValues:
         `waiting` has table, key and name of the rows that the job has yet to make. A curated value for such a row is
         not a problem.
         """
-        found = [*dict.fromkeys(self._problems), *self._given_twice()]
+        counts = Counter(map(str, self._overrides))
+        twice = {it: count for it, count in counts.items() if count > 1}
+        found = [*dict.fromkeys(self._problems)]
+        found += [f"Curated values given {count} times; the last one applies: {it}." for it, count in twice.items()]
         columns = {table.name: table.columns for table in result.tables}
         for number, override in enumerate(self._overrides):
             comes = any(
@@ -88,27 +92,11 @@ class CuratedValues:
                 for table, key, name in waiting
             )
             if number not in self._applied and not comes:
-                found.append(f"Curated value without a row: {override}{self._why(override, columns)}.")
+                no_table = f" (a {self._kind} has no such table; name the kind of job that has)"
+                found.append(f"Curated value without a row: {override}{'' if override.table in columns else no_table}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")
         return found
-
-    def _given_twice(self) -> list[str]:
-        counts = Counter(map(str, self._overrides))
-        return [
-            f"Curated values given {count} times; the last one applies: {it}."
-            for it, count in counts.items()
-            if count > 1
-        ]
-
-    def _why(self, override: ValueOverride, columns: dict[str, tuple[str, ...]]) -> str:
-        if override.table in columns:
-            return ""
-        return f" (a {self._kind} has no such table; name the kind of job that has)"
-
-    def _is_in(self, override: ValueOverride, row: Row) -> bool:
-        cell = row.cells.get(override.field)
-        return cell is not None and cell.curation == _curation(override) and cell.value == override.value
 
     def _cell(self, override: ValueOverride, found: Cell | None) -> Cell:
         evidence = self._evidence(override)
@@ -123,21 +111,17 @@ class CuratedValues:
             method="curated",
             confidence=1.0,
             note=" ".join(notes),
-            curation=_curation(override),
+            curation=override.curation,
         )
 
     def _evidence(self, override: ValueOverride) -> tuple[Evidence, ...]:
-        return next(self._places(override), ()) if override.quote.strip() else ()
-
-    def _places(self, override: ValueOverride) -> Iterator[tuple[Evidence, ...]]:
-        for document in (document for corpus in self._corpora for document in corpus.documents):
+        """Return the first place of the quote in the documents; empty without a quote or a place."""
+        documents = (document for corpus in self._corpora for document in corpus.documents)
+        for document in documents if override.quote.strip() else ():
             start = document.text.find(override.quote) if override.source in ("", document.source) else -1
             if start >= 0:
-                yield (document.evidence(start, start + len(override.quote), 1.0),)
-
-
-def _curation(override: ValueOverride) -> Curation:
-    return Curation(by=override.by, at=override.at.isoformat(), reason=override.reason)
+                return (document.evidence(start, start + len(override.quote), 1.0),)
+        return ()
 
 
 def _overruled_value(cell: Cell) -> str:

@@ -13,7 +13,6 @@ the definition that the row quotes.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -25,8 +24,9 @@ from pydantic import Field, ValidationError
 from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import Corpus
+from elt_llm_consumer.jobs.row_keys import SourceDocuments
 
-MAX_REMARKS = 40
+_MAX_REMARKS = 40
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,9 @@ class GoldReport:
 
     def share(self, name: str) -> GoldShare:
         """Return the share of this name. Raises KeyError if it was not counted."""
-        for one in self.shares:
-            if one.name == name:
-                return one
-        raise KeyError(name)
+        return {one.name: one for one in self.shares}[name]
 
-    def lines(self, most_remarks: int = MAX_REMARKS) -> list[str]:
+    def lines(self, most_remarks: int = _MAX_REMARKS) -> list[str]:
         """Return the report as text lines with at most `most_remarks` remarks."""
         shown = [f"  {remark}" for remark in self.remarks[:most_remarks]]
         left = len(self.remarks) - len(shown)
@@ -82,13 +79,8 @@ class GoldReport:
         return {"job": self.job, "kind": self.kind, "shares": shares, "remarks": list(self.remarks)}
 
 
-def f1_share(name: str, both: int, found: int, gold: int) -> GoldShare:
-    """Return F1, the harmonic mean of precision and recall, for `both` common items of `found` and `gold` items."""
-    return GoldShare(name, 2 * both, found + gold)
-
-
-ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
-SAME_TEXT = 0.8
+_ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
+_SAME_TEXT = 0.8
 """Share of words, 0 to 1, from which two texts are the same definition."""
 _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")
 
@@ -96,25 +88,25 @@ _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")
 def gold_term_key(term: str) -> tuple[str, ...]:
     """Return the normal form of a term: folded words in the singular, without a leading article."""
     folded = [part for word in words(term) for part in word.replace("'s", "").split("-") if part]
-    if len(folded) > 1 and folded[0] in ARTICLES:
+    if len(folded) > 1 and folded[0] in _ARTICLES:
         folded = folded[1:]
     return tuple(_singular(word) for word in folded)
 
 
-def content_words(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     """Return the folded words of a text without clause numbers, which are single letters and digits."""
     return [word for word in words(text) if len(word) > 1]
 
 
 def word_share(gold: str, found: str) -> float:
     """Return the share of common words, with multiplicity, in the longer text; 0 to 1."""
-    one, other = content_words(gold), content_words(found)
+    one, other = _content_words(gold), _content_words(found)
     return _shared_words(one, other) / max(len(one), len(other), 1)
 
 
-def quote_holds(gold: str, quote: str, least: float = SAME_TEXT) -> bool:
+def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
     """Return whether one part of a quote contains the required share of the words of `gold`."""
-    wanted, given = content_words(gold), content_words(quote)
+    wanted, given = _content_words(gold), _content_words(quote)
     if not wanted:
         return False
     # The window is as long as the gold text and moves by an eighth of this length.
@@ -241,27 +233,25 @@ class GoldGap(EnterpriseRecord):
     optional: bool = False
 
 
-def read_gold(folder: Path, name: str, kind: type[GoldLine]) -> list[GoldLine]:
+def _read_gold(folder: Path, name: str, kind: type[GoldLine]) -> list[GoldLine]:
     """Read a gold file. Raises UsageError if the file is missing or a line is invalid."""
     path = folder / name
     if not path.is_file():
         raise UsageError(
             f"There is no {name} in {folder}.", hint="Name the folder with the gold files, such as samples/jobs/gold."
         )
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [_parse_line(text, number, path, kind) for number, text in enumerate(lines, start=1) if text.strip()]
+    found = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            found += [kind.model_validate_json(text)] if text.strip() else []
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the line"
+            raise UsageError(f"{path}, line {number} is not valid: {place}: {first['msg']}") from error
+    return found
 
 
-def _parse_line(text: str, number: int, path: Path, kind: type[GoldLine]) -> GoldLine:
-    try:
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{path}, line {number} is not valid: {place or 'the line'}: {first['msg']}") from error
-
-
-class RowsByName:
+class _RowsByName:
     """Finds the first row with a name: by the exact name, otherwise by the normal form."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -275,38 +265,37 @@ class RowsByName:
         """Return the row with this name, or None."""
         return self._written.get(name) or self._same.get(gold_term_key(name))
 
+    def class_of(self, name: str, classes: Collection[str]) -> str | None:
+        """Return the first value of the row with this name that is one of the classes, or None."""
+        row = self.get(name)
+        texts = _column_texts(row, row.cells) if row else ()
+        return next((text for text in texts if text in classes), None)
 
-def cell_values(cell: Cell | None) -> tuple[str, ...]:
+
+def _cell_values(cell: Cell | None) -> tuple[str, ...]:
     """Return the values of a cell as texts; empty for an absent cell."""
     if cell is None or cell.value is None:
         return ()
     return cell.value if isinstance(cell.value, tuple) else (str(cell.value),)
 
 
-def column_texts(row: Row, columns: Collection[str]) -> tuple[str, ...]:
+def _column_texts(row: Row, columns: Collection[str]) -> tuple[str, ...]:
     """Return the values of the cells in these columns as texts."""
-    return tuple(text for column in columns for text in cell_values(row.cells.get(column)))
+    return tuple(text for column in columns for text in _cell_values(row.cells.get(column)))
 
 
-def first_value(row: Row, classes: Collection[str]) -> str | None:
-    """Return the first value of the row that is one of these classes, or None."""
-    return next((text for cell in row.cells.values() for text in cell_values(cell) if text in classes), None)
-
-
-def is_from_document(evidence: Evidence, document: str) -> bool:
+def _is_from_document(evidence: Evidence, document: str) -> bool:
     """Return whether evidence is from a file of this name, in any folder."""
     return evidence.source.split("#")[0].rsplit("/", 1)[-1] == document
 
 
-def check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShare, list[str]]:
+def _check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShare, list[str]]:
     """Return the share of found cells whose quotes are all at their spans, and a remark for every other cell."""
     right = of = 0
     remarks = []
-    for table in result.tables:
-        for row in table.rows:
-            for column, cell in row.cells.items():
-                if cell.verdict != "found" or cell.method == "curated":
-                    continue
+    for row in (row for table in result.tables for row in table.rows):
+        for column, cell in row.cells.items():
+            if cell.verdict == "found" and cell.method != "curated":
                 of += 1
                 lost = [one.place for one in cell.evidence if not any(corpus.holds(one) for corpus in corpora)]
                 right += not lost
@@ -314,337 +303,247 @@ def check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShar
     return GoldShare("found cells with their quotes on the page", right, of), remarks
 
 
-COVERAGE_TABLE, GAPS_TABLE = "coverage", "gaps"
-
-
-def compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
+def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
     """Return the share of entities with the gold class, the share of gaps that equal gold, and remarks on errors."""
-    classes, wrong_classes = _classes(result.table(COVERAGE_TABLE), folder)
-    gaps, wrong_gaps = _gaps(result.table(GAPS_TABLE), folder)
-    return [classes, *gaps], [*wrong_classes, *wrong_gaps]
+    remarks: list[str] = []
 
+    def share(
+        name: str, table: str, wanted: Sequence[tuple[str, Sequence[str]]], classes: Collection[str]
+    ) -> GoldShare:
+        rows, right = _RowsByName(result.table(table).rows), 0
+        for entity, allowed in wanted:
+            found = rows.class_of(entity, classes)
+            right += found in allowed
+            if found not in allowed:
+                what = table.removesuffix("s")
+                remarks.append(f"{what} of {entity}: {found or 'no row'}, gold says {allowed[0]}")
+        return GoldShare(name, right, len(wanted))
 
-def _classes(table: Table, folder: Path) -> tuple[GoldShare, list[str]]:
-    given = _CoverageClasses(table, get_args(GoldClass))
-    right, remarks = 0, []
-    gold = read_gold(folder, "coverage.jsonl", GoldCoverage)
-    for one in gold:
-        found = given.get(one.entity)
-        right += found in (one.coverage, *one.also_right)
-        if found not in (one.coverage, *one.also_right):
-            remarks.append(f"coverage of {one.entity}: {found or 'no row'}, gold says {one.coverage}")
-    return GoldShare("coverage as in gold", right, len(gold)), remarks
-
-
-def _gaps(table: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    given = _CoverageClasses(table, get_args(GapSide))
-    counted = [one for one in read_gold(folder, "gaps.jsonl", GoldGap) if not one.optional]
-    shares, remarks = [], []
+    classes = [
+        (one.entity, (one.coverage, *one.also_right)) for one in _read_gold(folder, "coverage.jsonl", GoldCoverage)
+    ]
+    gaps = [one for one in _read_gold(folder, "gaps.jsonl", GoldGap) if not one.optional]
+    shares = [share("coverage as in gold", "coverage", classes, get_args(GoldClass))]
     for gap in get_args(GapSide):
-        of_gap = [one for one in counted if one.gap == gap]
-        wrong = [one for one in of_gap if given.get(one.name) != gap]
-        shares.append(GoldShare(f"gaps, {gap}", len(of_gap) - len(wrong), len(of_gap)))
-        remarks += [f"gap of {one.name}: {given.get(one.name) or 'no row'}, gold says {gap}" for one in wrong]
+        of_gap = [(one.name, (gap,)) for one in gaps if one.gap == gap]
+        shares.append(share(f"gaps, {gap}", "gaps", of_gap, get_args(GapSide)))
     return shares, remarks
 
 
-class _CoverageClasses:
-    """The coverage class of a row, by name."""
-
-    def __init__(self, table: Table, classes: tuple[str, ...]) -> None:
-        self._rows, self._classes = RowsByName(table.rows), classes
-
-    def get(self, name: str) -> str | None:
-        row = self._rows.get(name)
-        return None if row is None else first_value(row, self._classes)
-
-
-def compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
+def _compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
     """Return the shares of cells that agree with gold, and remarks on errors.
 
     A cell agrees if it is present or absent as in gold; every cell that is not absent is present. Another share counts
     the found cells with the right words. Fields missing from the catalog are not counted. A missing entity has no
     values.
     """
-    rows = RowsByName(entities.rows)
-    gold = [one for one in read_gold(folder, "fields.jsonl", GoldField) if one.verdict != "either"]
-    counted = [one for one in gold if one.field in entities.columns]
-    cells = [row.cells.get(one.field) if (row := rows.get(one.entity)) else None for one in counted]
-    judged = list(zip(counted, cells, strict=True))
-    both = [(one, cell) for one, cell in judged if one.verdict == "found" and cell is not None and _has_value(cell)]
-    right = [one for one, cell in both if _has_words(one, cell)]
-    fields = dict.fromkeys(one.field for one in counted)
+    rows = _RowsByName(entities.rows)
+    judged: list[tuple[GoldField, Cell | None]] = []
+    for one in _read_gold(folder, "fields.jsonl", GoldField):
+        if one.verdict != "either" and one.field in entities.columns:
+            cell = row.cells.get(one.field) if (row := rows.get(one.entity)) else None
+            judged.append((one, cell if cell is not None and cell.verdict != "absent" else None))
+    wrong = [one for one, cell in judged if (cell is not None) != (one.verdict == "found")]
+    both = [(one, cell) for one, cell in judged if one.verdict == "found" and cell is not None]
+    without = [(one, cell) for one, cell in both if not _has_words(one, cell)]
+
+    def agreement(name: str, fields: Collection[str]) -> GoldShare:
+        of = sum(one.field in fields for one, _ in judged)
+        return GoldShare(name, of - sum(one.field in fields for one in wrong), of)
+
+    fields = dict.fromkeys(one.field for one, _ in judged)
     shares = [
-        _agreement("found or absent as in gold", judged),
-        *(_agreement(f"found or absent, {name}", [it for it in judged if it[0].field == name]) for name in fields),
-        GoldShare("found cells with the right words", len(right), len(both)),
+        agreement("found or absent as in gold", fields),
+        *(agreement(f"found or absent, {name}", (name,)) for name in fields),
+        GoldShare("found cells with the right words", len(both) - len(without), len(both)),
     ]
-    remarks = [
-        f"{one.entity}, {one.field}: gold says {one.verdict}" for one, cell in judged if not _cell_agrees(one, cell)
-    ]
-    words = [
-        f"{one.entity}, {one.field}: without the words of gold: {_value_beginning(cell)}"
-        for one, cell in both
-        if one not in right
-    ]
-    return shares, [*remarks, *words]
-
-
-def _agreement(name: str, judged: Sequence[tuple[GoldField, Cell | None]]) -> GoldShare:
-    return GoldShare(name, sum(_cell_agrees(one, cell) for one, cell in judged), len(judged))
-
-
-def _cell_agrees(gold: GoldField, cell: Cell | None) -> bool:
-    return (cell is not None and _has_value(cell)) == (gold.verdict == "found")
-
-
-def _has_value(cell: Cell) -> bool:
-    return cell.verdict != "absent"
+    remarks = [f"{one.entity}, {one.field}: gold says {one.verdict}" for one in wrong]
+    for one, cell in without:
+        begin = " / ".join(_cell_values(cell))[:100]
+        remarks.append(f"{one.entity}, {one.field}: without the words of gold: {begin}")
+    return shares, remarks
 
 
 def _has_words(gold: GoldField, cell: Cell) -> bool:
-    texts = (*cell_values(cell), *(place.quote for place in cell.evidence))
+    texts = (*_cell_values(cell), *(place.quote for place in cell.evidence))
     return any(text_says(text, one.words) for one in gold.any_of for text in texts)
 
 
-def _value_beginning(cell: Cell) -> str:
-    return " / ".join(cell_values(cell))[:100]
+_NAME_COLUMNS = ("term", "abbreviation", "synonyms")
+_SHORT_SENTENCE = 4  # words
 
 
-TERMS_TABLE, DEFINITION_COLUMN, ABBREVIATION_COLUMN = "terms", "definition", "abbreviation"
-NAME_COLUMNS = ("term", "abbreviation", "synonyms")
-SHORT_SENTENCE = 4
-
-
-@dataclass(frozen=True)
-class _GlossaryComparison:
-    """Matches the rows of a glossary with gold lines."""
-
-    rows: tuple[Row, ...]
-    gold: tuple[GoldTerm, ...]
-
-    @cached_property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The index pairs of matching rows and gold lines."""
-        return tuple(
-            (place, number)
-            for number, gold in enumerate(self.gold)
-            for place, row in enumerate(self.rows)
-            if _row_names(row, gold) and _row_defines(row, gold)
-        )
-
-    @cached_property
-    def found(self) -> frozenset[int]:
-        """The indexes of the gold lines that at least one row matches."""
-        return frozenset(number for _, number in self.pairs)
-
-    def lines_of(self, row: int) -> list[GoldTerm]:
-        """Return the gold lines that a row matches."""
-        return [self.gold[number] for place, number in self.pairs if place == row]
-
-
-def compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
+def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
     """Return precision, recall by pattern, the shares of contradictions and distractors, and remarks on errors."""
-    compared = _GlossaryComparison(result.table(TERMS_TABLE).rows, tuple(read_gold(folder, "glossary.jsonl", GoldTerm)))
-    distractors = read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)
-    precision, false = _precision(compared)
-    recall, missed = _recall(compared)
-    conflicts, wrong = _conflicts(compared)
+    rows, gold = result.table("terms").rows, _read_gold(folder, "glossary.jsonl", GoldTerm)
+    distractors = _read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)
+    matches = [
+        (row, [number for number, one in enumerate(gold) if _row_names(row, one) and _row_defines(row, one)])
+        for row in rows
+    ]
+    precision, false = _precision(matches, gold)
+    recall, missed = _recall(gold, {number for _, numbers in matches for number in numbers})
+    conflicts, wrong = _conflicts(rows, gold)
     taken = [
         f"distractor listed as a definition: {row.name}: {bad.sentence}"
-        for row, bad in _distractors_found(compared, distractors)
+        for bad in distractors
+        for row in [row for row, numbers in matches if not numbers and _rests_on(row, bad)][:1]
     ]
     left = GoldShare("distractors avoided", len(distractors) - len(taken), len(distractors))
     return [precision, *recall, *conflicts, left], [*missed, *false, *wrong, *taken]
 
 
 def _row_names(row: Row, gold: GoldTerm) -> bool:
-    called = {gold_term_key(name) for name in (row.name, *column_texts(row, NAME_COLUMNS))}
+    called = {gold_term_key(name) for name in (row.name, *_column_texts(row, _NAME_COLUMNS))}
     return bool(called & {gold_term_key(name) for name in (gold.term, gold.abbreviation) if name})
 
 
 def _row_defines(row: Row, gold: GoldTerm) -> bool:
-    places = [place for place in row.evidence if is_from_document(place, gold.document)]
+    places = [place for place in row.evidence if _is_from_document(place, gold.document)]
     if gold.pattern == "abbreviation":
-        called = {gold_term_key(name) for name in (row.name, *column_texts(row, (*NAME_COLUMNS, DEFINITION_COLUMN)))}
+        called = {gold_term_key(name) for name in (row.name, *_column_texts(row, (*_NAME_COLUMNS, "definition")))}
         return bool(places) and {gold_term_key(gold.term), gold_term_key(gold.abbreviation)} <= called
     quoted = any(quote_holds(gold.definition, place.quote) for place in places)
     if gold.pattern == "cross_reference":
         return quoted
-    written = any(word_share(gold.definition, text) >= SAME_TEXT for text in column_texts(row, (DEFINITION_COLUMN,)))
+    written = any(word_share(gold.definition, text) >= _SAME_TEXT for text in _column_texts(row, ("definition",)))
     return quoted or (written and bool(places))
 
 
-def _precision(compared: _GlossaryComparison) -> tuple[GoldShare, list[str]]:
+def _precision(matches: Sequence[tuple[Row, Sequence[int]]], gold: Sequence[GoldTerm]) -> tuple[GoldShare, list[str]]:
     right, of, remarks = 0, 0, []
-    known = [{gold_term_key(gold.term), gold_term_key(gold.abbreviation)} for gold in compared.gold]
-    for number, row in enumerate(compared.rows):
-        said = compared.lines_of(number)
-        if said and all(gold.optional for gold in said):
+    known = {gold_term_key(name) for one in gold for name in (one.term, one.abbreviation)}
+    for row, numbers in matches:
+        if numbers and all(gold[number].optional for number in numbers):
             continue
         of += 1
-        right += bool(said)
-        if not said:
-            named = any(gold_term_key(row.name) in keys for keys in known)
-            what = "another definition than gold" if named else "not a term of gold"
-            shown = " / ".join(column_texts(row, (DEFINITION_COLUMN,)))[:100]
+        right += bool(numbers)
+        if not numbers:
+            what = "another definition than gold" if gold_term_key(row.name) in known else "not a term of gold"
+            shown = " / ".join(_column_texts(row, ("definition",)))[:100]
             remarks.append(f"{what}: {row.name}: {shown}")
     return GoldShare("precision", right, of), remarks
 
 
-def _recall(compared: _GlossaryComparison) -> tuple[list[GoldShare], list[str]]:
-    wanted = [(number, gold) for number, gold in enumerate(compared.gold) if not gold.optional]
-    kinds = sorted({kind for _, gold in wanted for kind in (gold.pattern, *gold.also)})
-    shares = [_recall_share("recall", [number for number, _ in wanted], compared)]
-    for kind in kinds:
-        of_kind = [number for number, gold in wanted if kind in (gold.pattern, *gold.also)]
-        shares.append(_recall_share(f"recall, {kind}", of_kind, compared))
+def _recall(gold: Sequence[GoldTerm], found: Collection[int]) -> tuple[list[GoldShare], list[str]]:
+    wanted = [(number, one) for number, one in enumerate(gold) if not one.optional]
+    numbers: dict[str, list[int]] = {}
+    for number, one in wanted:
+        for kind in {one.pattern, *one.also}:
+            numbers.setdefault(f"recall, {kind}", []).append(number)
+    all_numbers = {"recall": [number for number, _ in wanted], **dict(sorted(numbers.items()))}
     remarks = [
-        f"missed ({gold.pattern}): {gold.term}: {gold.document}: {gold.definition[:100]}"
-        for number, gold in wanted
-        if number not in compared.found
+        f"missed ({one.pattern}): {one.term}: {one.document}: {one.definition[:100]}"
+        for number, one in wanted
+        if number not in found
+    ]
+    return [GoldShare(name, sum(it in found for it in of), len(of)) for name, of in all_numbers.items()], remarks
+
+
+def _conflicts(rows: Sequence[Row], gold: Sequence[GoldTerm]) -> tuple[list[GoldShare], list[str]]:
+    """Return the share of gold contradictions that are shown, and the share of shown contradictions that are right."""
+    wanted = {gold_term_key(one.term): one.term for one in gold if one.conflict}
+    shown = {
+        gold_term_key(row.name): row.name
+        for row in rows
+        if (cell := row.cells.get("definition")) is not None and cell.verdict == "conflict"
+    }
+    both = len(wanted.keys() & shown.keys())
+    remarks = [f"contradiction not shown: {wanted[key]}" for key in wanted if key not in shown]
+    remarks += [f"no contradiction: {shown[key]}" for key in shown if key not in wanted]
+    shares = [
+        GoldShare("contradictions shown", both, len(wanted)),
+        GoldShare("contradictions that are", both, len(shown)),
     ]
     return shares, remarks
 
 
-def _recall_share(name: str, numbers: Sequence[int], compared: _GlossaryComparison) -> GoldShare:
-    return GoldShare(name, sum(number in compared.found for number in numbers), len(numbers))
-
-
-def _conflicts(compared: _GlossaryComparison) -> tuple[list[GoldShare], list[str]]:
-    """Return the share of gold contradictions that are shown, and the share of shown contradictions that are right."""
-    gold = {gold_term_key(one.term): one.term for one in compared.gold if one.conflict}
-    shown = {
-        gold_term_key(row.name): row.name
-        for row in compared.rows
-        if (cell := row.cells.get(DEFINITION_COLUMN)) is not None and cell.verdict == "conflict"
-    }
-    both = len(gold.keys() & shown.keys())
-    remarks = [f"contradiction not shown: {gold[key]}" for key in gold if key not in shown]
-    remarks += [f"no contradiction: {shown[key]}" for key in shown if key not in gold]
-    return [
-        GoldShare("contradictions shown", both, len(gold)),
-        GoldShare("contradictions that are", both, len(shown)),
-    ], remarks
-
-
-def _distractors_found(
-    compared: _GlossaryComparison, distractors: Sequence[GoldDistractor]
-) -> list[tuple[Row, GoldDistractor]]:
-    """Return each distractor that a row without a gold line quotes, with the first such row."""
-    taken = []
-    rows = [row for number, row in enumerate(compared.rows) if not compared.lines_of(number)]
-    for bad in distractors:
-        row = next((row for row in rows if _rests_on(row, bad)), None)
-        if row is not None:
-            taken.append((row, bad))
-    return taken
-
-
 def _rests_on(row: Row, bad: GoldDistractor) -> bool:
     for place in row.evidence:
-        if not is_from_document(place, bad.document):
+        if not _is_from_document(place, bad.document):
             continue
-        long_enough = len(place.quote.split()) >= SHORT_SENTENCE or word_share(place.quote, bad.sentence) >= SAME_TEXT
-        if (long_enough and text_says(bad.sentence, place.quote)) or word_share(bad.sentence, place.quote) >= SAME_TEXT:
+        share = word_share(place.quote, bad.sentence)
+        long_enough = len(place.quote.split()) >= _SHORT_SENTENCE or share >= _SAME_TEXT
+        if (long_enough and text_says(bad.sentence, place.quote)) or share >= _SAME_TEXT:
             return True
     return False
 
 
-MATCHED_TERM_COLUMN, FORMAL_DEFINITION_COLUMN = "handbook_term", "formal_definition"
 _SHEET = "#fact-sheet/"
 
 
-def compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return F1 of joins with fact sheets, with terms and overall, and the share of near duplicates kept apart."""
-    gold = [one for one in read_gold(folder, "entities.jsonl", GoldEntity) if one.entity is not None]
-    terms = [one for one in read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
-    rows = RowsByName(entities.rows)
-    sheets = _JoinCounts("fact sheet")
-    defined = _JoinCounts("term")
+def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
+    """Return F1 of joins with fact sheets, with terms and overall, and the share of near duplicates kept apart.
+
+    Only terms with a meaning in the gold file count: a catalog must show the join with them.
+    """
+    terms = [one for one in _read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
+    terms = [one for one in terms if one.pattern not in ("abbreviation", "cross_reference")]
+    meanings = {gold_term_key(one.term) for one in terms}
+    rows = _RowsByName(entities.rows)
+    sheets, defined = _JoinCounts("fact sheet"), _JoinCounts("term")
     near, crossed = 0, []
-    for one in gold:
-        row = rows.get(one.entity or "")
-        sheets.count(one.entity or "", {one.fact_sheet_id} if one.fact_sheet_id else set(), _sheets_of(row))
+    for one in _read_gold(folder, "entities.jsonl", GoldEntity):
+        if one.entity is None:
+            continue
+        row = rows.get(one.entity)
+        sources = [place.source for place in row.evidence] if row else []
+        joined = {source.split(_SHEET, 1)[1] for source in sources if _SHEET in source}
+        sheets.count(one.entity, {one.fact_sheet_id} if one.fact_sheet_id else set(), joined)
         found = _terms_of(row, terms)
-        wanted: set[object] = set()
-        if one.term and _has_meaning(one.term, terms):
-            wanted.add(gold_term_key(one.term))
-        tolerated: set[object] = {gold_term_key(name) for name in (*one.also_right, one.term or "")}
-        defined.count(one.entity or "", wanted, found - (tolerated - wanted))
+        wanted = {gold_term_key(one.term)} & meanings if one.term else set()
+        tolerated = {gold_term_key(name) for name in (*one.also_right, one.term or "")}
+        defined.count(one.entity, wanted, found - (tolerated - wanted))
         near += len(one.must_not_match)
-        crossed += [f"near-duplicates joined: {one.entity}, {name}" for name in _joined_near(one, found)]
+        crossed += [
+            f"near-duplicates joined: {one.entity}, {name}"
+            for name in one.must_not_match
+            if gold_term_key(name) in found
+        ]
     shares = [
-        f1_share("matching F1", sheets.both + defined.both, sheets.found + defined.found, sheets.gold + defined.gold),
-        f1_share("matching F1, fact sheets", sheets.both, sheets.found, sheets.gold),
-        f1_share("matching F1, terms", defined.both, defined.found, defined.gold),
+        _JoinCounts.f1("matching F1", sheets, defined),
+        _JoinCounts.f1("matching F1, fact sheets", sheets),
+        _JoinCounts.f1("matching F1, terms", defined),
         GoldShare("near-duplicates kept apart", near - len(crossed), near),
     ]
     return shares, [*sheets.remarks, *defined.remarks, *crossed]
 
 
 class _JoinCounts:
-    """Counts the joins that were found, the joins in gold, and the joins in both."""
+    """Counts the joins that are in both the result and gold, and the sum of the joins in either."""
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self.both = self.found = self.gold = 0
+        self.both = self.sum = 0
         self.remarks: list[str] = []
 
-    def count(self, entity: str, wanted: set[object], found: set[object]) -> None:
-        """Count the joins of one entity: found, expected by the gold file, and both."""
-        self.both += len(wanted & found)
-        self.found += len(found)
-        self.gold += len(wanted)
-        self.remarks += [
-            f"not joined with its {self._what}: {entity}: {_pair_text(one)}" for one in _difference_of(wanted, found)
-        ]
-        self.remarks += [
-            f"joined with a wrong {self._what}: {entity}: {_pair_text(one)}" for one in _difference_of(found, wanted)
-        ]
+    def count(self, entity: str, wanted: Collection[object], found: Collection[object]) -> None:
+        """Count the joins of one entity, `wanted` by gold and `found` in the result."""
+        self.both += len({*wanted} & {*found})
+        self.sum += len(wanted) + len(found)
+        for problem, joins in (
+            ("not joined with its", {*wanted} - {*found}),
+            ("joined with a wrong", {*found} - {*wanted}),
+        ):
+            for one in sorted(joins, key=str):
+                text = " ".join(one) if isinstance(one, tuple) else one
+                self.remarks.append(f"{problem} {self._what}: {entity}: {text}")
+
+    @staticmethod
+    def f1(name: str, *counts: "_JoinCounts") -> GoldShare:
+        """Return F1, the harmonic mean of precision and recall, over all the counts."""
+        return GoldShare(name, 2 * sum(one.both for one in counts), sum(one.sum for one in counts))
 
 
-def _difference_of(one: set[object], other: set[object]) -> list[object]:
-    return sorted(one - other, key=str)
-
-
-def _pair_text(one: object) -> str:
-    return " ".join(one) if isinstance(one, tuple) else str(one)
-
-
-def _sheets_of(row: Row | None) -> set[object]:
-    sources = [place.source for place in row.evidence] if row else []
-    return {source.split(_SHEET, 1)[1] for source in sources if _SHEET in source}
-
-
-def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[object]:
+def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[tuple[str, ...]]:
+    """Return the keys of the terms with which a row is joined: as the row names them, else by its formal definition."""
     if row is None:
         return set()
-    if named := column_texts(row, (MATCHED_TERM_COLUMN,)):
+    if named := _column_texts(row, ("handbook_term",)):
         return {gold_term_key(name) for name in named}
-    cell = row.cells.get(FORMAL_DEFINITION_COLUMN)
+    cell = row.cells.get("formal_definition")
     quotes = [place.quote for place in cell.evidence] if cell else []
-    return {
-        gold_term_key(one.term)
-        for one in terms
-        if _is_gold_join(one) and any(quote_holds(one.definition, it) for it in quotes)
-    }
-
-
-def _is_gold_join(one: GoldTerm) -> bool:
-    return one.pattern not in ("abbreviation", "cross_reference")
-
-
-def _has_meaning(term: str, terms: Sequence[GoldTerm]) -> bool:
-    """Return whether the gold file has a definition of a term. If so, a catalog must show the join with the term."""
-    return any(_is_gold_join(one) and gold_term_key(one.term) == gold_term_key(term) for one in terms)
-
-
-def _joined_near(gold: GoldEntity, found: set[object]) -> list[str]:
-    return [name for name in gold.must_not_match if gold_term_key(name) in found]
-
-
-ENTITIES_TABLE = "entities"
+    return {gold_term_key(one.term) for one in terms if any(quote_holds(one.definition, it) for it in quotes)}
 
 
 def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]) -> GoldReport:
@@ -652,30 +551,25 @@ def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]
 
     Raises UsageError if a gold file is missing or invalid, and for a kind of job without gold.
     """
-    shares, remarks = _compare(result, folder)
-    quotes, lost = check_quotes(result, corpora)
-    return GoldReport(result.job, result.kind, (*shares, quotes), (*remarks, *lost))
-
-
-def job_corpora(context: JobContext) -> tuple[Corpus, ...]:
-    """Return all corpora that a job may quote: texts, model and inventory."""
-    structured = (context.model, context.inventory)
-    return (context.corpus, *(one.corpus for one in structured if one is not None))
-
-
-def _compare(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
     match result.kind:
         case "glossary":
-            return compare_glossary(result, folder)
+            shares, remarks = _compare_glossary(result, folder)
         case "catalog":
-            entities = result.table(ENTITIES_TABLE)
-            matched, wrong_matches = compare_matching(entities, folder)
-            fields, wrong_fields = compare_fields(entities, folder)
-            return [*matched, *fields], [*wrong_matches, *wrong_fields]
+            entities = result.table("entities")
+            shares, remarks = _compare_matching(entities, folder)
+            fields, wrong = _compare_fields(entities, folder)
+            shares, remarks = [*shares, *fields], [*remarks, *wrong]
         case "coverage":
-            return compare_coverage(result, folder)
+            shares, remarks = _compare_coverage(result, folder)
         case _:
             raise UsageError(
                 f"There is no gold data (expected results) for a {result.kind} job.",
                 hint="Run without --gold, or run another kind of job.",
             )
+    quotes, lost = _check_quotes(result, corpora)
+    return GoldReport(result.job, result.kind, (*shares, quotes), (*remarks, *lost))
+
+
+def job_corpora(context: JobContext) -> tuple[Corpus, ...]:
+    """Return all corpora that a job may quote: texts, model and inventory."""
+    return SourceDocuments(context).corpora

@@ -10,7 +10,7 @@ from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, Output
 from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import nearest_names
 
-from elt_llm_consumer.evidence import Cell, JobResult, Review, ReviewStatus, Row, hash_json
+from elt_llm_consumer.evidence import JobResult, Review, ReviewStatus, Row, hash_json
 from elt_llm_consumer.export.text import printable
 
 
@@ -19,19 +19,15 @@ def content_digest(row: Row) -> str:
 
     Scores, spans, pages, notes and the review do not change the digest.
     """
-    cells = {name: _cell_content(cell) for name, cell in row.cells.items()}
+    cells = {
+        name: {
+            "value": list(cell.value) if isinstance(cell.value, tuple) else cell.value,
+            "verdict": cell.verdict,
+            "quotes": [[it.collection, it.source, it.quote_hash] for it in cell.evidence],
+        }
+        for name, cell in row.cells.items()
+    }
     return hash_json({"name": row.name, "group": list(row.group), "cells": cells})
-
-
-def quoted_documents(row: Row) -> frozenset[QuotedDocument]:
-    """Return the documents that a row quotes."""
-    return frozenset((it.collection, it.document_id, it.document_hash) for it in row.evidence)
-
-
-def _cell_content(cell: Cell) -> dict[str, Any]:
-    value = list(cell.value) if isinstance(cell.value, tuple) else cell.value
-    quotes = [[it.collection, it.source, it.quote_hash] for it in cell.evidence]
-    return {"value": value, "verdict": cell.verdict, "quotes": quotes}
 
 
 REVIEW_STATUSES: Mapping[str, ReviewStatus] = {status: status for status in get_args(ReviewStatus)}
@@ -63,7 +59,7 @@ def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]
     """
     return [
         OutputRow(
-            place, row.model_dump_json(), content_digest(row), quoted_documents(row) | read.get(place, frozenset())
+            place, row.model_dump_json(), content_digest(row), row.quoted_documents | read.get(place, frozenset())
         )
         for table in result.tables
         for row in table.rows

@@ -84,25 +84,15 @@ def _workbook(path: Path) -> list[tuple[str, list[list[str]]]]:
 
 def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
     """Return the lines of a sheet up to the last non-empty line; only the first line without review columns."""
-    lines = (_texts(line) for line in _cells(sheet))
+    # A sheet may claim any size, so the numbers of rows and columns are limited.
+    rows, columns = min(sheet.max_row or _MAX_LINES, _MAX_LINES), min(sheet.max_column or _MAX_COLUMNS, _MAX_COLUMNS)
+    cells = sheet.iter_rows(max_row=rows + 2, max_col=columns, values_only=True)
+    lines = ([_text(value) for value in line] if any(it is not None for it in line) else [] for line in cells)
     head = next(lines, [])
     found = [head, *lines] if _has_columns(head) else [head]
     while found and not found[-1]:
         found.pop()
     return found
-
-
-def _cells(sheet: "Worksheet") -> Iterator[tuple[object, ...]]:
-    """Read the cells within the maximum numbers of rows and columns, since a sheet may claim any size."""
-    rows, columns = (
-        min(sheet.max_row or _MAX_LINES, _MAX_LINES),
-        min(sheet.max_column or _MAX_COLUMNS, _MAX_COLUMNS),
-    )
-    return sheet.iter_rows(max_row=rows + 2, max_col=columns, values_only=True)
-
-
-def _texts(values: Sequence[object]) -> list[str]:
-    return [_text(value) for value in values] if any(value is not None for value in values) else []
 
 
 def _lines(path: Path) -> list[list[str]]:
@@ -128,18 +118,15 @@ def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[Sh
     head = [name.strip() for name in lines[0]]
     at = {name.lower(): column for column, name in reversed(list(enumerate(head)))}
     for number, line in enumerate(lines[1:], start=2):
+        given = {name: line[column].strip() for name, column in at.items() if column < len(line)}
         table, key, status, reviewer, comment, reviewed_at = (
-            _value(line, at.get(name)) for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
+            given.get(name, "") for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
         )
         if table or key or status or reviewer or comment:
             where = f"row {number} of sheet '{sheet}'" if sheet else f"row {number}"
             values = dict(zip(head, line, strict=False))
             edition = reviewed_at if "reviewed_at" in at else None
             yield SheetRow(where, table, key, status, reviewer, comment, edition, values)
-
-
-def _value(line: Sequence[str], column: int | None) -> str:
-    return line[column].strip() if column is not None and column < len(line) else ""
 
 
 def _text(value: object) -> str:
@@ -152,17 +139,12 @@ _CUT_MARK = "…"  # the mark of a truncated cell
 _MAX_CELL_LENGTH = 30_000  # characters; shorter texts are never truncated
 
 
-def differing_fields(line: SheetRow, row: Row) -> list[str]:
-    """Return the columns whose value or verdict in the sheet differs from the row, in the order of the row."""
-    return [name for name, cell in row.cells.items() if not _cell_matches(line, name, cell)]
-
-
 def _cell_matches(line: SheetRow, name: str, cell: Cell) -> bool:
-    value, verdict = line.values.get(name), line.values.get(f"{name}: verdict", cell.verdict)
-    return verdict == cell.verdict and (value is None or _value_matches(value, cell))
-
-
-def _value_matches(text: str, cell: Cell) -> bool:
+    if line.values.get(f"{name}: verdict", cell.verdict) != cell.verdict:
+        return False
+    text = line.values.get(name)
+    if text is None:
+        return True
     if isinstance(cell.value, int | float):
         try:
             return float(text) == cell.value
@@ -228,14 +210,16 @@ class _ReviewImporter:
     """Imports the lines of a review sheet one by one."""
 
     def __init__(self, shown: Mapping[RowId, OutputRow], known: Mapping[RowId, StoredReview], *, replace: bool) -> None:
-        self._shown, self._known, self._replace = shown, known, replace
+        self._known, self._replace = known, replace
         self.taken: dict[RowId, StoredReview] = {}
         self.unchanged = self.without_review = 0
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.conflicts: list[str] = []
         self._rows = {(printable(it.table).strip(), printable(it.key).strip()): row for it, row in shown.items()}
-        self._tables = list(dict.fromkeys(place.table for place in shown))
+        self._keys: dict[str, list[str]] = {}
+        for place in shown:
+            self._keys.setdefault(place.table, []).append(place.key)
         self._seen: dict[RowId, str] = {}
 
     def read(self, line: SheetRow) -> None:
@@ -287,7 +271,9 @@ class _ReviewImporter:
         return True
 
     def _differing(self, line: SheetRow, row: OutputRow) -> bool:
-        fields = differing_fields(line, Row.model_validate_json(row.content))
+        """Return whether a value or verdict in the sheet differs from the row, and note the columns that differ."""
+        cells = Row.model_validate_json(row.content).cells
+        fields = [name for name, cell in cells.items() if not _cell_matches(line, name, cell)]
         if fields:
             self.notes.append(
                 f"{line.where}: '{row.place.key}' was last written with another {', '.join(fields)}; its review is"
@@ -296,22 +282,13 @@ class _ReviewImporter:
         return bool(fields)
 
     def _row(self, line: SheetRow) -> OutputRow | None:
-        tables = self._tables
         table, key = unescape_formula(line.table), line.key
-        if table not in tables:
-            self._no_such(f"{line.where}: the job has no table '{table}'.", table, tables)
-            return None
         for written in (key, unescape_formula(key)):
             if (found := self._rows.get((table, written))) is not None:
                 return found
-        known = [place.key for place in self._shown if place.table == table] if self._hints_left else []
-        self._no_such(f"{line.where}: '{table}' has no row '{key}'.", key, known)
+        problem, name, known = f"'{table}' has no row '{key}'.", key, self._keys.get(table, [])
+        if table not in self._keys:
+            problem, name, known = f"the job has no table '{table}'.", table, list(self._keys)
+        hint = nearest_names(name, known) if len(self.problems) < _MAX_HINTS else ""
+        self.problems.append(f"{line.where}: {problem} {hint}".strip())
         return None
-
-    @property
-    def _hints_left(self) -> bool:
-        return len(self.problems) < _MAX_HINTS
-
-    def _no_such(self, problem: str, name: str, known: Sequence[str]) -> None:
-        hint = nearest_names(name, known) if self._hints_left else ""
-        self.problems.append(f"{problem} {hint}".strip())

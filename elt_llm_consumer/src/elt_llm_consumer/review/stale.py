@@ -1,13 +1,13 @@
 """Find the rows whose source text has changed since they were written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.errors import UnknownCollection
 from elt_llm_core.settings.loader import LoadedSettings
-from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, RowId, StoredReview
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.store import open_store
 
@@ -47,21 +47,14 @@ def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str
     found = []
     for place, shown in JobRowTable(state).shown(name).items():
         row = Row.model_validate_json(shown.content)
-        changes = tuple(dict.fromkeys(_changes(row, documents)))
+        changes: dict[str, None] = {}
+        for evidence in row.evidence:
+            if change := _change(evidence, documents.get((evidence.collection, evidence.document_id))):
+                changes[f"{evidence.place}: {change}"] = None
         if changes:
-            found.append(StaleRow(place.table, place.key, row.name, _status(reviews, place), changes))
+            status = reviews[place].status if place in reviews else "PENDING"
+            found.append(StaleRow(place.table, place.key, row.name, status, tuple(changes)))
     return found
-
-
-def _status(reviews: Mapping[RowId, StoredReview], place: RowId) -> str:
-    return reviews[place].status if place in reviews else "PENDING"
-
-
-def _changes(row: Row, documents: Mapping[tuple[str, str], CorpusDocument]) -> Iterator[str]:
-    for evidence in row.evidence:
-        change = _change(evidence, documents.get((evidence.collection, evidence.document_id)))
-        if change:
-            yield f"{evidence.place}: {change}"
 
 
 def _change(evidence: Evidence, document: CorpusDocument | None) -> str:

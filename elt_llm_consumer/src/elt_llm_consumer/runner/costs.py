@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.errors import EltError, UnusableReply
 from elt_llm_core.models.token_counts import TokenEstimate
-from elt_llm_core.state.jobs import RowId
+
+from elt_llm_consumer.jobs.tasks import RowTask
 
 if TYPE_CHECKING:
     from elt_llm_core.models.completion import LlmCompletion
@@ -154,10 +155,9 @@ class RunReport:
         return {**asdict(self), "failed": len(self.failures)}
 
 
-def row_failure(place: RowId, name: str, error: Exception) -> RowFailure:
+def row_failure(task: RowTask, error: Exception) -> RowFailure:
     """Return the failure of a row with a reason on one line."""
     if isinstance(error, EltError):
-        return RowFailure(place.table, place.key, name, str(error), error.hint)
-    return RowFailure(
-        place.table, place.key, name, " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_LENGTH]
-    )
+        return RowFailure(task.table, task.key, task.name, str(error), error.hint)
+    reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_LENGTH]
+    return RowFailure(task.table, task.key, task.name, reason)

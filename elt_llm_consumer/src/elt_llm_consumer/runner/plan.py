@@ -1,22 +1,18 @@
-"""Plan a run: find the selected rows, the stored rows to reuse, the rows to make, and the cost."""
+"""Select the rows of a run, refresh stored rows, and record the plan: the rows to reuse, the rows to make, the cost."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
-from threading import Event
+from dataclasses import dataclass, field
 
-from elt_llm_core.errors import EltError, StoreError, UsageError
-from elt_llm_core.progress import ProgressListener
-from elt_llm_core.state.jobs import JobName, JobRowTable, RowId, StoredRow
+from elt_llm_core.errors import EltError, UsageError
+from elt_llm_core.state.jobs import RowId, StoredRow
 from elt_llm_core.utilities import nearest_names
 from pydantic import ValidationError
 
-from elt_llm_consumer.evidence import Evidence, Row, hash_json
-from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.row_keys import RowKeys, SourceDocuments, model_name
+from elt_llm_consumer.evidence import Row
+from elt_llm_consumer.jobs.row_keys import SourceDocuments
 from elt_llm_consumer.jobs.tasks import RowMaterial, RowTask
-from elt_llm_consumer.runner.costs import RowFailure, RunCost, TokenCounter, row_failure
-from elt_llm_consumer.runner.workers import in_parallel
+from elt_llm_consumer.runner.costs import RowFailure, RunCost
 
 
 @dataclass(frozen=True)
@@ -64,25 +60,19 @@ def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
         return None
     cells = {}
     for name, cell in row.cells.items():
-        evidence = [_current_evidence(place, sources) for place in cell.evidence]
-        current = tuple(place for place in evidence if place is not None)
-        if len(current) < len(evidence):
-            return None
-        cells[name] = cell if current == cell.evidence else cell.model_copy(update={"evidence": current})
+        current = []
+        for place in cell.evidence:
+            document = sources.documents.get((place.collection, place.document_id))
+            if document is None or document.text[slice(*place.span)] != place.quote:
+                return None
+            current.append(document.evidence(*place.span, place.score, place.about))
+        evidence = tuple(current)
+        cells[name] = cell if evidence == cell.evidence else cell.model_copy(update={"evidence": evidence})
     return row if cells == dict(row.cells) else row.model_copy(update={"cells": cells})
-
-
-def _current_evidence(evidence: Evidence, sources: SourceDocuments) -> Evidence | None:
-    document = sources.documents.get((evidence.collection, evidence.document_id))
-    start, end = evidence.span
-    if document is None or document.text[start:end] != evidence.quote:
-        return None
-    return document.evidence(start, end, evidence.score, evidence.about)
 
 
 ROW_ERRORS = (EltError, ValueError, LookupError, ArithmeticError)
 """The errors that fail only one row. Any other error is a bug and ends the run."""
-_MIN_MEASURED = 3
 
 
 @dataclass(frozen=True)
@@ -111,138 +101,19 @@ class RunPlan:
     refreshed: tuple[StoredRow, ...] = field(default=(), repr=False)
     """The stored rows that referred to an older version of a document, with current references."""
 
-    @property
-    def is_partial(self) -> bool:
-        """Whether the run deliberately skips some rows."""
-        return self.cost.left_out > 0
 
-
-def row_place(task: RowTask) -> RowId:
-    """Return the table and the key that identify the row of a task."""
-    return RowId(task.table, task.key)
-
-
-class RunPlanner:
-    """Gathers the inputs of rows, and finds the rows that are already stored."""
-
-    def __init__(
-        self,
-        context: JobContext,
-        name: JobName,
-        rows: JobRowTable,
-        keys: RowKeys,
-        sources: SourceDocuments,
-        progress: ProgressListener,
-    ) -> None:
-        self._context, self._name, self._rows, self._progress = context, name, rows, progress
-        self._keys, self._sources = keys, sources
-
-    def plan(self, tasks: Sequence[RowTask], choice: RowSelection) -> RunPlan:
-        """Plan the rows of these tasks. Raises UsageError for two rows with one key, and for an unknown selection."""
-        _reject_duplicate_keys(tasks)
-        chosen = {row_place(task) for task in choice.of(tasks)}
-        kept = self._rows.all(self._name)
-        looked_at = _tasks_to_gather(tasks, chosen, kept, choice.limit)
-        gathered, failures = self._gather(looked_at)
-        at_hand: dict[RowId, Row] = {}
-        to_make: list[PlannedRow] = []
-        refreshed: list[StoredRow] = []
-        for place, planned in gathered.items():
-            known = next((it for it in kept.get(place, ()) if it.made_from == planned.made_from), None)
-            row = refresh_kept_row(known, self._sources) if known else None
-            if known is not None and row is not None:
-                at_hand[place] = row
-                refreshed += self._refreshed(known, row, planned)
-            if place in chosen and (row is None or choice.anew):
-                to_make.append(planned)
-        to_make = to_make[: choice.limit]
-        measured = [row for rows in kept.values() for row in rows]
-        return RunPlan(
-            tuple(tasks),
-            at_hand,
-            tuple(to_make),
-            tuple(failures),
-            {place: hash_json(list(planned.material.prompts)) for place, planned in gathered.items()},
-            self._cost(len(tasks), at_hand, to_make, len(failures), measured),
-            tuple(refreshed),
-        )
-
-    def _gather(self, tasks: Sequence[RowTask]) -> tuple[dict[RowId, PlannedRow], list[RowFailure]]:
-        self._progress.stage("gather", len(tasks))
-        found: dict[RowId, PlannedRow] = {}
-        failed: dict[RowId, RowFailure] = {}
-        at_once = self._context.file.spec.running.rows_at_once
-        with closing(in_parallel(tasks, self._planned, at_once, Event())) as outcomes:
-            for outcome in outcomes:
-                place = row_place(outcome.item)
-                try:
-                    found[place] = outcome.value()
-                except StoreError:
-                    raise  # a store that cannot be read for one row cannot be read for any row
-                except ROW_ERRORS as error:
-                    failed[place] = row_failure(place, outcome.item.name, error)
-                self._progress.advance(detail=outcome.item.name)
-        places = [row_place(task) for task in tasks]
-        return {it: found[it] for it in places if it in found}, [failed[it] for it in places if it in failed]
-
-    def _planned(self, task: RowTask) -> PlannedRow:
-        material = task.material()
-        return PlannedRow(task, material, self._keys.of(material))
-
-    def _refreshed(self, kept: StoredRow, row: Row, planned: PlannedRow) -> list[StoredRow]:
-        content = row.model_dump_json()
-        documents = self._sources.quoted(row, planned.material, by_model=kept.calls > 0)
-        same = (content, documents) == (kept.content, kept.documents)
-        return [] if same else [replace(kept, content=content, documents=documents)]
-
-    def _cost(
-        self,
-        rows: int,
-        at_hand: Collection[RowId],
-        to_make: Sequence[PlannedRow],
-        failed: int,
-        kept: Sequence[StoredRow],
-    ) -> RunCost:
-        prompts = [prompt for planned in to_make for prompt in planned.material.prompts] if self._context.llm else []
-        tokens = TokenCounter()
-        left_alone = len({*at_hand} - {row_place(planned.task) for planned in to_make})
-        return RunCost(
-            rows=rows,
-            to_make=len(to_make),
-            kept=left_alone,
-            left_out=rows - left_alone - len(to_make) - failed,
-            failed=failed,
-            calls=len(prompts),
-            prompt_tokens=sum(map(tokens.of, prompts)),
-            model=model_name(self._context),
-            seconds=self._seconds(kept, len(to_make)),
-        )
-
-    def _seconds(self, kept: Sequence[StoredRow], to_make: int) -> float | None:
-        """Return the estimated seconds of the run from the mean duration of earlier rows, or None."""
-        writes = self._context.llm is not None
-        took = [row.seconds for row in kept if bool(row.calls) == writes]
-        if len(took) < _MIN_MEASURED or not to_make:
-            return None
-        at_once = min(self._context.file.spec.running.rows_at_once, to_make)
-        return sum(took) / len(took) * to_make / at_once
-
-
-def _tasks_to_gather(
+def tasks_to_gather(
     tasks: Sequence[RowTask], chosen: Collection[RowId], kept: Collection[RowId], limit: int | None
 ) -> list[RowTask]:
     """Return the tasks whose row may be stored, and the first `limit` selected tasks without a stored row."""
-    new = [row_place(task) for task in tasks if row_place(task) in chosen and row_place(task) not in kept]
+    new = [task.place for task in tasks if task.place in chosen and task.place not in kept]
     wanted = {*new[:limit]}
-    return [task for task in tasks if row_place(task) in wanted or row_place(task) in kept]
+    return [task for task in tasks if task.place in wanted or task.place in kept]
 
 
-def _reject_duplicate_keys(tasks: Sequence[RowTask]) -> None:
-    seen: set[RowId] = set()
-    for task in tasks:
-        if row_place(task) in seen:
-            raise UsageError(
-                f"Two rows of the table '{task.table}' have the key '{task.key}'.",
-                hint="This is a bug: row keys must be unique.",
-            )
-        seen.add(row_place(task))
+def reject_duplicate_keys(tasks: Sequence[RowTask]) -> None:
+    """Raise UsageError if two rows of a table have the same key, which is a bug."""
+    counts = Counter(task.place for task in tasks)
+    for place in (place for place, count in counts.items() if count > 1):
+        problem = f"Two rows of the table '{place.table}' have the key '{place.key}'."
+        raise UsageError(problem, hint="This is a bug: row keys must be unique.")

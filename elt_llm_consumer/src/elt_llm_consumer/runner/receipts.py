@@ -13,7 +13,7 @@ from elt_llm_core.settings.loader import shown_path
 from elt_llm_core.store.records import utc_now
 from pydantic import Field
 
-from elt_llm_consumer.evidence import JobResult, Row, hash_json
+from elt_llm_consumer.evidence import JobResult, hash_json
 from elt_llm_consumer.export.text import write_atomically
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_name, relevant_settings
@@ -81,29 +81,24 @@ def write_receipts(
 def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, Any]:
     """Return the settings that may change a result."""
     spec, settings = context.file.spec, context.settings
+    curated = context.file.folder / (spec.sources.curated or "")
     return {
         **relevant_settings(context, kind),
         "sources": spec.sources.model_dump(mode="json"),
         "query": settings.query.model_dump(mode="json", exclude={"cache_size", "cache_ttl"}),
         "recipe": recipe,
-        "files": {"aliases": hash_json(context.aliases.groups), "curated": _curated_file_hash(context)},
+        "files": {
+            "aliases": hash_json(context.aliases.groups),
+            "curated": file_hash(curated) if curated.is_file() else "",
+        },
     }
-
-
-def _curated_file_hash(context: JobContext) -> str:
-    path = context.file.folder / (context.file.spec.sources.curated or "")
-    return file_hash(path) if path.is_file() else ""
 
 
 def receipt_documents(context: JobContext) -> tuple[ReceiptDocument, ...]:
     """Return the current documents of all collections that a job reads, sorted."""
-    found = SourceDocuments(context).documents
-    return tuple(
-        ReceiptDocument(
-            collection=it.collection, source=it.source, document_id=it.document_id, document_hash=it.document_hash
-        )
-        for it in sorted(found.values(), key=lambda it: (it.collection, it.source, it.document_id))
-    )
+    found = SourceDocuments(context).documents.values()
+    ordered = sorted(found, key=lambda it: (it.collection, it.source, it.document_id))
+    return tuple(ReceiptDocument.model_validate(it, from_attributes=True) for it in ordered)
 
 
 def installed_versions() -> dict[str, str]:
@@ -120,6 +115,9 @@ def file_hash(path: Path) -> str:
 
 
 def _receipt(path: Path, result: JobResult, context: JobContext, recipe: int, prompts_hash: str) -> OutputReceipt:
+    rows = [row for table in result.tables for row in table.rows]
+    quotes = {(it.collection, it.source, it.document_id, it.span): it for row in rows for it in row.evidence}
+    verdicts = Counter(f"cells {cell.verdict}" for row in rows for cell in row.cells.values())
     return OutputReceipt(
         output=path.name,
         output_hash=file_hash(path),
@@ -128,36 +126,11 @@ def _receipt(path: Path, result: JobResult, context: JobContext, recipe: int, pr
         kind=result.kind,
         generations=context.generations,
         documents=receipt_documents(context),
-        quotes=_quotes(result),
+        quotes=tuple(ReceiptQuote.model_validate(it, from_attributes=True) for _, it in sorted(quotes.items())),
         settings=receipt_settings(context, result.kind, recipe),
         prompts_hash=prompts_hash,
         model=model_name(context),
         versions=installed_versions(),
-        counts=_counts(result),
+        counts={f"rows {it.name}": len(it.rows) for it in result.tables} | dict(sorted(verdicts.items())),
         written_at=utc_now(),
     )
-
-
-def _rows(result: JobResult) -> list[Row]:
-    return [row for table in result.tables for row in table.rows]
-
-
-def _quotes(result: JobResult) -> tuple[ReceiptQuote, ...]:
-    taken = {
-        (it.collection, it.source, it.document_id, it.span): ReceiptQuote(
-            collection=it.collection,
-            source=it.source,
-            document_id=it.document_id,
-            page=it.page,
-            span=it.span,
-            quote_hash=it.quote_hash,
-        )
-        for row in _rows(result)
-        for it in row.evidence
-    }
-    return tuple(quote for _, quote in sorted(taken.items()))
-
-
-def _counts(result: JobResult) -> dict[str, int]:
-    verdicts = Counter(f"cells {cell.verdict}" for row in _rows(result) for cell in row.cells.values())
-    return {**{f"rows {table.name}": len(table.rows) for table in result.tables}, **dict(sorted(verdicts.items()))}

@@ -1,6 +1,5 @@
 """Check the bytes, the quotes and the inputs of an output against its receipt."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,14 +57,10 @@ def read_receipt(path: Path) -> OutputReceipt:
     """Read a receipt. Raises UsageError for any other file."""
     try:
         return OutputReceipt.model_validate_json(path.read_bytes())
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"There is no file {path}.", hint=f"The receipt of NAME is beside NAME, as NAME{RECEIPT_SUFFIX}."
-        ) from error
-    except ValidationError as error:
-        raise UsageError(
-            f"{path} is not a receipt.", hint=f"The receipt of NAME is beside NAME, as NAME{RECEIPT_SUFFIX}."
-        ) from error
+    except (FileNotFoundError, ValidationError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        problem = f"There is no file {path}." if missing else f"{path} is not a receipt."
+        raise UsageError(problem, hint=f"The receipt of NAME is beside NAME, as NAME{RECEIPT_SUFFIX}.") from error
 
 
 def replay(
@@ -76,14 +71,18 @@ def replay(
     Raises UsageError if the file is not a receipt.
     """
     receipt = read_receipt(path)
-    output, versions = _output_problems(path.parent / receipt.output, receipt), installed_versions()
-    changed = [f"{name}: {was}, now {now}" for name, was, now in _differences(receipt.versions, versions)]
+    written, output = path.parent / receipt.output, tuple[str, ...]()
+    if not written.is_file():
+        output = (f"{written.name} is missing",)
+    elif file_hash(written) != receipt.output_hash:
+        output = (f"{written.name} was changed after it was written",)
+    changed = [f"{name}: {was}, now {now}" for name, was, now in _differences(receipt.versions, installed_versions())]
     ours = tuple(line for line in changed if line.startswith(OUR_PACKAGES))
     libraries = tuple(line for line in changed if not line.startswith(OUR_PACKAGES))
     try:
         file = load_job(loaded.project / receipt.job_file, loaded)
-        with open_job(file, loaded, embedding=embedding, llm=llm) as opened:
-            evidence, documents, settings = _compare(receipt, opened.context)
+        with open_job(file, loaded, embedding=embedding, llm=llm) as context:
+            evidence, documents, settings = _compare(receipt, context)
     except (EltError, OSError, ValueError) as error:  # ValueError: a path with a zero byte
         return ReplayReport(path.name, output, (), (), (f"The inputs cannot be read: {error}",), ours, libraries)
     return ReplayReport(path.name, output, evidence, documents, settings, ours, libraries)
@@ -93,20 +92,16 @@ def _compare(receipt: OutputReceipt, context: JobContext) -> tuple[tuple[str, ..
     documents = SourceDocuments(context).documents
     evidence = [_quote_problem(quote, documents.get((quote.collection, quote.document_id))) for quote in receipt.quotes]
     settings = receipt_settings(context, receipt.kind, recipe_number(receipt.kind))
+    current = {old: name for name, old in FORMER_QUERY_KEYS.items()}
+    query = {current.get(name, name): value for name, value in receipt.settings.get("query", {}).items()}
     return (
         tuple(filter(None, evidence)),
         tuple(_document_changes(receipt.documents, receipt_documents(context))),
         tuple(
             f"{name}: {_shortened(was)}, now {_shortened(now)}"
-            for name, was, now in _differences(_with_current_names(receipt.settings), settings)
+            for name, was, now in _differences({**receipt.settings, "query": query}, settings)
         ),
     )
-
-
-def _output_problems(path: Path, receipt: OutputReceipt) -> tuple[str, ...]:
-    if not path.is_file():
-        return (f"{path.name} is missing",)
-    return () if file_hash(path) == receipt.output_hash else (f"{path.name} was changed after it was written",)
 
 
 def _quote_problem(quote: ReceiptQuote, document: CorpusDocument | None) -> str:
@@ -131,13 +126,6 @@ def _document_changes(before: tuple[ReceiptDocument, ...], after: tuple[ReceiptD
         if identity in old and old[identity].document_hash != it.document_hash
     ]
     return sorted(f"{it.collection}: {it.source}: {what}" for it, what in lines)
-
-
-def _with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a receipt with the current names of query settings in place of former names."""
-    former = {old: name for name, old in FORMER_QUERY_KEYS.items()}
-    query = {former.get(name, name): value for name, value in settings.get("query", {}).items()}
-    return {**settings, "query": query}
 
 
 def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:

@@ -1,22 +1,32 @@
-"""Make the rows of a job in parallel, and store each finished row at once, so that no row is made twice."""
+"""Plan the rows of a job, make them in parallel, and store each finished row at once, so that no row is made twice."""
 
 import time
+from collections.abc import Collection, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 from elt_llm_core.errors import ModelMissing, ModelUnavailable, StoreError
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.jobs import JobName, JobRowTable, RowId, StoredRow
 
-from elt_llm_consumer.evidence import Row
+from elt_llm_consumer.evidence import Row, hash_json
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.row_keys import RowKeys, SourceDocuments
+from elt_llm_consumer.jobs.row_keys import RowKeys, SourceDocuments, model_name
 from elt_llm_consumer.jobs.tasks import BatchJob, RowTask
-from elt_llm_consumer.runner.costs import ModelUsage, RowFailure, RowPrompter, TokenCounter, row_failure
-from elt_llm_consumer.runner.plan import ROW_ERRORS, PlannedRow, RowSelection, RunPlan, RunPlanner, row_place
+from elt_llm_consumer.runner.costs import ModelUsage, RowFailure, RowPrompter, RunCost, TokenCounter, row_failure
+from elt_llm_consumer.runner.plan import (
+    ROW_ERRORS,
+    PlannedRow,
+    RowSelection,
+    RunPlan,
+    refresh_kept_row,
+    reject_duplicate_keys,
+    tasks_to_gather,
+)
 from elt_llm_consumer.runner.workers import in_parallel
 
+_MIN_MEASURED = 3  # earlier rows, for an estimate of the duration
 _MAX_MODEL_FAILURES = 3  # consecutive rows that may fail because the model is unreachable
 
 
@@ -53,9 +63,92 @@ class JobRunner:
         self._spent: list[ModelUsage] = []
 
     def plan(self, choice: RowSelection) -> RunPlan:
-        """Plan a run without making rows. Raises UsageError."""
-        planner = RunPlanner(self._context, self._name, self._rows, self._keys, self._sources, self._progress)
-        return planner.plan(self._job.tasks(), choice)
+        """Plan a run without making rows. Raises UsageError for two rows with one key, and for an unknown selection."""
+        tasks = self._job.tasks()
+        reject_duplicate_keys(tasks)
+        chosen = {task.place for task in choice.of(tasks)}
+        kept = self._rows.all(self._name)
+        looked_at = tasks_to_gather(tasks, chosen, kept, choice.limit)
+        gathered, failures = self._gather(looked_at)
+        at_hand: dict[RowId, Row] = {}
+        to_make: list[PlannedRow] = []
+        refreshed: list[StoredRow] = []
+        for place, planned in gathered.items():
+            known = next((it for it in kept.get(place, ()) if it.made_from == planned.made_from), None)
+            row = refresh_kept_row(known, self._sources) if known else None
+            if known is not None and row is not None:
+                at_hand[place] = row
+                content = row.model_dump_json()
+                documents = self._sources.quoted(row, planned.material, by_model=known.calls > 0)
+                if (content, documents) != (known.content, known.documents):
+                    refreshed.append(replace(known, content=content, documents=documents))
+            if place in chosen and (row is None or choice.anew):
+                to_make.append(planned)
+        to_make = to_make[: choice.limit]
+        measured = [row for rows in kept.values() for row in rows]
+        return RunPlan(
+            tuple(tasks),
+            at_hand,
+            tuple(to_make),
+            tuple(failures),
+            {place: hash_json(list(planned.material.prompts)) for place, planned in gathered.items()},
+            self._cost(len(tasks), at_hand, to_make, len(failures), measured),
+            tuple(refreshed),
+        )
+
+    def _gather(self, tasks: Sequence[RowTask]) -> tuple[dict[RowId, PlannedRow], list[RowFailure]]:
+        self._progress.stage("gather", len(tasks))
+        found: dict[RowId, PlannedRow] = {}
+        failed: dict[RowId, RowFailure] = {}
+        at_once = self._context.file.spec.running.rows_at_once
+
+        def planned(task: RowTask) -> PlannedRow:
+            material = task.material()
+            return PlannedRow(task, material, self._keys.of(material))
+
+        with closing(in_parallel(tasks, planned, at_once, Event())) as outcomes:
+            for outcome in outcomes:
+                place = outcome.item.place
+                try:
+                    found[place] = outcome.value()
+                except StoreError:
+                    raise  # a store that cannot be read for one row cannot be read for any row
+                except ROW_ERRORS as error:
+                    failed[place] = row_failure(outcome.item, error)
+                self._progress.advance(detail=outcome.item.name)
+        places = [task.place for task in tasks]
+        return {it: found[it] for it in places if it in found}, [failed[it] for it in places if it in failed]
+
+    def _cost(
+        self,
+        rows: int,
+        at_hand: Collection[RowId],
+        to_make: Sequence[PlannedRow],
+        failed: int,
+        kept: Sequence[StoredRow],
+    ) -> RunCost:
+        prompts = [prompt for planned in to_make for prompt in planned.material.prompts] if self._context.llm else []
+        left_alone = len({*at_hand} - {planned.task.place for planned in to_make})
+        return RunCost(
+            rows=rows,
+            to_make=len(to_make),
+            kept=left_alone,
+            left_out=rows - left_alone - len(to_make) - failed,
+            failed=failed,
+            calls=len(prompts),
+            prompt_tokens=sum(map(self._tokens.of, prompts)),
+            model=model_name(self._context),
+            seconds=self._seconds(kept, len(to_make)),
+        )
+
+    def _seconds(self, kept: Sequence[StoredRow], to_make: int) -> float | None:
+        """Return the estimated seconds of the run from the mean duration of earlier rows, or None."""
+        writes = self._context.llm is not None
+        took = [row.seconds for row in kept if bool(row.calls) == writes]
+        if len(took) < _MIN_MEASURED or not to_make:
+            return None
+        at_once = min(self._context.file.spec.running.rows_at_once, to_make)
+        return sum(took) / len(took) * to_make / at_once
 
     def run(self, plan: RunPlan) -> RunResult:
         """Make the planned rows, as many at once as the job file allows.
@@ -67,11 +160,11 @@ class JobRunner:
             self._rows.put(self._name, kept)
         ran = RunResult(failures=list(plan.failures))
         rows = {**plan.at_hand, **self._make(plan, ran)}
-        order = {row_place(task): number for number, task in enumerate(plan.tasks)}
+        order = {task.place: number for number, task in enumerate(plan.tasks)}
         ran.failures.sort(key=lambda failure: order[RowId(failure.table, failure.key)])
         ran.rows = {place: rows[place] for place in order if place in rows}
-        ran.missing = [task.name for task in plan.tasks if row_place(task) not in rows]
-        if not plan.is_partial and not ran.failures:
+        ran.missing = [task.name for task in plan.tasks if task.place not in rows]
+        if not plan.cost.left_out and not ran.failures:
             self._rows.keep_only(self._name, set(order))
         return ran
 
@@ -83,11 +176,13 @@ class JobRunner:
         with closing(in_parallel(plan.to_make, self._made, at_once, self._over)) as outcomes:
             for outcome in outcomes:
                 try:
-                    made[row_place(outcome.item.task)] = outcome.value()
+                    made[outcome.item.task.place] = outcome.value()
                 except StoreError:
                     raise  # for example on a full disk, where further rows could not be stored either
                 except ROW_ERRORS as error:
-                    self._note_failure(outcome.item.task, error, ran)
+                    failure = row_failure(outcome.item.task, error)
+                    ran.failures.append(failure)
+                    self._progress.note(f"failed: {failure.name}: {failure.reason}")
                 ran.made, ran.spent = len(made), sum(self._spent, ModelUsage())
                 self._progress.advance(detail=_progress_text(plan.cost.kept, ran, outcome.item.task.name))
                 out_of_reach = out_of_reach + 1 if isinstance(outcome.error, ModelUnavailable | ModelMissing) else 0
@@ -98,13 +193,8 @@ class JobRunner:
                     break
         return made
 
-    def _note_failure(self, task: RowTask, error: Exception, ran: RunResult) -> None:
-        failure = row_failure(row_place(task), task.name, error)
-        ran.failures.append(failure)
-        self._progress.note(f"failed: {task.name}: {failure.reason}")
-
     def _made(self, planned: PlannedRow) -> Row:
-        began, place = time.monotonic(), row_place(planned.task)
+        began, place = time.monotonic(), planned.task.place
         llm = self._context.llm
         asker = RowPrompter(llm, self._over.is_set, self._tokens) if llm is not None else None
         try:

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.errors import UsageError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener, SilentListener
-from elt_llm_core.settings.loader import LoadedSettings, read_model
+from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, QuotedDocument, RowId, job_lock
 from elt_llm_core.store.database import Database
 
 from elt_llm_consumer.evidence import JobResult, hash_json
 from elt_llm_consumer.jobs.context import JobContext, open_job
-from elt_llm_consumer.jobs.job_file import JobFile
+from elt_llm_consumer.jobs.job_file import JobFile, read_source_file
 from elt_llm_consumer.jobs.row_keys import SourceDocuments, model_name
 from elt_llm_consumer.jobs.tasks import JOB_KINDS, BatchJob
 from elt_llm_consumer.review.curated import CuratedFile, CuratedValues
-from elt_llm_consumer.review.reviews import attach_reviews, shown_rows
+from elt_llm_consumer.review.reviews import attach_reviews, map_rows, shown_rows
 from elt_llm_consumer.runner.costs import RunCost, RunReport
-from elt_llm_consumer.runner.plan import RowSelection, RunPlan, row_place
+from elt_llm_consumer.runner.plan import RowSelection, RunPlan
 from elt_llm_consumer.runner.row_runner import JobRunner, RunResult
 
 if TYPE_CHECKING:
@@ -69,14 +69,8 @@ _MAX_NAMED = 20
 
 def read_curated(context: JobContext, kind: str, loaded: LoadedSettings) -> CuratedValues:
     """Read the curated values. Raises SettingsError with the line of each mistake."""
-    given = context.file.spec.sources.curated
-    corpora = SourceDocuments(context).corpora
-    if given is None:
-        return CuratedValues((), kind, corpora)
-    path = context.file.folder / Path(given)
-    if not path.is_file():
-        raise SettingsError(f"sources.curated: {path} is not a file", hint="Correct or remove the path.")
-    return CuratedValues(read_model(path, CuratedFile, loaded.project).overrides, kind, corpora)
+    given = read_source_file(context.file, "curated", CuratedFile, loaded)
+    return CuratedValues(given.overrides if given else (), kind, SourceDocuments(context).corpora)
 
 
 def finish_result(
@@ -84,10 +78,15 @@ def finish_result(
 ) -> JobResult:
     """Return the final result, which is equal for equal rows, reviews and curated values."""
     rows = [curated.row(place.table, row) for place, row in ran.rows.items()]
-    result = curated.result(job.result(rows))
-    waiting = [(task.table, task.key, task.name) for task in plan.tasks if row_place(task) not in ran.rows]
-    notes = (*result.notes, *_missing_rows_note(plan, ran), *curated.problems(result, waiting))
-    return attach_reviews(result.model_copy(update={"notes": notes}), JobReviewTable(state).all(name))
+    result = map_rows(job.result(rows), curated.row)
+    waiting = [(task.table, task.key, task.name) for task in plan.tasks if task.place not in ran.rows]
+    notes = [*result.notes]
+    if ran.missing:
+        named = ", ".join(ran.missing[:_MAX_NAMED])
+        more = f" and {len(ran.missing) - _MAX_NAMED} more" if len(ran.missing) > _MAX_NAMED else ""
+        notes.append(f"Not complete: {len(ran.missing)} of {len(plan.tasks)} rows are missing: {named}{more}.")
+    notes += curated.problems(result, waiting)
+    return attach_reviews(result.model_copy(update={"notes": tuple(notes)}), JobReviewTable(state).all(name))
 
 
 def store_shown_rows(result: JobResult, state: Database, name: JobName) -> None:
@@ -103,14 +102,6 @@ def store_shown_rows(result: JobResult, state: Database, name: JobName) -> None:
         review = known.get(row.place)
         if review is not None and review.digest == row.digest and review.documents != row.documents:
             reviews.rest_on(name, row.place, row.documents)
-
-
-def _missing_rows_note(plan: RunPlan, ran: RunResult) -> list[str]:
-    if not ran.missing:
-        return []
-    named = ", ".join(ran.missing[:_MAX_NAMED])
-    more = f" and {len(ran.missing) - _MAX_NAMED} more" if len(ran.missing) > _MAX_NAMED else ""
-    return [f"Not complete: {len(ran.missing)} of {len(plan.tasks)} rows are missing: {named}{more}."]
 
 
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.]+")
@@ -156,78 +147,63 @@ def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
     lock = nullcontext() if request.dry_run else job_lock(loaded.data_dir, request.name)
     with (
         lock,
-        open_job(request.file, loaded, embedding=request.embedding, llm=request.llm) as opened,
+        open_job(request.file, loaded, embedding=request.embedding, llm=request.llm) as context,
         closing(open_state(loaded.data_dir)) as state,
     ):
-        run = _JobRun(request, opened.context, loaded, state)
-        plan = run.plan()
+        job = request.create(request.kind, context)
+        curated = read_curated(context, request.kind, loaded)
+
+        def runner(progress: ProgressListener) -> JobRunner:
+            recipe = recipe_number(request.kind)
+            return JobRunner(job, context, request.name, JobRowTable(state), progress, recipe)
+
+        with request.progress() as progress:
+            plan = runner(progress).plan(request.choice)
         request.on_cost(plan.cost)
-        return None if request.dry_run else run.carried_out(plan, began)
+        if request.dry_run:
+            return None
+        with request.progress() as progress:
+            ran = runner(progress).run(plan)
+        result = finish_result(job, plan, ran, curated, state, request.name)
+        files: list[Path] = []
+        if ran.rows or not ran.missing:  # if every row is missing, the former files are kept
+            files = _write_files(result, context, plan, ran)
+            store_shown_rows(result, state, request.name)
+        request.on_result(result, context)
+        return _report(result, context, plan, ran, files, time.monotonic() - began)
 
 
-class _JobRun:
-    """A run of a job with its open resources."""
+def _write_files(result: JobResult, context: JobContext, plan: RunPlan, ran: RunResult) -> list[Path]:
+    """Write the outputs with their receipts; return the paths of the outputs."""
+    from elt_llm_consumer.export.write import write_outputs
+    from elt_llm_consumer.runner.receipts import write_receipts
 
-    def __init__(self, request: JobRequest, context: JobContext, loaded: LoadedSettings, state: Database) -> None:
-        self._request, self._context, self._state = request, context, state
-        self._recipe = recipe_number(request.kind)
-        self._job = request.create(request.kind, context)
-        self._curated = read_curated(context, request.kind, loaded)
+    file, outputs = context.file, context.file.spec.outputs
+    files = write_outputs(result, outputs, file.folder / outputs.folder, _output_name(file, result.kind))
+    prompts = hash_json([plan.prompts_hash.get(place, "") for place in ran.rows])
+    write_receipts(files, result, context, recipe_number(result.kind), prompts)
+    return files
 
-    def plan(self) -> RunPlan:
-        with self._request.progress() as progress:
-            return self._runner(progress).plan(self._request.choice)
 
-    def carried_out(self, plan: RunPlan, began: float) -> RunReport:
-        with self._request.progress() as progress:
-            ran = self._runner(progress).run(plan)
-        result = finish_result(self._job, plan, ran, self._curated, self._state, self._request.name)
-        files = self._written(result, plan, ran)
-        self._request.on_result(result, self._context)
-        return self._report(result, plan, ran, files, time.monotonic() - began)
-
-    def _runner(self, progress: ProgressListener) -> JobRunner:
-        rows = JobRowTable(self._state)
-        return JobRunner(self._job, self._context, self._request.name, rows, progress, self._recipe)
-
-    def _written(self, result: JobResult, plan: RunPlan, ran: RunResult) -> Sequence[Path]:
-        """Write the outputs. If every row is missing, write nothing and keep the former files."""
-        if ran.missing and not ran.rows:
-            return ()
-        from elt_llm_consumer.export.write import write_outputs
-        from elt_llm_consumer.runner.receipts import write_receipts
-
-        file = self._context.file
-        outputs = file.spec.outputs
-        folder = file.folder / outputs.folder
-        files = write_outputs(result, outputs, folder, _output_name(file, self._request.kind))
-        prompts = hash_json([plan.prompts_hash.get(place, "") for place in ran.rows])
-        write_receipts(files, result, self._context, self._recipe, prompts)
-        store_shown_rows(result, self._state, self._request.name)
-        return files
-
-    def _report(
-        self, result: JobResult, plan: RunPlan, ran: RunResult, files: Sequence[Path], seconds: float
-    ) -> RunReport:
-        return RunReport(
-            job=self._request.name.job,
-            kind=self._request.kind,
-            rows=len(plan.tasks),
-            made=ran.made,
-            kept=len(ran.rows) - ran.made,
-            failures=tuple(ran.failures),
-            left_out=len(ran.missing) - sum(RowId(it.table, it.key) not in ran.rows for it in ran.failures),
-            spent=ran.spent,
-            model=model_name(self._context),
-            figures=dict(result.figures),
-            notes=(
-                *result.notes,
-                *ran.notes,
-                *(() if files else ("No output was written, because there are no rows.",)),
-            ),
-            files=tuple(map(str, files)),
-            seconds=round(seconds, 1),
-        )
+def _report(
+    result: JobResult, context: JobContext, plan: RunPlan, ran: RunResult, files: Sequence[Path], seconds: float
+) -> RunReport:
+    nothing = () if files else ("No output was written, because there are no rows.",)
+    return RunReport(
+        job=context.file.name,
+        kind=result.kind,
+        rows=len(plan.tasks),
+        made=ran.made,
+        kept=len(ran.rows) - ran.made,
+        failures=tuple(ran.failures),
+        left_out=len(ran.missing) - sum(RowId(it.table, it.key) not in ran.rows for it in ran.failures),
+        spent=ran.spent,
+        model=model_name(context),
+        figures=dict(result.figures),
+        notes=(*result.notes, *ran.notes, *nothing),
+        files=tuple(map(str, files)),
+        seconds=round(seconds, 1),
+    )
 
 
 def _output_name(file: JobFile, kind: str) -> str:
@@ -236,9 +212,7 @@ def _output_name(file: JobFile, kind: str) -> str:
     For a job file outside of the configuration, the name contains the path, so that jobs with equal names do not
     overwrite each other's files.
     """
-    job = (
-        file.name
-        if file.name == file.path.stem
-        else _UNSAFE_CHARACTERS.sub("-", str(Path(file.name).with_suffix(""))).strip("-")
-    )
+    job = file.name
+    if job != file.path.stem:
+        job = _UNSAFE_CHARACTERS.sub("-", str(Path(job).with_suffix(""))).strip("-")
     return job if job == kind else f"{job}-{kind}"

@@ -47,18 +47,13 @@ def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
 
 def separate_headings(reply: str) -> str:
     """Return the reply with an empty line after each heading, so that no sentence starts with a heading."""
-    lines = reply.splitlines()
-    following = [*lines[1:], ""]
-    return "\n".join(
-        f"{line}\n" if _is_separate(line.strip(), after.strip()) else line
-        for line, after in zip(lines, following, strict=True)
-    )
-
-
-def _is_separate(line: str, following: str) -> bool:
-    bare = strip_citation_marks(strip_markup(line)).strip()
-    short = len(bare.split()) <= _MAX_HEADING_WORDS and not bare.endswith((",", ";"))
-    return bool(bare) and following[:1].isupper() and short and not makes_claim(bare)
+    lines, separate = reply.splitlines(), list[str]()
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        bare = strip_citation_marks(strip_markup(line.strip())).strip()
+        short = 0 < len(bare.split()) <= _MAX_HEADING_WORDS and not bare.endswith((",", ";"))
+        is_heading = short and after.strip()[:1].isupper() and not makes_claim(bare)
+        separate.append(f"{line}\n" if is_heading else line)
+    return "\n".join(separate)
 
 
 def _folded_title(text: str) -> str:

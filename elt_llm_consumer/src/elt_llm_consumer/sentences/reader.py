@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from elt_llm_core.text.languages import words as language_words
+
 from elt_llm_consumer.sentences.words import (
     ADVERBS,
-    ASIDES,
     BE,
     CONDITIONALS,
-    CONJUNCTIONS,
     DETERMINERS,
     DO,
     HAVE,
@@ -18,34 +18,32 @@ from elt_llm_consumer.sentences.words import (
     MODALS,
     NAME_PREPOSITIONS,
     NEGATIONS,
-    PERFECT_PARTICIPLES,
-    PERMISSIONS,
     PLAIN_ADJECTIVES,
     PREPOSITIONS,
     PRONOUNS,
     QUANTIFIERS,
-    RELATIVES,
-    SUBORDINATORS,
     SentenceWord,
     VerbLexicon,
     word_list,
 )
 
+_CONJUNCTIONS: Final = language_words("conjunctions") | {"&"}
+_SUBORDINATORS: Final = language_words("subordinators")
+_RELATIVES: Final = language_words("relatives")
+_PERMISSIONS: Final = language_words("permissions")
+_PERFECT_PARTICIPLES: Final = frozenset("come become gone done been begun left happened got grown fallen".split())
+"""Participles that form the perfect tense after "has" and are not its object."""
+_ASIDES: Final = [tuple(aside.split("-")) for aside in word_list("asides")]
 _MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
 _AHEAD = 8  # maximum words before a further verb of the same subject
 _NEVER_IN_PHRASE = (
-    ADVERBS | BE | CONJUNCTIONS | DO | HAVE | MODALS | NEGATIONS | PREPOSITIONS | PRONOUNS | RELATIVES | CONDITIONALS
+    ADVERBS | BE | _CONJUNCTIONS | DO | HAVE | MODALS | NEGATIONS | PREPOSITIONS | PRONOUNS | _RELATIVES | CONDITIONALS
 )
-_BOUNDS = _NEVER_IN_PHRASE | SUBORDINATORS | DETERMINERS
-_BEFORE_CLAUSES = SUBORDINATORS - PREPOSITIONS - RELATIVES
+_BOUNDS = _NEVER_IN_PHRASE | _SUBORDINATORS | DETERMINERS
+_BEFORE_CLAUSES = _SUBORDINATORS - PREPOSITIONS - _RELATIVES
 # Before one of these words, a word that may be a noun or a verb is a noun: "configuration files by".
-_NO_OBJECT = PREPOSITIONS | RELATIVES | SUBORDINATORS | BE | CONJUNCTIONS
-_COUNTING = tuple(
-    tuple(words.split("-"))
-    for words in """
-    one-or-more at-least at-most no-more-than not-more-than up-to not-fewer-than no-fewer-than
-    """.split()
-)
+_NO_OBJECT = PREPOSITIONS | _RELATIVES | _SUBORDINATORS | BE | _CONJUNCTIONS
+_COUNTING: Final = [tuple(counting.split("-")) for counting in word_list("counting")]
 _LY_NOUNS: Final = word_list("nouns_in_ly")
 _LY_VERBS = frozenset(["apply", "supply", "reply", "comply", "rely", "fly", "imply"])
 _ALSO_NOUNS: Final = word_list("also_nouns")
@@ -53,7 +51,7 @@ _ANAPHORIC_PRONOUNS, _PLURAL_PRONOUN = frozenset({"it", "they"}), "they"
 _GERMAN_MODALS = frozenset("muss müssen darf dürfen soll sollen kann können".split())
 _GERMAN_PREPOSITIONS = PREPOSITIONS | {"an"}
 _GERMAN_INFINITIVES = ("en", "ern", "eln")
-_FUNCTION_WORDS = PREPOSITIONS | DETERMINERS | PRONOUNS | CONJUNCTIONS | SUBORDINATORS | BE | MODALS
+_FUNCTION_WORDS = PREPOSITIONS | DETERMINERS | PRONOUNS | _CONJUNCTIONS | _SUBORDINATORS | BE | MODALS
 
 Modality = Literal["must", "must not", "may", "may not", "should", "should not", "will", "will not", "does", "does not"]
 
@@ -146,7 +144,10 @@ class SentenceReader:
             last += 1
             if words[last - 1].possessive:
                 break
-        if last == first or (last == first + 1 == at + 1 and self._is_lone_participle(words[first])):
+        if last == first:
+            return None
+        lone = words[first] if last == first + 1 == at + 1 else None
+        if lone is not None and not lone.capital and self._verbs.base(lone.low, "participle", "past"):
             return None
         own = tuple(words[first:last])
         while own and own[0].low in PLAIN_ADJECTIVES and not (own[0].capital and own[0].start > words[0].start):
@@ -182,9 +183,6 @@ class SentenceReader:
         if participle is not None:
             return following.low in _BOUNDS
         return following.low in _BOUNDS - {"of"} or following.capital or following.low.isdigit()
-
-    def _is_lone_participle(self, word: SentenceWord) -> bool:
-        return not word.capital and self._verbs.base(word.low, "participle", "past") is not None
 
     def _with_of(self, words: Sequence[SentenceWord], phrase: NounPhrase) -> NounPhrase:
         """Return the phrase extended by "of" or "for" and a capitalized phrase, such as "Register of Interests"."""
@@ -225,7 +223,7 @@ class SentenceReader:
             found += [] if details else [phrase]
             at = self._after_details(words, phrase.last)
             details = details or at > phrase.last
-            if at < len(words) and words[at].low in CONJUNCTIONS and self._starts_phrase(words, at + 1):
+            if at < len(words) and words[at].low in _CONJUNCTIONS and self._starts_phrase(words, at + 1):
                 at += 1
             elif not (at < len(words) and self._is_listed(words, at)):
                 break
@@ -240,7 +238,7 @@ class SentenceReader:
             if phrase is None or words[at + 1].separator:
                 return at
             at = phrase.last
-        if at < len(words) and words[at].low in RELATIVES and not words[at].separator:
+        if at < len(words) and words[at].low in _RELATIVES and not words[at].separator:
             return _after_relative(words, at)
         return at
 
@@ -270,21 +268,16 @@ class SentenceReader:
             return False
         return self.phrase(words, at) is not None
 
-    def _ends_in_target(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether a further object follows "and", and not the subject of another verb."""
-        phrase = self.phrase(words, at) if self._starts_phrase(words, at) else None
-        return phrase is not None and not self._is_verb_at(words, phrase.last)
-
     def _is_listed(self, words: Sequence[SentenceWord], at: int) -> bool:
         """Return whether the comma before a word continues a list of phrases that ends with "and"."""
         while at < len(words) and words[at].separator == ",":
-            if words[at].low in CONJUNCTIONS:
+            if words[at].low in _CONJUNCTIONS:
                 return self._starts_phrase(words, at + 1)
             phrase = self.phrase(words, at)
             if phrase is None or phrase.last >= len(words) or self._is_further_verb(words, at):
                 return False
             at = phrase.last
-            if words[at].low in CONJUNCTIONS and not words[at].separator:
+            if words[at].low in _CONJUNCTIONS and not words[at].separator:
                 return self.phrase(words, at + 1) is not None
         return False
 
@@ -396,15 +389,15 @@ class SentenceReader:
         if at >= len(words) or words[at].separator:
             return None
         low = words[at].low
-        perfect = low in PERFECT_PARTICIPLES | {"to"} or low.endswith("ed") or self._verbs.base(low, "participle")
+        perfect = low in _PERFECT_PARTICIPLES | {"to"} or low.endswith("ed") or self._verbs.base(low, "participle")
         return None if perfect else ("have", False, at)
 
     def _next_predicate(self, words: Sequence[SentenceWord], at: int, *, bare: bool) -> int | None:
         """Return the position of a further verb of the same subject after a comma or conjunction, or None."""
         for later in range(at, min(len(words), at + _AHEAD)):
-            if words[later].low in RELATIVES | SUBORDINATORS:
+            if words[later].low in _RELATIVES | _SUBORDINATORS:
                 return None
-            joined = words[later].low in CONJUNCTIONS
+            joined = words[later].low in _CONJUNCTIONS
             if not joined and words[later].separator != ",":
                 continue
             verb = later + 1 if joined else later
@@ -436,18 +429,21 @@ class SentenceReader:
             word = words[at]
             if word.separator and (not found or not self._is_listed(words, at)):
                 break
-            if word.low in PREPOSITIONS and not word.separator and not _is_quantifier(words, at):
+            counts = any(_words_match(words, at, one) for one in (("up", "to"), ("at", "least"), ("at", "most")))
+            if word.low in PREPOSITIONS and not word.separator and not counts:
                 if at + 1 < len(words) and self._is_verbal(word, words[at + 1]):
                     break
                 by = word.low
                 at += 1
                 continue
-            joins = word.low in CONJUNCTIONS and found and self._ends_in_target(words, at + 1)
+            # A further object follows "and", unless the phrase there is the subject of another verb.
+            further = self.phrase(words, at + 1) if word.low in _CONJUNCTIONS and found else None
+            joins = further and self._starts_phrase(words, at + 1) and not self._is_verb_at(words, further.last)
             if joins or (word.low in ADVERBS and not by):
                 at += 1
                 continue
             phrase = self.phrase(words, at)
-            apart = found and not by and not word.separator and words[at - 1].low not in CONJUNCTIONS
+            apart = found and not by and not word.separator and words[at - 1].low not in _CONJUNCTIONS
             if phrase is None or apart:
                 break
             found.append(VerbTarget(phrase, by))
@@ -489,7 +485,7 @@ def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: b
         return True
     if before.low == "that":
         return at == 1 or words[at - 2].low not in PREPOSITIONS
-    if before.low in CONJUNCTIONS:
+    if before.low in _CONJUNCTIONS:
         return after_clause or bool(before.separator)
     return before.low in _BEFORE_CLAUSES
 
@@ -498,16 +494,11 @@ def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
     """Return the position of the modal verb after a relative clause; or `at`, if another clause comes first."""
     for later in range(at + 1, min(len(words), at + _MAX_RELATIVE_WORDS)):
         word = words[later]
-        if word.separator.strip(",") or word.low in SUBORDINATORS - RELATIVES:
+        if word.separator.strip(",") or word.low in _SUBORDINATORS - _RELATIVES:
             return at
-        if word.low in MODALS and later > at + 2 and words[later - 1].low not in RELATIVES | PRONOUNS:
+        if word.low in MODALS and later > at + 2 and words[later - 1].low not in _RELATIVES | PRONOUNS:
             return later
     return at
-
-
-def _is_quantifier(words: Sequence[SentenceWord], at: int) -> bool:
-    following = words[at + 1].low if at + 1 < len(words) else ""
-    return (words[at].low, following) in {("up", "to"), ("at", "least"), ("at", "most")}
 
 
 def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
@@ -515,7 +506,7 @@ def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
     negated = False
     while at < len(words) and not words[at].separator:
         low = words[at].low
-        aside = next((one for one in ASIDES if _words_match(words, at, one)), ())
+        aside = next((one for one in _ASIDES if _words_match(words, at, one)), ())
         at += max(0, len(aside) - 1)
         if low in NEGATIONS:
             negated = True
@@ -526,7 +517,7 @@ def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
 
 
 def _modality(low: str, *, negated: bool) -> Modality:
-    if low in PERMISSIONS or low == "cannot":
+    if low in _PERMISSIONS or low == "cannot":
         return "may not" if negated else "may"
     if low in {"should", "soll", "sollen"}:
         return "should not" if negated else "should"

@@ -117,7 +117,11 @@ def _rows(table: Sequence[TextPiece], before: list[str]) -> tuple[list[str], lis
     `before` are the headers of the table above, which this table may continue.
     """
     cells = [_cells(row) for row in table]
-    if _is_contents(cells):
+    # In a table of contents, every last cell is a page number, in ascending order.
+    numbers = [parts[-1][0] for parts in cells if parts]
+    pages = [int(number) for number in numbers if number.isdigit() and len(number) <= len("99999")]
+    numbered = sum(bool(_PAGE_NUMBER.match(number)) for number in numbers)
+    if len(cells) >= _MIN_CONTENTS and numbered == len(cells) and pages == sorted(pages):
         return [], []
     first = [text for text, _, _ in cells[0]]
     continued = bool(before) and len(first) == len(before) and first != before
@@ -143,11 +147,3 @@ def _cells(row: TextPiece) -> list[tuple[str, int, int]]:
     if text.lstrip().startswith("|"):
         found = found[1:]
     return found[:-1] if text.rstrip().endswith("|") else found
-
-
-def _is_contents(rows: Sequence[Sequence[tuple[str, int, int]]]) -> bool:
-    """Return whether every last cell is a page number, in ascending order."""
-    numbers = [cells[-1][0] for cells in rows if cells]
-    pages = [int(number) for number in numbers if number.isdigit() and len(number) <= len("99999")]
-    numbered = sum(bool(_PAGE_NUMBER.match(number)) for number in numbers)
-    return len(rows) >= _MIN_CONTENTS and numbered == len(rows) and pages == sorted(pages)

@@ -3,13 +3,13 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final, Literal
 
-from elt_llm_core.text.languages import month_names
 from elt_llm_core.text.languages import words as language_words
 
 _WORD = re.compile(r"[^\W_]+(?:[-_\u2010\u2011/.][^\W_]+){0,6}(?:(?<=n)['\u2019]t(?!\w))?|&")
@@ -73,11 +73,7 @@ ARTICLES: Final = language_words("articles")
 QUANTIFIERS: Final = language_words("quantifiers")
 DETERMINERS: Final = ARTICLES | QUANTIFIERS | language_words("determiners")
 PREPOSITIONS: Final = language_words("prepositions")
-CONJUNCTIONS: Final = language_words("conjunctions") | {"&"}
-SUBORDINATORS: Final = language_words("subordinators")
-RELATIVES: Final = language_words("relatives")
 PRONOUNS: Final = language_words("pronouns")
-PERMISSIONS: Final = language_words("permissions")
 MODALS: Final = language_words("modals")
 CONDITIONALS: Final = language_words("conditionals")
 BE: Final = language_words("be")
@@ -86,19 +82,9 @@ DO: Final = language_words("do")
 NEGATIONS: Final = language_words("negations")
 ADVERBS: Final = language_words("adverbs")
 PLAIN_ADJECTIVES: Final = language_words("plain_adjectives")
-CALENDAR: Final = month_names() | language_words("weekdays")
 NAME_PREPOSITIONS: Final = frozenset({"of", "for"})
 """Prepositions within names: "Register of Interests", "Fund for Members"."""
-PERFECT_PARTICIPLES: Final = frozenset("come become gone done been begun left happened got grown fallen".split())
-"""Participles that form the perfect tense after "has" and are not its object."""
 ING_NOUNS: Final = frozenset("meeting hearing building training standing ruling finding filing housing grading".split())
-# Adverbial phrases between "may" and its verb.
-ASIDES: Final = tuple(
-    tuple(aside.split("-"))
-    for aside in """
-    at-any-time at-all-times at-once from-time-to-time in-writing if-necessary in-addition where-necessary as-well
-    """.split()
-)
 _OTHER_AUXILIARIES = {"need", "needs", "wird", "werden"}
 FINITE_VERBS: Final = BE - {"been", "being"} | HAVE - {"having"} | DO | MODALS | CONDITIONALS | _OTHER_AUXILIARIES
 """Auxiliaries and modal verbs that show where the subject of a sentence ends."""
@@ -110,18 +96,28 @@ _VERBS: Final = tomllib.loads(files("elt_llm_consumer.sentences").joinpath("verb
 _IRREGULAR: Final[Mapping[str, tuple[str, str]]] = _VERBS["irregular"]
 _DOUBLED: Final = frozenset(_VERBS["doubled"].split())
 _VOWELS: Final = frozenset("aeiou")
+_NO_VERBS: Final = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS
+_MIN_LEARNED = 2  # minimum uses of a word as a verb
 
 
 class VerbLexicon:
     """The words that may be verbs, with the base forms of the verbs.
 
-    `learned` are base forms found in the texts. They are added to the shipped verbs.
+    Words of the `sentences` that often occur between a modal verb and an object must be verbs. They are added to the
+    shipped verbs.
     """
 
-    def __init__(self, learned: Iterable[str] = ()) -> None:
+    def __init__(self, sentences: Iterable[Sequence[SentenceWord]] = ()) -> None:
         self._forms: dict[str, dict[VerbForm, str]] = {}
-        for base in sorted({*_VERBS["regular"].split(), *_IRREGULAR, *learned}):
-            for form, written in _forms_of(base):
+        learned: Counter[str] = Counter()
+        for words in sentences:
+            for before, word, following in zip(words, words[1:], words[2:], strict=False):
+                verbal = word.low.isalpha() and word.low not in _NO_VERBS and not word.low.endswith("ly")
+                if verbal and before.low in MODALS and not word.separator and following.low in DETERMINERS:
+                    learned[word.low] += 1
+        often = (word for word, times in learned.items() if times >= _MIN_LEARNED)
+        for base in sorted({*_VERBS["regular"].split(), *_IRREGULAR, *often}):
+            for form, written in _forms_of(base).items():
                 self._forms.setdefault(written, {}).setdefault(form, base)
 
     def base(self, word: str, *forms: VerbForm) -> str | None:
@@ -138,32 +134,16 @@ def listed_verbs() -> VerbLexicon:
 
 def past_participle(base: str) -> str:
     """Return the past participle of a verb, such as "kept" for "keep"."""
-    return dict(_forms_of(base))["participle"]
+    return _forms_of(base)["participle"]
 
 
-def _third_person(base: str) -> str:
-    """Return the third person singular, such as "sends" for "send" and "carries" for "carry"."""
-    if base == "have":
-        return "has"
-    if base.endswith(("s", "x", "z", "ch", "sh", "o")):
-        return base + "es"
-    return base[:-1] + "ies" if base.endswith("y") and base[-2:-1] not in _VOWELS else base + "s"
-
-
-def _forms_of(base: str) -> Iterator[tuple[VerbForm, str]]:
-    past, participle = _IRREGULAR.get(base, (_past(base), _past(base)))
-    yield "base", base
-    yield "third", _third_person(base)
-    yield "participle", participle
-    yield "past", past
-
-
-def _past(base: str) -> str:
-    if base.endswith("e"):
-        return base + "d"
-    if base.endswith("y") and base[-2:-1] not in _VOWELS:
-        return base[:-1] + "ied"
-    return (base + base[-1] if base in _DOUBLED else base) + "ed"
+def _forms_of(base: str) -> dict[VerbForm, str]:
+    """Return the forms of a verb, such as "carry", "carries", "carried" and "carried"."""
+    stem = base[:-1] + "i" if base.endswith("y") and base[-2:-1] not in _VOWELS else base
+    third = stem + ("es" if stem != base or base.endswith(("s", "x", "z", "ch", "sh", "o")) else "s")
+    regular = base + "d" if base.endswith("e") else (base + base[-1] if base in _DOUBLED else stem) + "ed"
+    past, participle = _IRREGULAR.get(base, (regular, regular))
+    return {"base": base, "third": "has" if base == "have" else third, "participle": participle, "past": past}
 
 
 _ENDING = r"\w{0,20}"
