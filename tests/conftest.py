@@ -1,5 +1,6 @@
 """Fixtures of every test: no network, an empty home folder, real data if available."""
 
+import gc
 import os
 import runpy
 from collections.abc import Callable, Generator, Iterator
@@ -7,12 +8,13 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from optional import OptionalFile
+from optional import OptionalFile, touching_extras
 from sampling import FULL
 
 NO_NETWORK = Path(__file__).parent / "no_network"
+LONGEST_FIRST = {"journeys": 0, "bench": 1, "faults": 2, "api": 3}
 
-hypothesis.settings.register_profile("project", deadline=None, print_blob=True, max_examples=300 if FULL else 30)
+hypothesis.settings.register_profile("project", deadline=None, print_blob=True, max_examples=300 if FULL else 20)
 hypothesis.settings.load_profile("project")
 
 
@@ -55,6 +57,34 @@ def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[
     """Fail a test whose connection was refused, even if the library under test swallowed the error."""
     yield
     assert not (refused := refused_connections()), f"connections were attempted: {refused}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--extras-only", action="store_true", help="run only the tests that skip without an extra")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the folders of the longest tests, so that no worker waits for one at the end.
+
+    With --extras-only, keep only the tests that skip without an extra.
+    """
+    items.sort(key=lambda item: LONGEST_FIRST.get(_room(item), len(LONGEST_FIRST)))
+    if config.getoption("--extras-only"):
+        chosen = touching_extras(items)
+        config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
+        items[:] = chosen
+
+
+def _room(item: pytest.Item) -> str:
+    """The folder of a test below `tests`."""
+    return item.nodeid.removeprefix("tests/").partition("/")[0]
+
+
+def pytest_collection_finish() -> None:
+    """Exclude what is loaded by now from garbage collection: collections while tests run would examine it in vain."""
+    gc.collect()
+    gc.freeze()
 
 
 def _datasets_folder() -> Path | None:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from model_servers.tiny_cross_encoder import write_tiny_cross_encoder
+from sampling import generated
 
 TEXTS = {
     "rules": [
@@ -118,7 +119,7 @@ QUESTIONS = st.sampled_from([QUESTION, "leave", "xyzzy", "secretary club august"
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-@settings(max_examples=30)
+@settings(max_examples=generated(15))
 @given(chosen=CHOICES, weight=WEIGHTS, question=QUESTIONS)
 def test_the_ranking_has_every_candidate_once_and_no_other(
     collections: tuple[OpenCollection, ...],
@@ -136,7 +137,7 @@ def test_the_ranking_has_every_candidate_once_and_no_other(
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-@settings(max_examples=30)
+@settings(max_examples=generated(15))
 @given(chosen=CHOICES, weight=WEIGHTS)
 def test_the_same_candidates_are_ranked_the_same_each_time(
     collections: tuple[OpenCollection, ...],
@@ -165,7 +166,7 @@ def test_scores_of_the_retrievers_are_kept(collections: tuple[OpenCollection, ..
 
 
 @pytest.mark.parametrize("strategy", [name for name in EVERY_STRATEGY if name != "none"])
-@settings(max_examples=30)
+@settings(max_examples=generated(15))
 @given(chosen=CHOICES, question=QUESTIONS)
 def test_at_weight_0_candidates_are_in_keyword_order(
     collections: tuple[OpenCollection, ...],

@@ -11,9 +11,9 @@ from stored.folders import generated_files, run_ingest, write_files
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize `kill` with as many numbers as the environment variable KILLS states (default 6)."""
+    """Parametrize `kill` with as many numbers as the environment variable KILLS states (default 4)."""
     if "kill" in metafunc.fixturenames:
-        metafunc.parametrize("kill", range(int(os.environ.get("KILLS", "6"))))
+        metafunc.parametrize("kill", range(int(os.environ.get("KILLS", "4"))))
 
 
 @pytest.fixture(scope="session")

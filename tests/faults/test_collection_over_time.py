@@ -1,6 +1,6 @@
 """After any sequence of changes to a collection, readers see exactly the documents that a simple model predicts.
 
-By default, 10 sequences of 20 changes are tested. The environment variables LIVES and STEPS change these numbers.
+By default, 6 sequences of 20 changes are tested. The environment variables LIVES and STEPS change these numbers.
 """
 
 import os
@@ -202,7 +202,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
 
 LifeOfACollection.TestCase.settings = settings(
-    max_examples=int(os.environ.get("LIVES", "10")),
+    max_examples=int(os.environ.get("LIVES", "6")),
     stateful_step_count=int(os.environ.get("STEPS", "20")),
     deadline=None,
     suppress_health_check=list(HealthCheck),

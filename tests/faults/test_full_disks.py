@@ -6,6 +6,7 @@ import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.store.store import open_store
 from processes.killing import Scene, do, ingest_within, processes
+from sampling import sampled
 from stored.shelf import COLLECTION
 
 pytestmark = pytest.mark.faults
@@ -19,7 +20,7 @@ def _published(data_dir: Path) -> tuple[str, tuple[str, ...]]:
         return digest, generation.notes
 
 
-@pytest.mark.parametrize("kibibytes", [20, 40, 80, 120, 160, 250, 500, 700])
+@pytest.mark.parametrize("kibibytes", sampled([20, 40, 80, 120, 160, 250, 500, 700], 4))
 def test_an_ingest_on_a_full_disk_fails_clearly_and_continues_once_there_is_room(
     scenes: tuple[Scene, Scene], tmp_path: Path, kibibytes: int
 ) -> None:

@@ -1,4 +1,7 @@
-"""A killed forget, purge, import or drop leaves a complete collection to readers, and can be repeated."""
+"""A killed forget, purge, import or drop leaves a complete collection to readers, and can be repeated.
+
+A sample of the moments is tested. FULL=1 tests all of them.
+"""
 
 import os
 import shutil
@@ -13,6 +16,7 @@ from elt_llm_core.collection.verification import find_store_damage, verify_colle
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.store import Store, open_store
 from processes.killing import Moment, Scene, Work, do, killed_at, killed_by_failpoint
+from sampling import sampled
 from stored.shelf import COLLECTION, writing
 
 pytestmark = pytest.mark.faults
@@ -43,6 +47,11 @@ PURGE_MOMENTS = [
     Moment("statement", "VACUUM"),
     Moment("statement", "PRAGMA wal_checkpoint"),
 ]
+
+
+def _stages(command: str, count: int) -> list[str]:
+    """Return the failpoints before and after each stage of a command, the first time and later times."""
+    return [f"{command}-{when}:{time}:kill" for when in ("before", "after") for time in range(1, 1 + count)]
 
 
 @pytest.fixture
@@ -82,7 +91,7 @@ def _finish_forgetting(data_dir: Path, before: set[str]) -> None:
         assert len(list(store.folder(COLLECTION).iterdir())) == 1
 
 
-@pytest.mark.parametrize("moment", FORGET_STATEMENTS, ids=str)
+@pytest.mark.parametrize("moment", sampled(FORGET_STATEMENTS, 5), ids=str)
 def test_a_killed_forget_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     assert DOCUMENT in before
@@ -90,9 +99,7 @@ def test_a_killed_forget_can_be_repeated(data_dir: Path, moment: Moment) -> None
     _finish_forgetting(data_dir, before)
 
 
-@pytest.mark.parametrize(
-    "place", [f"forget-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
-)
+@pytest.mark.parametrize("place", sampled(_stages("forget", 3), 2))
 def test_a_forget_killed_before_or_after_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("forget", data_dir, document=DOCUMENT, failpoint=place))
@@ -112,7 +119,7 @@ def _finish_purging(data_dir: Path, before: set[str]) -> None:
         assert store.database.rows("PRAGMA freelist_count") == [(0,)]
 
 
-@pytest.mark.parametrize("moment", PURGE_MOMENTS, ids=str)
+@pytest.mark.parametrize("moment", sampled(PURGE_MOMENTS, 5), ids=str)
 def test_a_killed_purge_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     do(Work("forget", data_dir, document=DOCUMENT))
@@ -121,18 +128,14 @@ def test_a_killed_purge_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     _finish_purging(data_dir, before - {DOCUMENT})
 
 
-@pytest.mark.parametrize(
-    "place", [f"purge-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3, 4, 5)]
-)
+@pytest.mark.parametrize("place", sampled(_stages("purge", 5), 3))
 def test_a_purge_killed_before_or_after_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("purge", data_dir, failpoint=place))
     _finish_purging(data_dir, before)
 
 
-@pytest.mark.parametrize(
-    "place", [f"import-{when}:{count}:kill" for when in ("before", "after") for count in (1, 2, 3)]
-)
+@pytest.mark.parametrize("place", sampled(_stages("import", 3), 2))
 def test_a_killed_import_can_be_repeated(data_dir: Path, tmp_path: Path, place: str) -> None:
     with open_store(data_dir) as store:
         report = export_collection(store, COLLECTION, tmp_path / "library.zip")
@@ -173,7 +176,7 @@ DROP_MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize("moment", DROP_MOMENTS, ids=str)
+@pytest.mark.parametrize("moment", sampled(DROP_MOMENTS, 4), ids=str)
 def test_a_killed_drop_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     assert killed_at(Work("drop", data_dir), moment)
     try:

@@ -1,4 +1,4 @@
-"""Fixtures that are built once for all workers: the demo with the real embedding model, in separate processes."""
+"""Fixtures that are built once for all workers: the demo in processes of its own, and the results of other commands."""
 
 import fcntl
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes.command_line import QUESTIONS, CommandResult, run_process
+from processes.command_line import QUESTIONS, CommandResult, run_here, run_process
 from processes.demonstration import WATCH, Demo
 
 
@@ -79,7 +79,7 @@ def sample_jobs(shared_folder: Path) -> tuple[Path, CommandResult]:
 
     def make() -> dict[str, Any]:
         folder.mkdir()
-        assert run_process("init", folder=folder).code == 0
-        return asdict(run_process("demo", "--jobs", "--json", folder=folder))
+        assert run_here("init", folder=folder).code == 0
+        return asdict(run_here("demo", "--jobs", "--json", folder=folder))
 
     return folder, CommandResult(**made_once(shared_folder, "sample-jobs", make))

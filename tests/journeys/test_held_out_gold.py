@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from processes.command_line import CommandResult, run_process
+from processes.command_line import CommandResult, run_here
 
 HELD_OUT = Path(__file__).parents[1] / "fixtures" / "held_out"
 GOLD = Path(__file__).parents[2] / "samples" / "jobs" / "gold"
@@ -13,8 +13,8 @@ GOLD = Path(__file__).parents[2] / "samples" / "jobs" / "gold"
 @pytest.fixture
 def glossary_project(tmp_path: Path) -> Path:
     """A project with the held-out documents and a job over them."""
-    assert run_process("init", folder=tmp_path).code == 0
-    assert run_process("ingest", HELD_OUT / "documents", "-c", "others", folder=tmp_path).code == 0
+    assert run_here("init", folder=tmp_path).code == 0
+    assert run_here("ingest", HELD_OUT / "documents", "-c", "others", folder=tmp_path).code == 0
     job = tmp_path / "config" / "consumer" / "others.yaml"
     job.write_text("description: held out\nsources:\n  handbook: [others]\n", encoding="utf-8")
     return tmp_path
@@ -23,7 +23,7 @@ def glossary_project(tmp_path: Path) -> Path:
 def test_most_definitions_in_held_out_documents_are_found_and_few_are_wrong(
     glossary_project: Path,
 ) -> None:
-    ended = run_process("glossary", "--job", "others", "--gold", HELD_OUT, "--json", folder=glossary_project)
+    ended = run_here("glossary", "--job", "others", "--gold", HELD_OUT, "--json", folder=glossary_project)
     assert ended.code == 0, ended
     shares = {name: share["value"] for name, share in ended.json["gold"]["shares"].items()}
     assert shares["precision"] >= 0.9, ended.json["gold"]["remarks"]
@@ -39,7 +39,7 @@ def test_fields_of_held_out_entities_agree_with_gold(sample_jobs: tuple[Path, Co
     folder = sample_jobs[0]
     # The job has a name of its own, because another worker may run the sample job.
     shutil.copy(folder / "config" / "consumer" / "catalog.yaml", folder / "config" / "consumer" / "held_out.yaml")
-    ended = run_process("catalog", "--job", "held_out", "--gold", tmp_path, "--json", folder=folder)
+    ended = run_here("catalog", "--job", "held_out", "--gold", tmp_path, "--json", folder=folder)
     assert ended.code == 0, ended
     shares = {name: share["value"] for name, share in ended.json["gold"]["shares"].items()}
     assert shares["found or absent as in gold"] >= 0.85, ended.json["gold"]["remarks"]

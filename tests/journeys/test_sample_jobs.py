@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from processes.command_line import CommandResult, run_process
+from processes.command_line import CommandResult, run_here
 
 GOLD = Path(__file__).parents[2] / "samples" / "jobs" / "gold"
 COLLECTIONS = {"demo": 5, "demo_rules": 5, "demo_model": 224, "demo_inventory": 164}
@@ -13,13 +13,13 @@ def test_the_demo_with_jobs_fills_the_collections_of_the_example_jobs(sample_job
     folder, demo = sample_jobs
     assert demo.code == 0, demo
     assert [report["collection"] for report in demo.json["jobs"]] == ["demo_rules", "demo_model", "demo_inventory"]
-    listed = run_process("collections", "--json", folder=folder).json
+    listed = run_here("collections", "--json", folder=folder).json
     assert {one["collection"]: one["documents"] for one in listed} == COLLECTIONS
 
 
 def against_gold(kind: str, folder: Path) -> tuple[dict[str, float], list[str]]:
     """The shares of a job's result that agree with gold, and the differences."""
-    ended = run_process(kind, "--job", kind, "--gold", str(GOLD), "--json", folder=folder)
+    ended = run_here(kind, "--job", kind, "--gold", str(GOLD), "--json", folder=folder)
     assert ended.code == 0, ended
     told = ended.json["gold"]
     return {name: share["value"] for name, share in told["shares"].items()}, told["remarks"]
@@ -43,6 +43,6 @@ def test_a_job_over_the_samples_agrees_with_its_gold(
 
 def test_missing_gold_is_reported_before_any_row_is_made(sample_jobs: tuple[Path, CommandResult]) -> None:
     folder, _ = sample_jobs
-    ended = run_process("coverage", "--job", "coverage", "--gold", "nowhere", folder=folder)
+    ended = run_here("coverage", "--job", "coverage", "--gold", "nowhere", folder=folder)
     assert ended.code == 2
     assert "nowhere" in ended.err

@@ -5,11 +5,15 @@ caller has mounted as a small disk; otherwise a limit on file sizes imitates a f
 """
 
 import json
+import multiprocessing
 import os
 import resource
 import shutil
 import subprocess
 import sys
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +43,8 @@ def answers(generation: Generation) -> list[Any]:
     return found
 
 
-def ask_in_new_process(data_dir: Path) -> dict[str, Any]:
-    """Return the answers of a new process, or its error."""
+def open_and_ask(data_dir: Path) -> dict[str, Any]:
+    """Open the collection and return its answers, or the error."""
     try:
         with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
             told = {"answers": answers(generation), "notes": list(generation.notes)}
@@ -51,11 +55,31 @@ def ask_in_new_process(data_dir: Path) -> dict[str, Any]:
         return {"error": type(error).__name__, "said": str(error), "hint": error.hint}
 
 
-def _elsewhere(data_dir: Path) -> dict[str, Any]:
-    ended = subprocess.run(
-        [sys.executable, __file__, "ask", str(data_dir)], capture_output=True, text=True, check=False, timeout=120
-    )
-    return dict(json.loads(ended.stdout)) if ended.returncode == 0 else {"crashed": ended.stderr[-2000:]}
+def processes() -> ForkServerContext:
+    """Start the server that forks new processes, with the heavy libraries imported, and return its context."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["elt_llm_core.collection.verification", "stored.folders"])
+    ensure_running()
+    return context
+
+
+def _elsewhere(context: ForkServerContext, kind: str, data_dir: Path) -> dict[str, Any]:
+    """Return the answers of a new process, or its error."""
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_ask_within, args=(kind, data_dir, sending))
+    process.start()
+    sending.close()
+    try:
+        return dict(receiving.recv())
+    except EOFError:
+        process.join()
+        return {"crashed": process.exitcode}
+
+
+def _ask_within(kind: str, data_dir: Path, sending: Connection) -> None:
+    if kind == "limit":
+        _harden(kind, data_dir)  # the server that forked this process has no limit
+    sending.send(open_and_ask(data_dir))
 
 
 def _harden(kind: str, place: Path) -> None:
@@ -92,28 +116,26 @@ def _ingest(data_dir: Path, folder: Path) -> dict[str, Any]:
 def main(kind: str, source: Path, place: Path) -> dict[str, Any]:
     """Ask before the disk is full or read-only, while it is, and afterwards."""
     shutil.copytree(source, place / "data")
+    context = processes()
     folder = write_files(place / "docs", {"new.md": "A new note of the tide.\n"})
     data_dir = place / "data"
-    told: dict[str, Any] = {"before": ask_in_new_process(data_dir)["answers"]}
+    told: dict[str, Any] = {"before": open_and_ask(data_dir)["answers"]}
     if kind != "readonly":  # a disk cannot become read-only while a file is open for writing
         with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
             _harden(kind, place)
             told["still"] = answers(generation)
-            told["anew_beside"] = _elsewhere(data_dir)
+            told["anew_beside"] = _elsewhere(context, kind, data_dir)
     else:
         _harden(kind, place)
-    told["anew"] = _elsewhere(data_dir)
+    told["anew"] = _elsewhere(context, kind, data_dir)
     told["ingest"] = _ingest(data_dir, folder)
-    told["anew_after"] = _elsewhere(data_dir)
+    told["anew_after"] = _elsewhere(context, kind, data_dir)
     _soften(kind, place)
     told["ingest_after"] = _ingest(data_dir, folder)
-    told["after"] = ask_in_new_process(data_dir)
+    told["after"] = open_and_ask(data_dir)
     return told
 
 
 if __name__ == "__main__":
     os.environ.setdefault("TMPDIR", "/tmp")  # noqa: S108 - SQLite's temporary files are not what is tried here
-    result = (
-        ask_in_new_process(Path(sys.argv[2])) if sys.argv[1] == "ask" else main(sys.argv[1], *map(Path, sys.argv[2:4]))
-    )
-    sys.stdout.write(json.dumps(result))
+    sys.stdout.write(json.dumps(main(sys.argv[1], *map(Path, sys.argv[2:4]))))

@@ -1,6 +1,12 @@
 """Modules that some tests need beyond the plain installation, and the extra or group that provides each."""
 
+import dis
+import inspect
+from collections.abc import Iterable, Iterator
 from importlib import util
+from pathlib import Path
+from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -26,6 +32,7 @@ PROVIDED_BY = {
     "schemathesis": "--group serve-tests",
     "xllamacpp": "--extra llama-cpp",
 }
+_TESTS = Path(__file__).resolve().parents[1]
 
 
 def needs(*modules: str) -> None:
@@ -54,3 +61,54 @@ def _is_installed(module: str) -> bool:
         return util.find_spec(module) is not None
     except ModuleNotFoundError:  # the parent package is missing too
         return False
+
+
+def touching_extras(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests that skip without an extra, or import a module of one: by themselves, or in a fixture.
+
+    Of the tests that do so through a function of tests/support, those of the first file are returned.
+    """
+    first_files: dict[str, Path] = {}
+    return [item for item in sorted(items, key=lambda item: item.nodeid) if _touches(item, first_files)]
+
+
+def _touches(item: pytest.Item, first_files: dict[str, Path]) -> bool:
+    if not isinstance(item, pytest.Function):
+        return False
+    fixtures = [it.func for made in item._fixtureinfo.name2fixturedefs.values() for it in made]
+    own = [inspect.unwrap(function) for function in (item.function, *fixtures)]
+    if any(map(_asks_for_extras, own)):
+        return True
+    helpers = {it.__qualname__ for function in own for it in _helpers(function, set()) if _asks_for_extras(it)}
+    files = [first_files.setdefault(helper, item.path) for helper in helpers]
+    return item.path in files
+
+
+def _asks_for_extras(function: Any) -> bool:
+    """Return whether a function itself calls `needs`, or imports a module of an extra."""
+    used = {
+        (step.opname == "IMPORT_NAME", step.argval)
+        for code in _codes_of(function)
+        for step in dis.get_instructions(code)
+        if step.opname in {"IMPORT_NAME", "LOAD_GLOBAL"}
+    }
+    return (False, needs.__name__) in used or any(imports and name in PROVIDED_BY for imports, name in used)
+
+
+def _codes_of(function: Any) -> Iterator[CodeType]:
+    """Return the code of a function, and of the functions within it."""
+    waiting = [function.__code__] if inspect.isfunction(function) else []
+    while waiting:
+        code = waiting.pop()
+        waiting += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        yield code
+
+
+def _helpers(function: Any, seen: set[Any]) -> Iterator[Any]:
+    """Return the functions of the tests that a function calls by their global names, directly or through others."""
+    for name in {name for code in _codes_of(function) for name in code.co_names}:
+        value = inspect.unwrap(function.__globals__.get(name))
+        if inspect.isfunction(value) and value not in seen and _TESTS in Path(value.__code__.co_filename).parents:
+            seen.add(value)
+            yield value
+            yield from _helpers(value, seen)

@@ -1,7 +1,7 @@
-"""Measure every regular expression of a package on texts that provoke backtracking; run as a separate process.
+"""Measure every regular expression of packages on texts that provoke backtracking; run as a separate process.
 
-`python regex_sweep.py PACKAGE LENGTH LIMIT TEXTS` prints a JSON list of what took longer than LIMIT seconds.
-With TEXTS, each pattern is tried on a seeded sample of that many texts.
+`python regex_sweep.py LENGTH LIMIT TEXTS PACKAGES` prints, for each package, the number of patterns and a list of what
+took longer than LIMIT seconds. Each pattern is tried on a seeded sample of TEXTS texts, or on all texts if it is 0.
 """
 
 import ast
@@ -128,12 +128,12 @@ def sweep(package: str, length: int, limit: float, sample: int) -> tuple[int, li
     sources = [inspect.getsource(module) for name, module in sys.modules.items() if name.startswith("elt_llm_")]
     called = _methods_called(sources)
     chance = random.Random(7)  # noqa: S311 - repeatable, not secret
-    chosen = [chance.sample(texts, min(sample, len(texts))) for _ in patterns]
+    chosen = [chance.sample(texts, sample or len(texts)) for _ in patterns]
     slow = [_slow(place, it, tried, limit, called) for (place, it), tried in zip(patterns, chosen, strict=True)]
     return len(patterns), [found for every in slow for found in every]
 
 
 if __name__ == "__main__":
-    sample = int(sys.argv[4]) if len(sys.argv) > 4 else len(_PIECES)
-    count, slow = sweep(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sample)
-    sys.stdout.write(json.dumps({"patterns": count, "slow": slow}))
+    length, limit, sample, *packages = sys.argv[1:]
+    found = {package: sweep(package, int(length), float(limit), int(sample)) for package in packages}
+    sys.stdout.write(json.dumps(found))

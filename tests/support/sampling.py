@@ -1,4 +1,4 @@
-"""Sample long test suites: a fixed selection of cases in an ordinary run, and all cases with `make faults`."""
+"""Sample long test suites: a part of the cases in an ordinary run, and all with `make faults` or `make properties`."""
 
 import os
 import random
@@ -17,3 +17,8 @@ def sampled(cases: Iterable[Case], count: int) -> list[Case]:
         return every
     chosen = random.Random(_SEED).sample(range(len(every)), count)  # noqa: S311 - repeatable, not secret
     return [every[number] for number in sorted(chosen)]
+
+
+def generated(count: int) -> int:
+    """Return the number of examples for a property test: `count`, or ten times as many if FULL is 1."""
+    return count * 10 if FULL else count

@@ -14,7 +14,7 @@ from elt_llm_api.cli.commands.chat import conversation_markdown
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.database import STATE_NAME
 from elt_llm_core.state.sessions import ConversationTurn
-from processes.command_line import FAKE, CommandLine, CommandResult, command, run_process
+from processes.command_line import FAKE, CommandLine, CommandResult, command, run_here
 from processes.terminals import in_terminal, read_until
 
 FIRST, SECOND = "How many points does a ground need for Grade A?", "Grade C please"
@@ -120,7 +120,7 @@ def test_conversations_are_listed_and_deleted(own_samples: CommandLine) -> None:
     [begun] = listed(own_samples)
     identity = begun["session_id"][:8]
     assert identity in own_samples.done("chat", "--list").out
-    assert run_process("chat", "--delete", identity, folder=own_samples.folder, **FAKE).code == 2
+    assert run_here("chat", "--delete", identity, folder=own_samples.folder, environment=FAKE).code == 2
     assert own_samples.done("chat", "--delete", identity, "--yes").out == "Deleted 1 turn.\n"
     assert listed(own_samples) == []
     assert own_samples("chat", "--delete", identity, "--yes").code == 2

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes.command_line import FAKE, CommandLine, run_process
+from processes.command_line import FAKE, CommandLine, run_here
 
 ANSWER = "How tall is the mast?"
 STATUS_KEYS = {
@@ -197,7 +197,7 @@ def test_another_embedding_model_is_refused_with_the_command_that_fixes_it(
 
 def test_drop_asks_for_confirmation(ship: CommandLine) -> None:
     for typed, code, message in (("n\n", 2, "Nothing was deleted."), ("", 2, "no answer was entered"), ("y\n", 0, "")):
-        ended = run_process("drop", "ship", folder=ship.folder, typed=typed, **FAKE)
+        ended = run_here("drop", "ship", folder=ship.folder, typed=typed, environment=FAKE)
         assert ended.code == code
         assert "Delete ship for good?" in ended.err
         assert message in ended.err

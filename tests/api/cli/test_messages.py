@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from elt_llm_api.cli import COMMANDS, run
 from malformed.seeds import pdf
-from processes.command_line import FAKE, CommandLine, run_process
+from processes.command_line import FAKE, CommandLine, run_here
 from stored.folders import write_files
 
 SECTIONS = "# Mast\n\nThe mast is twelve metres tall.\n\n# Keel\n\nThe keel is made of oak.\n"
@@ -75,7 +75,7 @@ def test_drop_lists_many_collections_by_name_before_and_as_a_number_after(
     for name in names:
         elt_llm.done("ingest", "notes", "-c", name)
     assert "ok 4 collections" in elt_llm.done("verify").out
-    asked = run_process("drop", "--prefix", "a-", folder=elt_llm.folder, typed="", **FAKE)
+    asked = run_here("drop", "--prefix", "a-", folder=elt_llm.folder, environment=FAKE)
     assert all(name in asked.err for name in names)
     assert "Delete 4 collections for good? [y/N]: \nError: Nothing was deleted" in asked.err
     assert elt_llm.done("drop", "--prefix", "a-", "--yes").out == "Deleted 4 collections.\n"

@@ -11,6 +11,7 @@ from elt_llm_api.serve.engines import EngineKey, EnginePool
 from elt_llm_query.engine import Engine
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import generated
 
 NAMES = ("a", "b", "c")
 
@@ -207,7 +208,7 @@ def test_an_engine_that_opens_during_close_is_closed() -> None:
     assert engines.open_count == 0
 
 
-@settings(max_examples=20)
+@settings(max_examples=generated(12))
 @given(st.integers(1, 4), st.lists(st.sampled_from(NAMES), max_size=20))
 def test_at_most_max_open_engines_are_kept(most: int, asked: list[str]) -> None:
     library = Library()

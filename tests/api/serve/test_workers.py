@@ -11,6 +11,7 @@ import pytest
 from elt_llm_api.serve.workers import COMPUTE_THREADS, ServerOverloaded, Workers, retry_after_seconds
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import generated
 from served.answering_server import every_turn_taken
 
 
@@ -143,7 +144,7 @@ def test_close_waits_for_running_work() -> None:
     assert asyncio.run(main())
 
 
-@settings(max_examples=25)
+@settings(max_examples=generated(12))
 @given(st.integers(1, 3), st.integers(0, 3), st.lists(st.booleans(), max_size=12))
 def test_work_never_exceeds_the_number_of_threads_and_releases_every_thread(
     places: int, queue: int, leaving: list[bool]

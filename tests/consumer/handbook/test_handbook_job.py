@@ -10,6 +10,7 @@ from elt_llm_core.models.fakes import ScriptedLLM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from row_jobs.contexts import context_of, model_of
+from sampling import generated
 
 HANDBOOK = """# Part A: The society
 
@@ -207,7 +208,7 @@ _SENTENCES = st.sampled_from(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=generated(12), deadline=None)
 @given(st.lists(_SENTENCES, min_size=1, max_size=25), st.integers(0, 3))
 def test_any_text_gives_the_same_result_twice_with_valid_evidence(sentences: list[str], blank: int) -> None:
     text = ("\n" * blank + " ").join(sentences)

@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.schema import BaseNode, TextNode
 from llama_index.retrievers.bm25 import BM25Retriever
+from sampling import generated
 from stored.shelf import sentence
 
 TOKENISER = KeywordTokeniser()
@@ -61,7 +62,7 @@ class UnstemmedWords(KeywordTokeniser):
 WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, max_size=12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=generated(20))
 @given(WORDS, st.lists(st.sampled_from("abcdefgh"), max_size=4), st.data())
 def test_the_scores_of_some_nodes_equal_their_scores_among_all_nodes(
     nodes: list[list[str]], asked: list[str], data: st.DataObject
@@ -72,7 +73,7 @@ def test_the_scores_of_some_nodes_equal_their_scores_among_all_nodes(
     assert index.scores_at(question, positions).tolist() == index.scores(question)[positions].tolist()
 
 
-@settings(max_examples=40)
+@settings(max_examples=generated(20))
 @given(WORDS, st.sampled_from("abcdefgh"))
 def test_keyword_scores_follow_the_published_bm25_formula(nodes: list[list[str]], word: str) -> None:
     index = build_keyword_index(nodes, TOKENISER)

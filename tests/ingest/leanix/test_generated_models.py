@@ -9,6 +9,7 @@ from corpora.sample_model import read, script, without_notes
 from elt_llm_ingest.leanix.model import cardinality_pair, label_cardinality
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import generated
 
 PAGES = 2
 drawing = script("drawing")
@@ -49,7 +50,7 @@ def _line(draw: st.DrawFn, shapes: list[Any], number: int, begin: int) -> Any:
     return drawing.Line(begin, end, draw(verbs), *ends, page, form, f"relation-{number}")
 
 
-@settings(max_examples=60)
+@settings(max_examples=generated(25))
 @given(plans(), st.integers(0, 9))
 def test_every_entity_and_relationship_of_a_generated_model_is_read(plan: Any, seed: int) -> None:
     chance = Random(seed)  # noqa: S311

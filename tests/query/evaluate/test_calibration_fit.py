@@ -7,6 +7,7 @@ from elt_llm_query.evaluate.refusals import ANSWERABLE, FOREIGN, REMOVED, Refusa
 from elt_llm_query.extractive.confidence import SHIPPED_WEIGHTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import generated
 
 NOTHING = {name: 0.0 for name, _ in SHIPPED_WEIGHTS.weights}
 SHARES = st.floats(0.0, 1.0, allow_nan=False)
@@ -49,7 +50,7 @@ def test_more_examples_pull_further_from_the_shipped_weights() -> None:
     assert 0 < moved(3) < moved(30) < moved(300)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=generated(15), deadline=None)
 @given(st.lists(st.tuples(SHARES, SHARES, SHARES, st.booleans()), min_size=1, max_size=25))
 def test_fitted_weights_are_finite_and_keep_the_threshold(drawn: list[tuple[float, float, float, bool]]) -> None:
     examples = [

@@ -4,6 +4,7 @@ from elt_llm_query.evaluate.reports import ProfileReport, QuestionResult
 from elt_llm_query.evaluate.significance import compare_reports, paired_difference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import generated
 
 SHARES = st.floats(0, 1, allow_nan=False)
 PAIRS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=40)
@@ -41,7 +42,7 @@ def test_a_gain_on_few_questions_is_not_significant() -> None:
     assert paired_difference("ndcg@10", [0.0] * 3, [1.0] * 3).p_value == pytest.approx(0.25, abs=0.02)
 
 
-@settings(max_examples=15)
+@settings(max_examples=generated(10))
 @given(PAIRS)
 def test_exchanging_the_profiles_negates_the_difference(pairs: list[tuple[float, float]]) -> None:
     first, second = [one for one, _ in pairs], [other for _, other in pairs]

@@ -12,6 +12,7 @@ from elt_llm_query.understanding.question import parse_question, question_langua
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval.chunks import make_chunk
+from sampling import generated
 
 EMBEDDING = FakeEmbedding(128)
 WORDS = ["no", "not", "when", "before", "more", "Atlas", "lent", "3", "children", "fees", ",", ";", "?"]
@@ -62,7 +63,7 @@ def test_limits_answers_and_sentences_about_other_subjects_do_not_contradict_the
     assert _contradiction(question, text) == 0.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=generated(20), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=4))
 def test_the_contradiction_score_is_zero_or_between_a_half_and_one(words: list[str]) -> None:
     found = _contradiction(f"When {' '.join(words)}?", "Atlases are never lent to 3 children before noon, no more.")

@@ -7,6 +7,7 @@ from elt_llm_query.grounding.grounding import GroundedAnswer, Verdict, ground_an
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval.chunks import make_chunk
+from sampling import generated
 
 LIBRARY = (
     "The Harbour Library was founded by Anna Berg in 1874. It lends 3,000 atlases to readers in Oldtown. "
@@ -174,7 +175,7 @@ def test_german_answers_are_judged_like_english_ones(text: str, verdict: Verdict
     assert found.sentences[0].verdict == verdict
 
 
-@settings(max_examples=40)
+@settings(max_examples=generated(20))
 @given(st.text(max_size=300))
 def test_any_text_is_judged_without_error_and_cites_only_existing_sources(answer: str) -> None:
     found = _ground(answer)

@@ -16,6 +16,7 @@ from elt_llm_query.retrieve.filters import condition_masks, parse_conditions
 from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sampling import generated
 from stored.filtered_library import COLLECTIONS, FISH, SHARED, Condition, Row, conditions, fill, fulfils
 from stored.shelf import writing
 
@@ -101,7 +102,7 @@ def as_shown(found: SearchResult) -> Any:
     return [one.model_dump() for one in (*found.chunks, *found.stages)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=generated(80))
 @given(conditions())
 def test_the_nodes_that_a_filter_allows_equal_those_of_a_simple_reference_implementation(
     library: Library, wanted: list[Condition]
@@ -112,7 +113,7 @@ def test_the_nodes_that_a_filter_allows_equal_those_of_a_simple_reference_implem
     } == library.allowed(wanted)
 
 
-@settings(max_examples=100)
+@settings(max_examples=generated(25))
 @given(conditions(), QUESTIONS, st.integers(1, 80))
 def test_both_retrievers_return_the_best_of_the_filtered_nodes(
     library: Library, model: FakeEmbedding, wanted: list[Condition], question: str, top_k: int
@@ -139,7 +140,7 @@ def test_both_retrievers_return_the_best_of_the_filtered_nodes(
 
 
 @pytest.mark.parametrize("query", WAYS, ids=str)
-@settings(max_examples=25)
+@settings(max_examples=generated(8))
 @given(wanted=conditions(), question=QUESTIONS, top_k=st.sampled_from([None, 1, 5, 200]))
 def test_no_configuration_shows_or_reads_nodes_that_a_filter_excludes(
     library: Library,
@@ -158,7 +159,7 @@ def test_no_configuration_shows_or_reads_nodes_that_a_filter_excludes(
     assert_nothing_leaks(as_shown(again), again.chunks, library.excluded(wanted))
 
 
-@settings(max_examples=25)
+@settings(max_examples=generated(12))
 @given(st.lists(st.one_of(st.just([]), conditions()), min_size=2, max_size=5), QUESTIONS)
 def test_a_cache_returns_no_result_of_a_different_filter(
     library: Library, model: FakeEmbedding, filters: list[list[Condition]], question: str
@@ -170,7 +171,7 @@ def test_a_cache_returns_no_result_of_a_different_filter(
             assert [pipeline.search(question, where=where(wanted)).chunks for wanted in filters] == alone
 
 
-@settings(max_examples=30)
+@settings(max_examples=generated(15))
 @given(conditions(), QUESTIONS)
 def test_a_reranker_model_never_reads_filtered_out_chunks(
     library: Library, model: FakeEmbedding, wanted: list[Condition], question: str
@@ -186,7 +187,7 @@ def test_a_reranker_model_never_reads_filtered_out_chunks(
     assert bool(blocks) == bool(left)
 
 
-@settings(max_examples=40)
+@settings(max_examples=generated(20))
 @given(conditions(), QUESTIONS, st.sampled_from([{}, {"widen_sentences": 2, "read_parents": True}]))
 def test_answers_never_quote_or_cite_filtered_out_chunks(
     library: Library, model: FakeEmbedding, wanted: list[Condition], question: str, query: dict[str, Any]

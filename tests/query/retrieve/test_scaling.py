@@ -16,6 +16,7 @@ from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import Pool, attainable_keyword_score, open_collections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sampling import generated
 
 MakeGeneration = Callable[..., Any]
 MakePools = Callable[..., list[Pool]]
@@ -28,7 +29,7 @@ TEXTS = [
     {"b1": "a card index", "b2": "yellow paint", "b3": "yellow card of the secretary", "b4": "quay"},
     {"c1": "secretary"},
 ]
-patient = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+patient = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=generated(25))
 
 
 @pytest.fixture

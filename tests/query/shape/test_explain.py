@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from retrieval.searching import search_once
+from sampling import generated
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {
@@ -89,7 +90,7 @@ def test_the_same_node_in_two_collections_is_explained_separately(make_generatio
     assert sum(details["outcomes"].values()) == 2 * len(TEXTS)
 
 
-@examples(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(max_examples=generated(12), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     st.lists(WORDS, min_size=1, max_size=10),
     st.lists(WORDS, min_size=1, max_size=10),

@@ -17,6 +17,7 @@ from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from sampling import generated
 from stored.folders import write_files
 from stored.shelf import writing
 
@@ -206,7 +207,7 @@ def test_answers_from_widened_chunks_cite_exact_quotes(tmp_path: Path) -> None:
         assert all(text[slice(*one.span)] == one.excerpt for one in result.citations)
 
 
-@examples(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(max_examples=generated(15), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=10), st.booleans(), st.booleans(), st.integers(0, 1), st.integers(1, 4))
 def test_every_chunk_is_read_or_recorded_as_left_out(
     make_generation: MakeGeneration, found_texts: list[str], near: bool, varied: bool, most: int, top_k: int

@@ -1,5 +1,6 @@
 """Run the command line within this process, or as a process of its own."""
 
+import contextlib
 import io
 import json
 import os
@@ -16,7 +17,8 @@ from elt_llm_api.cli import run
 PROJECT = Path(__file__).resolve().parents[3]
 SAMPLES = PROJECT / "samples" / "documents"
 QUESTIONS = PROJECT / "samples" / "questions.jsonl"
-FAKE = {"ELT_LLM_EMBEDDING__PROVIDER": "fake"}
+FAKE = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_INGEST__WORKERS": "1"}
+"""A model that needs no time, and one process that parses; another number of them gives the same collection."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,17 @@ class CommandLine:
         ended = self(*arguments)
         assert ended.code == 0, ended
         return ended
+
+
+def run_here(
+    *arguments: str | Path, folder: Path, typed: str = "", environment: Mapping[str, str] | None = None
+) -> CommandResult:
+    """Run a command in this process with the embedding model of an installation, unless the environment says else."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+        code = run([str(argument) for argument in arguments], environment or {}, folder)
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
 def command(*arguments: str | Path) -> list[str]:

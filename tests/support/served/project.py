@@ -26,7 +26,8 @@ class Project:
 
     def __post_init__(self) -> None:
         """Write the configuration."""
-        given = {"embedding": {"provider": "fake"}, **self.settings}
+        ingest = {"workers": 1, **self.settings.get("ingest", {})}
+        given = {"embedding": {"provider": "fake"}, **self.settings, "ingest": ingest}
         write_files(self.folder, {"config/rag_config.yaml": yaml.safe_dump(given)})
 
     def write(self, files: Mapping[str, str]) -> None:

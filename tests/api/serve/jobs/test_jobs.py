@@ -19,6 +19,7 @@ from served.documents import TOKEN, ended, key, until, upload
 from served.server import RunningServer, served
 
 pytestmark = pytest.mark.network
+Followed = tuple[str, list[tuple[str, str, dict[str, Any]]]]
 NOTE = {"roses.md": "# Roses\n\nRoses are watered every second day.\n"}
 
 
@@ -47,8 +48,19 @@ def events(client: httpx.Client, identity: str, last: str = "") -> list[tuple[st
     """Return id, name and data of the events of a job until it ends."""
     headers = {"last-event-id": last} if last else {}
     text = client.get(f"/v1/jobs/{identity}/events", headers=headers).text
-    frames = [dict(line.split(": ", 1) for line in frame.split("\n")) for frame in text.strip().split("\n\n")]
+    frames = [
+        dict(line.split(": ", 1) for line in frame.split("\n"))
+        for frame in text.strip().split("\n\n")
+        if frame[0] != ":"
+    ]
     return [(frame["id"], frame["event"], json.loads(frame["data"])) for frame in frames]
+
+
+@pytest.fixture(scope="module")
+def followed(server: RunningServer) -> Followed:
+    """Return the id of an evaluation that was followed to its end, and its events."""
+    identity = measured(server.client)
+    return identity, events(server.client, identity)
 
 
 def is_alive(pid: int) -> bool:
@@ -68,9 +80,8 @@ def running_pid(server: RunningServer, identity: str) -> int:
     return pid
 
 
-def test_a_followed_job_reports_its_end_and_has_a_result(client: httpx.Client) -> None:
-    identity = measured(client)
-    reported = events(client, identity)
+def test_a_followed_job_reports_its_end_and_has_a_result(client: httpx.Client, followed: Followed) -> None:
+    identity, reported = followed
     assert {name for _, name, _ in reported[:-1]} <= {"progress"}
     _, name, last = reported[-1]
     assert (name, last["status"], last["error"]) == ("end", "done", "")
@@ -79,9 +90,9 @@ def test_a_followed_job_reports_its_end_and_has_a_result(client: httpx.Client) -
     assert identity in {job["id"] for job in client.get("/v1/jobs", params={"collection": "samples"}).json()["jobs"]}
 
 
-def test_events_of_an_ended_job_still_report_its_end(client: httpx.Client) -> None:
-    identity = measured(client)
-    last, _, _ = events(client, identity)[-1]
+def test_events_of_an_ended_job_still_report_its_end(client: httpx.Client, followed: Followed) -> None:
+    identity, reported = followed
+    last, _, _ = reported[-1]
     assert [name for _, name, _ in events(client, identity, last)] == ["end"]
 
 

@@ -14,21 +14,22 @@ import pytest
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobQueue, QueuedJob
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
-from processes.command_line import FAKE, run_process
+from processes.command_line import FAKE, run_here
 from served.command import serving as started
 from served.documents import ended, until
+from served.server import served
 from stored.folders import generated_files, write_files
 
 pytestmark = pytest.mark.network
 FILES = 60
+SETTINGS = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_SERVE__REQUESTS_PER_MINUTE": "100000"}
 
 
 @contextmanager
 def serving(project: Path, **environment: str) -> Iterator[tuple["subprocess.Popen[bytes]", httpx.Client]]:
     """Run `elt-llm serve` over a project with `docs` in ingest.roots. The server is killed at the end of the block."""
-    given = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_SERVE__REQUESTS_PER_MINUTE": "100000", **environment}
     with (
-        started(project, project, environment=given) as running,
+        started(project, project, environment={**SETTINGS, **environment}) as running,
         httpx.Client(base_url=running.address, timeout=60) as client,
     ):
         yield running.process, client
@@ -39,7 +40,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the collection hash of an undisturbed ingest of the notes."""
     folder = tmp_path_factory.mktemp("undisturbed")
     write_files(folder / "docs", generated_files(FILES))
-    report = run_process("ingest", "docs", "-c", "notes", "--json", folder=folder, **FAKE)
+    report = run_here("ingest", "docs", "-c", "notes", "--json", folder=folder, environment=FAKE)
     return str(report.json["collection_hash"])
 
 
@@ -84,10 +85,10 @@ def test_an_ingest_stops_with_its_killed_server_and_the_next_server_finishes_it(
         server.wait(60)
     wait_until_dead(pid)
     assert (kept(project, identity).status, kept(project, identity).attempts) == ("queued", 0)
-    with serving(project) as (_, client):
-        job = ended(client, identity)
+    with served(project, environment=SETTINGS) as server_after:
+        job = ended(server_after.client, identity)
         assert (job["status"], job["error"]) == ("done", "")
-        assert collection_hash(client, identity) == expected
+        assert collection_hash(server_after.client, identity) == expected
 
 
 def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, expected: str) -> None:
@@ -105,13 +106,14 @@ def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, exp
         server.kill()
         server.wait(60)
     assert kept(project, identity).status == "running"
-    with serving(project) as (_, client):
-        job = ended(client, identity)
+    with served(project, environment=SETTINGS) as server_after:
+        job = ended(server_after.client, identity)
         assert (job["status"], job["attempts"]) == ("done", 2)
-        assert collection_hash(client, identity) == expected
+        assert collection_hash(server_after.client, identity) == expected
 
 
 @pytest.mark.faults
+@pytest.mark.long
 def test_repeatedly_killed_servers_reach_the_same_collection_hash(project: Path, expected: str) -> None:
     seed = int(os.environ.get("SEED", "7"))
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
@@ -121,6 +123,6 @@ def test_repeatedly_killed_servers_reach_the_same_collection_hash(project: Path,
             identity = identity or submitted(client)
             time.sleep(chance.uniform(0, 4))
             server.kill()
-    with serving(project) as (_, client):
-        assert ended(client, identity)["status"] == "done", seed
-        assert collection_hash(client, identity) == expected, seed
+    with served(project, environment=SETTINGS) as server_after:
+        assert ended(server_after.client, identity)["status"] == "done", seed
+        assert collection_hash(server_after.client, identity) == expected, seed

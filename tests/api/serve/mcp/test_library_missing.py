@@ -4,52 +4,50 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
+import pytest
 from processes.command_line import CommandResult
 
-WITHOUT = "import sys\nsys.modules['mcp'] = None  # as if it were not installed\n"
+PROGRAM = """
+import sys
+sys.modules["mcp"] = None  # as if it were not installed
+import os
+from pathlib import Path
+from elt_llm_api.cli import run
+from elt_llm_api.serve.errors import add_error_handlers
+from elt_llm_api.serve.mcp.mount import mount_tools
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+code = run(["mcp"], os.environ, Path())
+app = FastAPI()
+add_error_handlers(app)
+tools = mount_tools(app, None)
+answer = TestClient(app).post("/mcp")
+sys.stdout.write(f"{answer.status_code} {answer.text}")
+sys.exit(code)
+"""
 
 
-def run_without(code: str, folder: Path) -> CommandResult:
-    ended = subprocess.run(
-        [sys.executable, "-c", WITHOUT + code],
-        cwd=folder,
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> CommandResult:
+    """Return the output of a program without the library that runs `elt-llm mcp`, and then asks the route."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path_factory.mktemp("without"),
         env=dict(os.environ),
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    return CommandResult(ended.returncode, ended.stdout, ended.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def test_the_command_names_the_missing_extra(tmp_path: Path) -> None:
-    code = (
-        "import os\n"
-        "from pathlib import Path\n"
-        "from elt_llm_api.cli import run\n"
-        "sys.exit(run(['mcp'], os.environ, Path()))\n"
-    )
-    ended = run_without(code, tmp_path)
+def test_the_command_names_the_missing_extra(ended: CommandResult) -> None:
     assert ended.code == 2
     assert "uv sync --inexact --extra mcp" in ended.err
-    assert ended.out == ""
 
 
-def test_the_mcp_route_names_the_missing_extra(tmp_path: Path) -> None:
-    code = (
-        "from fastapi import FastAPI\n"
-        "from fastapi.testclient import TestClient\n"
-        "from elt_llm_api.serve.errors import add_error_handlers\n"
-        "from elt_llm_api.serve.mcp.mount import mount_tools\n"
-        "app = FastAPI()\n"
-        "add_error_handlers(app)\n"
-        "tools = mount_tools(app, None)\n"
-        "answer = TestClient(app).post('/mcp')\n"
-        "sys.stdout.write(f'{answer.status_code} {answer.text}')\n"
-    )
-    ended = run_without(code, tmp_path)
-    assert ended.code == 0, ended.err
-    assert ended.out.startswith("501 ")
+def test_the_mcp_route_names_the_missing_extra(ended: CommandResult) -> None:
+    assert ended.out.startswith("501 "), ended.err
     assert json.loads(ended.out.removeprefix("501 "))["error"]["hint"] == "Run: uv sync --inexact --extra mcp"

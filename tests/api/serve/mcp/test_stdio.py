@@ -113,65 +113,53 @@ def test_stdout_carries_only_the_protocol_while_an_ingest_prints_warnings(projec
     assert "DEBUG" in err
 
 
-def test_prints_of_libraries_do_not_reach_stdout(project: Path) -> None:
-    """One library prints, and another one writes to the file descriptor."""
+def test_prints_of_libraries_and_of_an_abandoned_call_do_not_reach_stdout(project: Path) -> None:
+    """One library prints, and another one writes to the file descriptor. The end of input abandons the second call."""
     noise = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        "from elt_llm_api.cli import run\n"
-        "from elt_llm_api.serve.actions.documents import SpanActions\n"
-        "class Noisy(SpanActions):\n"
-        "    def get(self, *given, **named):\n"
-        "        sys.stdout.write('noise of Python\\n')\n"
-        "        os.write(1, b'noise beneath\\n')\n"
-        "        return super().get(*given, **named)\n"
-        "import elt_llm_api.serve.mcp.tools.questions as tool\n"
-        "tool.SpanActions = Noisy\n"
-        "sys.exit(run(['mcp'], os.environ, Path.cwd()))\n"
-    )
-    place = {"collection": "samples", "document": "handbook.pdf", "start": 0, "end": 20}
-    with running(project, program=(sys.executable, "-c", noise)) as process:
-        asked(process, INITIALIZE)
-        asked(process, call(2, "get_span", **place))
-        out, err = process.communicate(timeout=120)
-    assert out == ""
-    assert "noise of Python" in err
-    assert "noise beneath" in err
-    assert process.returncode == 0
-
-
-def test_a_call_abandoned_by_the_end_of_input_prints_nothing_to_stdout(project: Path) -> None:
-    slow = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
         "from elt_llm_api.cli import run\n"
         "from elt_llm_api.serve.actions.documents import SpanActions\n"
-        "class Slow(SpanActions):\n"
-        "    def get(self, *given, **named):\n"
-        "        sys.stderr.write('started\\n')\n"
-        "        time.sleep(2)\n"
-        "        os.write(1, b'too late\\n')\n"
-        "        return super().get(*given, **named)\n"
+        "class Noisy(SpanActions):\n"
+        "    def get(self, principal, collection, document, start, end):\n"
+        "        sys.stdout.write('noise of Python\\n')\n"
+        "        os.write(1, b'noise beneath\\n')\n"
+        "        if start:\n"
+        "            sys.stderr.write('started\\n')\n"
+        "            time.sleep(2)\n"
+        "            os.write(1, b'too late\\n')\n"
+        "        return super().get(principal, collection, document, start, end)\n"
         "import elt_llm_api.serve.mcp.tools.questions as tool\n"
-        "tool.SpanActions = Slow\n"
+        "tool.SpanActions = Noisy\n"
         "sys.exit(run(['mcp'], os.environ, Path.cwd()))\n"
     )
-    with running(project, program=(sys.executable, "-c", slow)) as process:
+    place = {"collection": "samples", "document": "handbook.pdf", "end": 20}
+    errors: list[str] = []
+    with running(project, program=(sys.executable, "-c", noise)) as process:
         assert process.stdin
         assert process.stderr
         asked(process, INITIALIZE)
-        process.stdin.write(call(2, "get_span", collection="samples", document="handbook.pdf", start=0, end=20))
+        asked(process, call(2, "get_span", start=0, **place))
+        process.stdin.write(call(3, "get_span", start=1, **place))
         process.stdin.flush()
-        while process.stderr.readline() != "started\n":
+        while "started\n" not in errors:
+            errors.append(process.stderr.readline())
             assert process.poll() is None
         out, err = process.communicate(timeout=120)
-    assert "too late" not in out
+    assert [json.loads(line)["jsonrpc"] for line in out.splitlines()] in ([], ["2.0"])
+    assert "noise of Python" in "".join(errors)
+    assert "noise beneath" in "".join(errors)
     assert "too late" in err
+    assert process.returncode == 0
 
 
-def test_the_process_ends_with_its_input(project: Path) -> None:
+def test_the_process_survives_invalid_lines_and_ends_with_its_input(project: Path) -> None:
     with running(project) as process:
+        assert process.stdin
         asked(process, INITIALIZE)
+        process.stdin.write("nonsense\n[]\n\x00\n")
+        answer = asked(process, call(2, "list_collections"))
+        assert answer["result"]["structuredContent"]["collections"][0]["collection"] == "samples"
         out, _ = process.communicate(timeout=120)
     assert (process.returncode, out) == (0, "")
 
@@ -183,15 +171,6 @@ def test_the_process_ends_on_a_signal(project: Path, sent: signal.Signals, code:
         process.send_signal(sent)
         process.wait(120)
         assert process.returncode == code
-
-
-def test_the_process_survives_invalid_lines(project: Path) -> None:
-    with running(project) as process:
-        assert process.stdin
-        asked(process, INITIALIZE)
-        process.stdin.write("nonsense\n[]\n\x00\n")
-        answer = asked(process, call(2, "list_collections"))
-        assert answer["result"]["structuredContent"]["collections"][0]["collection"] == "samples"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Generated requests, including malformed ones, get responses that match the OpenAPI description, and cause no crash.
 
-By default a small sample is sent. The variable FUZZED sets the number of examples for each route and phase, as in `make
-fuzz-http`.
+By default a small sample is sent with a key. The variable FUZZED sets the number of examples for each route and phase,
+sent with and without a key, as in `make fuzz-http`.
 """
 
 import os
@@ -17,6 +17,8 @@ pytestmark = pytest.mark.network
 TOKEN = "t" * 40
 SEED = 7
 SAMPLE = 2  # examples for each route
+LONG = "FUZZED" in os.environ
+TOKENS = {"with a key": TOKEN, **({"without keys": None} if LONG else {})}
 UNLIMITED = {"requests_per_minute": "1000000", "tries": "1000"}
 
 
@@ -27,19 +29,18 @@ def described(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield server
 
 
-@pytest.mark.parametrize("token", [None, TOKEN], ids=["without keys", "with a key"])
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
 def test_every_response_matches_the_description_and_no_request_crashes_the_server(
     sample_folder: Path, tmp_path: Path, token: str | None
 ) -> None:
-    long = "FUZZED" in os.environ
     examples = int(os.environ.get("FUZZED", SAMPLE))
-    phases = "examples,coverage,fuzzing,stateful" if long else "examples,fuzzing"
+    phases = "examples,coverage,fuzzing,stateful" if LONG else "examples,fuzzing"
     folder = copied_project(sample_folder, tmp_path / "project")
     with served(folder, token=token, environment=EXTRACTIVE, **UNLIMITED) as server:
         found = run_schemathesis(server, tmp_path, token=token, examples=examples, seed=SEED, phases=phases)
         Path(os.environ.get("FUZZED_REPORT", tmp_path / "printed.txt")).write_text(found.printed, encoding="utf-8")
         assert found.passed, found.printed
-        assert found.requests >= (5000 if long else 100)
+        assert found.requests >= (5000 if LONG else 100)
         assert server.client.get("/health").status_code == 200
 
 

@@ -127,16 +127,22 @@ def test_a_page_of_a_file_below_the_roots_is_rendered(sample_folder: Path, tmp_p
         assert server.client.get(f"/v1/documents/samples/{handbook['id']}/page/1.png").status_code == 200
 
 
-def test_no_page_of_a_changed_file_is_rendered(server: RunningServer, client: httpx.Client) -> None:
-    uploaded(client, "changing", {HANDBOOK: (SAMPLES / HANDBOOK).read_bytes()})
-    path = f"/v1/documents/changing/{documents(client, 'changing')[HANDBOOK]['id']}/page/1.png"
-    file = uploads_folder(server.data_dir, "changing") / HANDBOOK
-    file.write_bytes(file.read_bytes() + b"\n")
-    changed = client.get(path)
-    assert (changed.status_code, "changed" in changed.json()["error"]["message"]) == (404, True)
-    file.unlink()
-    file.symlink_to(SAMPLES / HANDBOOK)
-    assert client.get(path).status_code == 404
+def test_no_page_of_a_changed_file_is_rendered(
+    server: RunningServer, client: httpx.Client, handbook: dict[str, Any]
+) -> None:
+    path = f"/v1/documents/mine/{handbook['id']}/page/1.png"
+    file = uploads_folder(server.data_dir, "mine") / HANDBOOK
+    content = file.read_bytes()
+    try:
+        file.write_bytes(content + b"\n")
+        changed = client.get(path)
+        assert (changed.status_code, "changed" in changed.json()["error"]["message"]) == (404, True)
+        file.unlink()
+        file.symlink_to(SAMPLES / HANDBOOK)
+        assert client.get(path).status_code == 404
+    finally:
+        file.unlink()
+        file.write_bytes(content)
 
 
 def test_a_forgotten_document_is_gone_from_lists_answers_and_folders(

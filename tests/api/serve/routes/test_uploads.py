@@ -29,6 +29,25 @@ def client(server: RunningServer) -> httpx.Client:
     return server.client
 
 
+@pytest.fixture(scope="module")
+def shelf(server: RunningServer) -> str:
+    """Return the name of a collection with three uploads, to which tests add."""
+    files = {
+        "bridge.md": "# Bridge\n\nThe bridge was opened in May 1931.\n",
+        "plan.md": "# Plan\n\nThe tower has nine floors.\n",
+        "note.md": "# Note\n\nHerons nest in March.\n",
+    }
+    job = uploaded(server.client, "shelf", {"../Große Brücke.md": files.pop("bridge.md"), **files})
+    assert job["status"] == "done"
+    return "shelf"
+
+
+def cancelled(client: httpx.Client, answer: httpx.Response) -> None:
+    """Require that an upload was accepted, and cancel its job before it starts."""
+    assert answer.status_code == 202, answer.text
+    assert client.post(f"/v1/jobs/{answer.json()['job']['id']}/cancel").json()["status"] == "cancelled"
+
+
 def kept(server: RunningServer) -> set[str]:
     """Return every file below the folder of uploads, as a path relative to the folder."""
     folder = server.data_dir / UPLOADS_FOLDER
@@ -48,20 +67,17 @@ FILE = 'Content-Disposition: form-data; name="files"; filename="a.md"\r\n\r\n# A
 FIELD = 'Content-Disposition: form-data; name="collection"\r\n\r\nforms'
 
 
-def test_an_upload_is_cited_under_its_name(client: httpx.Client) -> None:
-    job = uploaded(client, "bridges", {"../Große Brücke.md": "# Bridge\n\nThe bridge was opened in May 1931.\n"})
-    assert job["status"] == "done"
-    answer = client.post("/v1/ask", json={"question": "When was the bridge opened?", "collections": ["bridges"]}).json()
+def test_an_upload_is_cited_under_its_name(client: httpx.Client, shelf: str) -> None:
+    answer = client.post("/v1/ask", json={"question": "When was the bridge opened?", "collections": [shelf]}).json()
     assert [citation["source"] for citation in answer["citations"]] == ["Große Brücke.md"]
     assert "1931" in answer["answer"]
 
 
-def test_an_upload_replaces_an_earlier_file_of_the_same_name(client: httpx.Client) -> None:
-    first = uploaded(client, "again", {"plan.md": "# Plan\n\nThe tower has nine floors.\n"})
-    second = uploaded(client, "again", {"plan.md": "# Plan\n\nThe tower has twelve floors.\n"})
-    assert (first["status"], second["status"]) == ("done", "done")
-    [document] = documents(client, "again").values()
-    text = client.get(f"/v1/documents/again/{document['id']}/text").json()["text"]
+def test_an_upload_replaces_an_earlier_file_of_the_same_name(client: httpx.Client, shelf: str) -> None:
+    second = uploaded(client, shelf, {"plan.md": "# Plan\n\nThe tower has twelve floors.\n"})
+    assert second["status"] == "done"
+    document = documents(client, shelf)["plan.md"]
+    text = client.get(f"/v1/documents/{shelf}/{document['id']}/text").json()["text"]
     assert "twelve" in text
     assert "nine" not in text
 
@@ -75,17 +91,15 @@ def test_two_files_of_one_name_in_one_upload_are_refused_and_neither_is_kept(
     assert not [path for path in kept(server) if path.startswith("twins/")]
 
 
-def test_a_forgotten_document_can_be_uploaded_again(server: RunningServer, client: httpx.Client) -> None:
-    note = {"note.md": "# Note\n\nHerons nest in March.\n", "other.md": "# Other\n\nStorks nest in April.\n"}
-    uploaded(client, "birds", note)
-    identity = documents(client, "birds")["note.md"]["id"]
-    gone = client.delete(f"/v1/documents/birds/{identity}")
+def test_a_forgotten_document_can_be_uploaded_again(server: RunningServer, client: httpx.Client, shelf: str) -> None:
+    listed = documents(client, shelf)
+    gone = client.delete(f"/v1/documents/{shelf}/{listed['note.md']['id']}")
     assert gone.status_code == 202
     assert ended(client, gone.json()["id"])["status"] == "done"
-    assert documents(client, "birds").keys() == {"other.md"}
-    assert "birds/note.md" not in kept(server)
-    uploaded(client, "birds", note)
-    assert documents(client, "birds").keys() == {"note.md", "other.md"}
+    assert documents(client, shelf).keys() == listed.keys() - {"note.md"}
+    assert f"{shelf}/note.md" not in kept(server)
+    uploaded(client, shelf, {"note.md": "# Note\n\nHerons nest in March.\n"})
+    assert documents(client, shelf).keys() == listed.keys()
 
 
 def test_an_unreadable_file_is_listed_with_the_reason(client: httpx.Client) -> None:
@@ -151,9 +165,7 @@ def test_malformed_forms_are_refused_and_leave_no_file(
 
 @pytest.mark.parametrize("parts", [(FIELD, FILE), (FILE, FIELD)])
 def test_the_collection_may_be_named_before_or_after_the_files(client: httpx.Client, parts: tuple[str, str]) -> None:
-    answer = sent(client, form(*parts))
-    assert answer.status_code == 202
-    assert ended(client, answer.json()["job"]["id"])["status"] == "done"
+    cancelled(client, sent(client, form(*parts)))
 
 
 def test_other_content_types_are_refused(client: httpx.Client) -> None:
@@ -166,11 +178,9 @@ def test_a_key_uploads_only_where_it_may_write(server: RunningServer, client: ht
     reader, writer = key(server, "reads", ["*"], []), key(server, "writes", [], ["team_*"])
     before = kept(server)
     assert upload(client, "team_a", note, reader).status_code == 403
-    assert upload(client, "bridges", note, writer).status_code == 403
+    assert upload(client, "shelf", note, writer).status_code == 403
     assert kept(server) == before
-    answer = upload(client, "team_a", note, writer)
-    assert answer.status_code == 202
-    assert ended(client, answer.json()["job"]["id"])["status"] == "done"
+    cancelled(client, upload(client, "team_a", note, writer))
 
 
 def test_unreadable_uploads_create_no_collection_and_are_deleted(server: RunningServer, client: httpx.Client) -> None:
@@ -184,15 +194,14 @@ def test_unreadable_uploads_create_no_collection_and_are_deleted(server: Running
     assert not [name for name in kept(server) if name.startswith("hopeless/")]
 
 
-def test_a_job_fails_if_every_file_failed_and_keeps_its_counts(client: httpx.Client) -> None:
-    uploaded(client, "half", {"good.md": "# Good\n\nWords.\n"})
-    job = uploaded(client, "half", dict.fromkeys(("broken.pdf", "other.pdf"), b"%PDF-1.7\nnothing else"))
+def test_a_job_fails_if_every_file_failed_and_keeps_its_counts(client: httpx.Client, shelf: str) -> None:
+    job = uploaded(client, shelf, dict.fromkeys(("broken.pdf", "other.pdf"), b"%PDF-1.7\nnothing else"))
     assert job["status"] == "failed"
     result = client.get(f"/v1/jobs/{job['id']}/result").json()
     assert result["counts"] == {"failed": 2}
     first = result["files"][0]
     assert f"2 files. The first is {first['path']}: {first['reason'].rstrip('.')}." in job["error"]
-    assert "good.md" in documents(client, "half")
+    assert "plan.md" in documents(client, shelf)
 
 
 def test_no_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
@@ -201,12 +210,14 @@ def test_no_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
 
 
 def test_concurrent_uploads_cannot_exceed_the_quota_together(client: httpx.Client, server: RunningServer) -> None:
-    def brought(number: int) -> int:
+    def brought(number: int) -> httpx.Response:
         words = f"# Note {number}\n\n{'Herons nest in March. ' * 19_000}"  # 0.4 MB of a quota of 1 MB
         files = {"files": (f"note-{number}.md", words.encode(), "text/markdown")}
-        return client.post("/v1/documents", data={"collection": "crowded"}, files=files).status_code
+        return client.post("/v1/documents", data={"collection": "crowded"}, files=files)
 
     with ThreadPoolExecutor(4) as pool:
-        statuses = sorted(pool.map(brought, range(4)))
-    assert statuses == [202, 202, 507, 507]
+        answers = sorted(pool.map(brought, range(4)), key=lambda answer: answer.status_code)
+    assert [answer.status_code for answer in answers] == [202, 202, 507, 507]
     assert len([path for path in kept(server) if path.startswith("crowded/")]) == 2
+    for accepted in answers[:2]:
+        cancelled(client, accepted)

@@ -5,12 +5,14 @@ import signal
 import socket
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from elt_llm_api.serve.listening import model_exposure_warnings
 from elt_llm_core.settings.tree import Settings
-from processes.command_line import CommandLine
+from processes.command_line import FAKE, CommandLine, run_here
+from served.answering_server import copied_project
 from served.command import serving
 
 pytestmark = pytest.mark.network
@@ -32,24 +34,67 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return made
 
 
-def test_the_server_listens_on_loopback_only(own_samples: CommandLine, tmp_path: Path) -> None:
-    with serving(own_samples.folder, tmp_path) as running:
-        assert running.get("/health").json() == {"status": "ok"}
-        port = int(running.address.rpartition(":")[2])
-        listening = _listening(running.process.pid)
-    assert listening == {("127.0.0.1", port)}
+@dataclass(frozen=True)
+class EndedServer:
+    """A server that was asked for its state, and then ended by a signal."""
+
+    port: int
+    listening: set[tuple[str, int]]
+    statuses: list[int]
+    """The answers to `/health`, to `/ready`, and to `/ready` with the token."""
+    code: int
+    seconds: float
+    """How long it took to end."""
+    output: str
+
+
+def _served_and_ended(folder: Path, logs: Path, number: signal.Signals, *options: str | Path) -> EndedServer:
+    with serving(folder, logs, *options) as running:
+        key = {"authorization": f"Bearer {TOKEN}"}
+        answers = [running.get("/health"), running.get("/ready"), running.get("/ready", **key)]
+        port, listening = int(running.address.rpartition(":")[2]), _listening(running.process.pid)
+        started = time.monotonic()
+        code = running.end(number)
+    took, statuses = time.monotonic() - started, [answer.status_code for answer in answers]
+    return EndedServer(port, listening, statuses, code, took, running.output)
+
+
+@pytest.fixture(scope="module")
+def open_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> EndedServer:
+    """A server without a key, ended by Ctrl-C."""
+    return _served_and_ended(sample_folder, tmp_path_factory.mktemp("open"), signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def locked_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> EndedServer:
+    """A server with a key and a token from a file that others can read, ended by SIGTERM."""
+    place = tmp_path_factory.mktemp("locked")
+    folder = copied_project(sample_folder, place / "project")
+    assert run_here("keys", "add", "wiki", "--read", "*", folder=folder, environment=FAKE).code == 0
+    file = place / "token"
+    file.write_text(f"{TOKEN}\n", encoding="ascii")
+    file.chmod(0o644)
+    return _served_and_ended(folder, place, signal.SIGTERM, "--token-file", file)
+
+
+def test_the_server_listens_on_loopback_only(open_server: EndedServer) -> None:
+    assert open_server.statuses[0] == 200
+    assert open_server.listening == {("127.0.0.1", open_server.port)}
 
 
 def test_the_server_reports_open_access_at_its_start_only_while_there_is_no_key(
-    own_samples: CommandLine, tmp_path: Path
+    open_server: EndedServer, locked_server: EndedServer
 ) -> None:
-    with serving(own_samples.folder, tmp_path) as running:
-        assert running.get("/health").status_code == 200
-    assert "All users of this machine may ask." in running.output
-    own_samples.done("keys", "add", "wiki", "--read", "*")
-    with serving(own_samples.folder, tmp_path) as running:
-        assert running.get("/health").status_code == 200
-    assert "may ask" not in running.output
+    assert "All users of this machine may ask." in open_server.output
+    assert "may ask" not in locked_server.output
+
+
+def test_a_signal_stops_the_server_in_bounded_time_with_its_exit_code(
+    open_server: EndedServer, locked_server: EndedServer
+) -> None:
+    assert (open_server.code, locked_server.code) == (130, 143)
+    assert max(open_server.seconds, locked_server.seconds) < 60
+    assert "Traceback" not in open_server.output + locked_server.output
 
 
 REFUSED = {
@@ -97,17 +142,6 @@ def test_with_token_flag_and_tls_the_server_listens_encrypted_only(
     assert TOKEN.encode() not in arguments
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_stops_the_server_in_bounded_time_with_its_exit_code(
-    number: signal.Signals, code: int, own_samples: CommandLine, tmp_path: Path
-) -> None:
-    with serving(own_samples.folder, tmp_path) as running:
-        started = time.monotonic()
-        assert running.end(number) == code
-    assert time.monotonic() - started < 60
-    assert "Traceback" not in running.output
-
-
 def test_a_port_in_use_is_reported_with_the_cure(own_samples: CommandLine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -134,17 +168,16 @@ def test_an_unusable_certificate_is_reported(
     assert "Give both" in own_samples("serve", "--port", "0", "--certificate", chain).err
 
 
-def test_a_token_file_is_read_and_a_bad_one_is_reported(own_samples: CommandLine, tmp_path: Path) -> None:
+def test_a_token_file_is_read_and_one_that_others_can_read_is_reported(locked_server: EndedServer) -> None:
+    assert locked_server.statuses == [200, 401, 200]
+    assert "can read" in locked_server.output
+
+
+def test_a_token_file_without_a_token_is_reported(own_samples: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "token"
     assert "There is no file" in own_samples("serve", "--token-file", file).err
     file.write_text("\n", encoding="ascii")
     assert "contains no token" in own_samples("serve", "--token-file", file).err
-    file.write_text(f"{TOKEN}\n", encoding="ascii")
-    file.chmod(0o644)
-    with serving(own_samples.folder, tmp_path, "--token-file", file) as running:
-        assert running.get("/ready").status_code == 401
-        assert running.get("/ready", authorization=f"Bearer {TOKEN}").status_code == 200
-    assert "can read" in running.output
 
 
 def test_exposed_and_remote_model_servers_cause_warnings() -> None:
