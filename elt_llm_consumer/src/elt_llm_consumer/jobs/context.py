@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine, open_engine
+from elt_llm_query.synthesis.prompts import Prompts, load_prompts
 from elt_llm_query.understanding.aliases import Aliases, AliasFile, aliases_from, load_aliases
 
 from elt_llm_consumer.jobs.corpus import (
@@ -83,13 +85,9 @@ def open_job(
         inventory = structured.inventory(sources.inventory or of_model)
         embedding = embedding or create_embedding(settings)
         aliases = _load_aliases(file, loaded)
-        engine = (
-            opened.enter_context(
-                open_engine(settings, loaded.data_dir, sources.handbook, embedding=embedding, llm=llm, aliases=aliases)
-            )
-            if sources.handbook
-            else None
-        )
+        opens = partial(open_engine, embedding=embedding, llm=llm, aliases=aliases, prompts=_load_prompts(file, loaded))
+        handbook = sources.handbook
+        engine = opened.enter_context(opens(settings, loaded.data_dir, handbook)) if handbook else None
         generations = engine.generations if engine else ()
         context = JobContext(
             file,
@@ -126,6 +124,7 @@ def _open_field_engines(
                 load_profile(profile, loaded).apply_to(loaded.settings),
                 llm=engine.llm,
                 aliases=aliases,
+                prompts=_load_prompts(file, loaded),
             )
         )
         for profile in profiles
@@ -158,6 +157,11 @@ def job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
     if running.use_model == "auto":
         return settings
     return settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "extractive"})})
+
+
+def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
+    """Return the project's prompts if the model may choose searches. No other part of a job uses them."""
+    return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None
 
 
 def _load_aliases(file: JobFile, loaded: LoadedSettings) -> Aliases:
