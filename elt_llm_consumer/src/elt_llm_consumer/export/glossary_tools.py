@@ -10,7 +10,7 @@ from elt_llm_consumer.export.csv import csv_bytes
 from elt_llm_consumer.export.text import one_line, printable, safe_name, source_note, value_text, write_atomically
 
 _MAX_NAME_LENGTH = 200  # characters; the tools allow 256 with an appended number
-_TABLES = ("terms", "entities")
+_TABLES = ("terms", "abbreviations", "entities")
 _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
 
 

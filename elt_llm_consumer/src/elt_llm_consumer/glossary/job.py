@@ -61,6 +61,8 @@ COLUMNS = (
     *("term", "definition", "abbreviation", "synonyms", "variants", "see_also", "refers_to", "defined_in"),
     *("used", "used_in"),
 )
+ABBREVIATION_COLUMNS = ("term", "abbreviation", "defined_in", "used", "used_in")
+"""The columns of long forms that no text defines."""
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,18 @@ class TermFacts:
 class GlossaryTermTask(RowTask):
     """Makes the row of one term. A language model only cleans up the text of the definition."""
 
-    table = "terms"
-
     def __init__(self, facts: TermFacts, section: GlossarySection, agreements: DefinitionComparer, model: str) -> None:
         """`model` is the name of the language model; empty without a language model."""
         self._facts, self._section, self._agreements, self._model = facts, section, agreements, model
         self.key, self.name = facts.term.key, facts.term.name
+        self.table = "terms" if facts.term.has_meaning else "abbreviations"
 
     def material(self) -> RowMaterial:
         """Return the cells with the definitions and uses of the term, before any clean-up."""
         term, cells = self._facts.term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"
+        cells = cells if term.has_meaning else {name: cells[name] for name in ABBREVIATION_COLUMNS}
         prompts = (_PROMPT.format(term=term.name, definition=str(definition.value)),) if wanted else ()
         inputs: dict[str, Any] = {
             "term": term.name,
@@ -142,16 +144,21 @@ class GlossaryJob:
         return [GlossaryTermTask(self._facts_of(term), self._section, agreements, model) for term in self._terms]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the table `terms` and counts."""
+        """Return a result with the tables `terms` and `abbreviations`, and counts."""
         known = {row.key: row for row in rows}
-        made = tuple(known[term.key] for term in self._terms if term.key in known)
+        made = [(term, known[term.key]) for term in self._terms if term.key in known]
+        terms = tuple(row for term, row in made if term.has_meaning)
+        short = tuple(row for term, row in made if not term.has_meaning)
         file = self._context.file
         return JobResult(
             job=file.name,
             kind=self.kind,
             description=file.spec.description,
-            tables=(Table(name="terms", columns=COLUMNS, rows=made),),
-            figures={**_figures(made), "may be missing": sum(len(one.missed) for one in self._gaps)},
+            tables=(
+                Table(name="terms", columns=COLUMNS, rows=terms),
+                Table(name="abbreviations", columns=ABBREVIATION_COLUMNS, rows=short),
+            ),
+            figures={**_figures(terms, short), "may be missing": sum(len(one.missed) for one in self._gaps)},
             notes=tuple(map(str, self._gaps)),
         )
 
@@ -203,7 +210,7 @@ def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
     )
 
 
-def _figures(rows: Sequence[Row]) -> dict[str, int | float | str]:
+def _figures(rows: Sequence[Row], short: Sequence[Row]) -> dict[str, int | float | str]:
     def having(column: str, *verdicts: str) -> int:
         return sum(row.cells[column].verdict in verdicts for row in rows)
 
@@ -212,6 +219,7 @@ def _figures(rows: Sequence[Row]) -> dict[str, int | float | str]:
         "with a definition": having("definition", "found", "inferred", "conflict"),
         "contradicting definitions": having("definition", "conflict"),
         "with an abbreviation": having("abbreviation", "found"),
+        "abbreviations without a definition": len(short),
         "defined elsewhere only": sum(
             row.cells["definition"].verdict == "absent" and row.cells["refers_to"].verdict == "found" for row in rows
         ),

@@ -369,13 +369,15 @@ def _has_words(gold: GoldField, cell: Cell) -> bool:
     return any(text_says(text, one.words) for one in gold.any_of for text in texts)
 
 
+_GLOSSARY_TABLES = ("terms", "abbreviations")
 _NAME_COLUMNS = ("term", "abbreviation", "synonyms")
 _SHORT_SENTENCE = 4  # words
 
 
 def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
     """Return precision, recall by pattern, the shares of contradictions and distractors, and remarks on errors."""
-    rows, gold = result.table("terms").rows, _read_gold(folder, "glossary.jsonl", GoldTerm)
+    rows = [row for table in result.tables if table.name in _GLOSSARY_TABLES for row in table.rows]
+    gold = _read_gold(folder, "glossary.jsonl", GoldTerm)
     distractors = _read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)
     matches = [
         (row, [number for number, one in enumerate(gold) if _row_names(row, one) and _row_defines(row, one)])
@@ -491,7 +493,7 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
         joined = {source.split(_SHEET, 1)[1] for source in sources if _SHEET in source}
         sheets.count(one.entity, {one.fact_sheet_id} if one.fact_sheet_id else set(), joined)
         found = _terms_of(row, terms)
-        wanted: set[object] = {gold_term_key(one.term)} & meanings if one.term else set()
+        wanted = {gold_term_key(one.term)} & meanings if one.term else set()
         tolerated = {gold_term_key(name) for name in (*one.also_right, one.term or "")}
         defined.count(one.entity, wanted, found - (tolerated - wanted))
         near += len(one.must_not_match)
@@ -535,7 +537,7 @@ class _JoinCounts:
         return GoldShare(name, 2 * sum(one.both for one in counts), sum(one.sum for one in counts))
 
 
-def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[object]:
+def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[tuple[str, ...]]:
     """Return the keys of the terms with which a row is joined: as the row names them, else by its formal definition."""
     if row is None:
         return set()
