@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import ModelError
+from elt_llm_core.errors import ModelError, UsageError
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.lock import writer_lock
@@ -83,10 +83,15 @@ class IngestSession(Closeable):
             return self._plan(store)
 
     def scope(self) -> "WatchScope":
-        """Return the paths to watch for changes. Raises UsageError for an invalid job."""
+        """Return the paths to watch for changes. Raises UsageError for an invalid job, and if no source is local."""
         from elt_llm_ingest.run.watch import WatchScope
 
         sources, job_files = self._watched()
+        if not sources:
+            raise UsageError(
+                "--watch follows local files, and no source is one.",
+                hint="Remove --watch, and run the command from a timer to read URLs and readers again.",
+            )
         return WatchScope(
             folders=tuple(dict.fromkeys(path for path in sources if not path.is_file())),
             files=tuple(dict.fromkeys([*job_files, *(path for path in sources if path.is_file())])),
@@ -140,7 +145,7 @@ class IngestSession(Closeable):
             jobs = [job for job in load_jobs(self._task.file, self._loaded) if isinstance(job, LoadedJob)]
             sources = [path for job in jobs for path in create_request(job, self._loaded, {}).paths]
             return sources, [self._task.file.resolve(), *(job.file.resolve() for job in jobs)]
-        if self._task.paths:
+        if self._task.paths or self._task.urls:
             return [path.expanduser().resolve() for path in self._task.paths], []
         from elt_llm_core.store.store import open_store
 

@@ -21,7 +21,7 @@ from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
 from elt_llm_core.models.model_files import with_models_dir
-from elt_llm_core.results import Citation, QueryResult, Trace
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import QuerySettings, Settings, StrategyName
 from elt_llm_core.store.store import Store, open_store
@@ -251,6 +251,16 @@ class Engine(Closeable):
         if written.answer.whole and not found.failed:
             self._remember(key, result)
         return result
+
+    def search_further(
+        self, question: str, chunks: Sequence[RetrievedChunk], ask: Callable[[str], str]
+    ) -> list[RetrievedChunk]:
+        """Return the chunks, followed by those of further searches that a language model chooses.
+
+        There are at most `answer.further_steps` searches, and none without a language model. `ask` sends each prompt to
+        the model. Raises the errors of `ask` and RetrievalError.
+        """
+        return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
         """Return the collections that are not searched, although the question is asked of everything."""

@@ -82,4 +82,15 @@ def test_small_words_are_skipped_between_the_initials() -> None:
 
 def test_the_meaning_of_a_short_name_is_the_full_name_before_the_bracket() -> None:
     text = "High protection as enshrined in the Charter of Rights of the Union (the \u2018Charter\u2019) applies."
-    assert defined(text) == [("Charter", "the Charter of Rights of the Union")]
+    assert defined(text) == [("Charter", "Charter of Rights of the Union")]
+
+
+def test_a_short_name_of_a_proper_name_is_an_abbreviation_and_a_role_is_not() -> None:
+    text = (
+        "The Charter of Rights of the Union (the \u2018Charter\u2019) applies. "
+        "It binds Acme Tools Limited (the \u2018Supplier\u2019)."
+    )
+    assert [(one.term, one.pattern) for one in definitions_in(text)] == [
+        ("Charter", "abbreviation"),
+        ("Supplier", "brackets"),
+    ]

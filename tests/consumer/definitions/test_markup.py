@@ -178,3 +178,11 @@ def test_marked_terms_are_stored_with_the_generation_and_removed_with_their_docu
         forget(store, COLLECTION, "a.html", SilentListener())
         with open_generation(store, COLLECTION) as generation:
             assert generation.artefact_names == []
+
+
+def test_code_and_lists_within_an_entry_of_a_definition_list_are_no_entries() -> None:
+    within = (
+        "<p>For example:</p><pre>size: int = 0\nsize - 1\nwidth: int = 1</pre><ul><li>Linux: the registry.</li></ul>"
+    )
+    found = _defined(f"<h1>Glossary</h1><dl><dt>field<dd>a part of a record{within}<dt>bin<dd>where paper goes</dl>")
+    assert [term for term, _ in found] == ["field", "bin"]

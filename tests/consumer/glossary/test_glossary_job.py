@@ -50,8 +50,8 @@ def _rows(result: JobResult) -> Mapping[str, Row]:
 
 def test_every_term_is_a_row_with_evidence() -> None:
     result = _result(_context())
-    assert list(_rows(result)) == ["Clerk", "Depot", "Guest", "Store", "Yearly General Meeting"]
-    assert result.figures["terms"] == 5
+    assert list(_rows(result)) == ["Clerk", "Depot", "Guest", "Store"]
+    assert result.figures["terms"] == 4
     assert result.figures["contradicting definitions"] == 1
 
 
@@ -88,9 +88,15 @@ def test_uses_of_a_term_outside_its_definition_are_counted_with_their_sections()
     store = _rows(_result(_context()))["Store"].cells
     assert store["used"].value == 3
     assert store["used_in"].value == ("rules.md: A3 Definitions", "rules.md: A4 Work")
-    meeting = _rows(_result(_context()))["Yearly General Meeting"].cells
-    assert meeting["abbreviation"].value == ("YGM",)
-    assert meeting["used"].verdict == "absent"
+
+
+def test_abbreviations_without_a_definition_are_a_table_of_their_own() -> None:
+    result = _result(_context())
+    [row] = result.table("abbreviations").rows
+    assert (row.name, tuple(row.cells)) == ("Yearly General Meeting", result.table("abbreviations").columns)
+    assert row.cells["abbreviation"].value == ("YGM",)
+    assert row.cells["used"].verdict == "absent"
+    assert result.figures["abbreviations without a definition"] == 1
 
 
 def test_two_runs_of_a_glossary_job_give_equal_results() -> None:

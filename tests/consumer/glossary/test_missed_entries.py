@@ -47,3 +47,10 @@ def test_table_rows_and_marked_terms_in_alphabetical_order_count_as_glossary_ent
 def test_unordered_lists_under_other_headings_are_not_counted_as_glossaries() -> None:
     text = "# Fees\n\n" + "\n".join(f"- **{name}** - five pounds." for name in ("Oak", "Ash", "Fir", "Elm", "Beech"))
     assert _missed(text, patterns=["sentence"]) == ([], 0, False)
+
+
+def test_values_such_as_opening_hours_are_not_counted_as_glossary_entries() -> None:
+    days = ("Monday", "Tuesday to Friday", "Saturday", "Sunday", "Telephone")
+    hours = ("closed", "9 am to 5 pm", "9 am to 1 pm", "closed", "01632 960 123")
+    text = "# Terms\n\n" + "\n".join(f"- **{day}**: {hour}" for day, hour in zip(days, hours, strict=True))
+    assert _missed(text) == ([], 0, False)

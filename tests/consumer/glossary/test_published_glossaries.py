@@ -23,6 +23,8 @@ TEXTS: tuple[tuple[str, str, type[DocumentReader]], ...] = (
     ("ai-act", "EU_AI_Act.md", MarkdownReader),
     ("rfc4949", "rfc4949.txt", PlainTextReader),
 )
+# Definitions of this text that its gold leaves out.
+LEFT_OUT = {"ai-act": ("serious incident", "widespread infringement", "law enforcement authority")}
 
 
 def _document(reader: type[DocumentReader], path: Path) -> CorpusDocument:
@@ -72,7 +74,11 @@ def test_published_glossaries_are_found_with_verbatim_quotes(
     corpus = Corpus([document])
     assert all(corpus.holds(one.evidence) for one in definitions)
     gold = json.loads((datasets / "glossaries" / folder / "gold.json").read_text(encoding="utf-8"))
-    found = _found_terms(gold, merge_definitions(definitions))
+    terms = merge_definitions(definitions)
+    found = _found_terms(gold, terms)
+    rows = {term.key for term in terms if term.has_meaning}
+    right = {term.key for one in found.values() for term in one} | set(LEFT_OUT.get(folder, ()))
+    assert len(rows & right) >= 0.92 * len(rows)
     assert sum(map(bool, found.values())) >= 0.95 * len(gold)
     defined = [
         term for term, text in gold.items() if not re.match(r"(\d\.\s*)?(\([INOD]\)\s*)?(/[^/]+/\s*)?See\b", text)

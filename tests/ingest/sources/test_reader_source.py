@@ -11,7 +11,7 @@ from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.sandbox.parser import DirectParser
-from elt_llm_ingest.sources.reader_source import ReaderSource
+from elt_llm_ingest.sources.reader_source import ReaderSource, find_reader_class
 from elt_llm_ingest.sources.request import IngestRequest
 from stored.job_project import JobProject
 
@@ -73,7 +73,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _run(tmp_path: Path, reader: str, **arguments: object) -> IngestReport:
-    settings = Settings.model_validate({"ingest": {"remote": {"reader_seconds": 20}, "max_file_mb": 1}})
+    settings = Settings.model_validate({"ingest": {"remote": {"reader_seconds": 120}, "max_file_mb": 1}})
     if reader == "Endless":
         settings = Settings.model_validate({"ingest": {"remote": {"reader_seconds": 2}}})
     source = ReaderSource(f"shelf_readers:{reader}", {"token": SECRET, **arguments})
@@ -144,11 +144,25 @@ def test_a_job_names_a_reader_class_and_its_arguments(tmp_path: Path) -> None:
     assert _outcomes(report) == {"reader://shelf_readers:Shelf/fig": "ok"}
 
 
+def test_a_job_names_a_reader_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "packages" / "shelf_readers-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: shelf-readers\nVersion: 1.0\n")
+    (installed / "entry_points.txt").write_text("[elt_llm.readers]\nshelf = shelf_readers:Shelf\n")
+    monkeypatch.syspath_prepend(str(installed.parent))
+    assert find_reader_class("shelf") == "shelf_readers:Shelf"
+    project = JobProject(tmp_path)
+    project.job("a", "collection: a\nreader: shelf\narguments: {load_data: {names: [fig]}}\n")
+    [report] = project.run("a").reports
+    assert _outcomes(report) == {"reader://shelf_readers:Shelf/fig": "ok"}
+
+
 @pytest.mark.parametrize(
     ("job", "message"),
     [
         ("collection: a\nreader: shelf_readers:Shelf\npaths: [docs]\n", "provides the documents itself; remove paths"),
         ("collection: a\n", "paths is missing or empty"),
+        ("collection: a\nreader: shelves\npaths: [docs]\n", "there is no reader named shelves"),
         ("collection: a\npaths: [docs]\narguments: {a: 1}\n", "only a reader package:Class has arguments"),
     ],
 )

@@ -14,13 +14,16 @@ from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.errors import IngestError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.session import CollectionTask, IngestSession
 from elt_llm_ingest.sources.remote import RemoteUrl
 from elt_llm_ingest.sources.request import IngestRequest
+from stored.job_project import JobProject
 
 pytestmark = pytest.mark.network
 COLLECTION = "remote"
@@ -269,3 +272,22 @@ def test_an_error_of_the_host_names_the_http_status_and_no_credentials(tmp_path:
 def test_an_invalid_url_is_refused(url: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         RemoteUrl.parse(url)
+
+
+def test_a_job_that_splits_files_refuses_urls(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    project.job("a", "collection_prefix: a\nsplit_by: type\npaths: ['https://docs.example/a.html']\n")
+    with pytest.raises(UsageError, match="splits remote files") as refused:
+        project.run("a")
+    assert "without split_by" in str(refused.value.hint)
+
+
+def test_watching_urls_alone_is_refused_with_another_way(tmp_path: Path) -> None:
+    task = CollectionTask("web", (), (RemoteUrl.parse("https://docs.example/a.html"),))
+    loaded = load_settings(None, {}, tmp_path)
+    with (
+        IngestSession(task, loaded, {}, "elt-llm ingest") as session,
+        pytest.raises(UsageError, match="local files") as refused,
+    ):
+        session.scope()
+    assert "from a timer" in str(refused.value.hint)

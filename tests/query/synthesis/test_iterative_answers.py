@@ -11,6 +11,7 @@ from elt_llm_query.synthesis.iterative import (
     AnswerQuality,
     FurtherSearch,
     SearchStep,
+    ask_by_calls,
     measure_quality,
     parse_step,
     search_further,
@@ -43,8 +44,8 @@ def looked(*replies: str, most_steps: int = 5) -> tuple[list[RetrievedChunk], Li
     library, log = Library(), StageLog()
     llm = ScriptedLLM(replies)
     calls = ModelCalls(llm, context_window_of(llm, TokenUpperBound(), 4000))
-    looking = FurtherSearch(library.look, measure, load_prompts(None)["step"], most_steps)
-    found = search_further(QUESTION, [FIRST], measure([FIRST]), looking, calls, log)
+    looking = FurtherSearch(library.look, measure, ask_by_calls(calls, load_prompts(None)["step"]), most_steps)
+    found = search_further(QUESTION, [FIRST], measure([FIRST]), looking, log)
     return found, library, log
 
 

@@ -4,9 +4,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship
+from elt_llm_core.errors import UnusableReply
 from rapidfuzz import fuzz
 
 from elt_llm_consumer.catalog.index import CatalogIndex, CatalogTerm
@@ -14,8 +15,9 @@ from elt_llm_consumer.catalog.mentions import FieldSubject, NamedStatement, most
 from elt_llm_consumer.catalog.text_fields import FieldFacts
 from elt_llm_consumer.catalog.written_fields import FieldWriter
 from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell, inferred_cell
+from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell, inferred_cell, with_note
 from elt_llm_consumer.jobs.corpus import InventorySource
+from elt_llm_consumer.jobs.row_keys import GENERATIONS
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
@@ -193,7 +195,27 @@ class _CatalogTask(RowTask):
             topic = FieldSubject(self.name, self._index.statements.names, self._index.statements)
             for name, prompt in gathered.prompts.items():
                 cells[name] = self._writer.cell(gathered.facts[name], prompt, ask, topic)
+                if self._index.section.search_again:
+                    cells[name] = self._search_again(self._writer, name, cells[name], gathered.facts[name], ask, topic)
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
+
+    def _search_again(
+        self, writer: FieldWriter, name: str, first: Cell, facts: FieldFacts, ask: AskModel, topic: FieldSubject
+    ) -> Cell:
+        """Return a field, written again after further searches if the first chunks did not support all of it."""
+        if first.verdict == "found" and first.method == "llm":
+            return first
+        index = self._index
+        try:
+            more = index.text_fields[name].search_further(self.name, facts, ask)
+        except UnusableReply as error:
+            return with_note(first, f"The further search failed: {error}")
+        if more is facts:
+            return first
+        forms = index.names.forms(self.name)
+        prompt, more = writer.prompt(self.name, name, index.fields[name], forms, more)
+        again = writer.cell(more, prompt, ask, topic)
+        return again if _is_better(again, first) else first
 
     def _material(
         self,
@@ -227,11 +249,11 @@ class _CatalogTask(RowTask):
             for name, settings in index.fields.items()
         }
         cells = {**before, **fields, **after}
-        inputs = {
-            "name": self.name,
-            "group": self.group,
-            "cells": {name: _cell_inputs(cell) for name, cell in cells.items()},
-        }
+        contents = {name: _cell_inputs(cell) for name, cell in cells.items()}
+        inputs: dict[str, Any] = {"name": self.name, "group": self.group, "cells": contents}
+        if prompts and index.section.search_again:
+            steps = index.context.settings.answer.further_steps
+            inputs |= {"further_steps": steps, GENERATIONS: list(index.context.generations)}
         return RowMaterial(inputs, tuple(prompts.values()), GatheredFields(cells, facts, prompts))
 
     def _source_field(self, settings: CatalogField, entity: Entity | None, to_sheet: JoinPair | None) -> Cell:
@@ -244,6 +266,15 @@ class _CatalogTask(RowTask):
         return (
             _source_cell(value, context.model.of_entity(entity, value), _IN_MODEL) if value else absent_cell(_NO_VALUE)
         )
+
+
+_VERDICTS: Final = ("absent", "conflict", "inferred", "found")
+
+
+def _is_better(cell: Cell, other: Cell) -> bool:
+    """Return whether the chunks support more of one text of a field than of another."""
+    ranks = [(_VERDICTS.index(one.verdict), one.method == "llm", one.confidence) for one in (cell, other)]
+    return cell.verdict != "absent" and ranks[0] > ranks[1]
 
 
 class EntityTask(_CatalogTask):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_query.engine import Engine
@@ -12,6 +12,7 @@ from elt_llm_consumer.catalog.sentence_fields import FieldCandidate, SentenceFie
 from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
+from elt_llm_consumer.jobs.tasks import AskModel
 from elt_llm_consumer.sentences.statements import TableCell, TextStatement
 
 _DEEPER = 2
@@ -165,6 +166,17 @@ class TextField:
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
+
+    def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
+        """Return the facts with the chunks that further searches add, which come first; else the same facts.
+
+        Raises RetrievalError and the errors of `ask`.
+        """
+        if self._engine is None or not self.settings.question:
+            return facts
+        question = self.settings.question.replace("{entity}", name)
+        added = self._engine.search_further(question, facts.chunks, ask)[len(facts.chunks) :]
+        return replace(facts, chunks=(*added, *facts.chunks)) if added else facts
 
     def _statement_scores(self, chunks: Iterable[RetrievedChunk]) -> dict[int, float]:
         """Return the scores (0 to 1) of the statements in the chunks, by number."""

@@ -21,7 +21,7 @@ from elt_llm_consumer.definitions.defining_sentences import find_in_sentences
 from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft, term_key
 from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
 from elt_llm_consumer.definitions.lists import DefinitionLists, EntryReader
-from elt_llm_consumer.definitions.markup import find_marked_terms
+from elt_llm_consumer.definitions.markup import find_marked_terms, is_value
 from elt_llm_consumer.definitions.tables import DefinitionTables
 from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
@@ -95,6 +95,11 @@ class DraftFilters:
 _SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→◆]\s)+|[\"“”*_:,\s]+$")
 # A mark of the kind of definition before its text, as in "(I) A value" and "(N) /PKI/ See: key".
 _ANNOTATION: Final = re.compile(r"(?:\([A-Z]{1,2}\)\s{1,9}|/[^/\n]{2,40}/\s{1,9}){1,2}")
+# A name without any other words: capitalized words of which small words join some.
+_PROPER_NAME: Final = re.compile(
+    r"(?:(?:[Tt]he|[Aa]n?|[Dd]ie|[Dd]er|[Dd]as)\s+)?"
+    r"(?P<name>[A-Z][\w'’/-]*(?:\s+(?:(?:of|the|for|on|and|in|to|der|des|für|und)\s+){0,3}[A-Z\d][\w'’/-]*)+)"
+)
 _BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
 _MAX_BEFORE_TERM = 8  # characters of a bullet and quotes before a term
 # The bars between the rows of a cell that spans several rows.
@@ -125,10 +130,13 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
 
 
 def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    yield from find_marked_terms(layout, settings)
+    marked = list(find_marked_terms(layout, settings))
+    # Markup names the entries of its list, so that "x: int = 0" within an entry is none.
+    bodies = sorted(draft.body for draft in marked if draft.pattern == "list")
+    yield from marked
     yield from DefinitionTables(layout, settings).drafts()
     yield from find_in_sentences(layout)
-    yield from DefinitionLists(layout).drafts()
+    yield from (draft for draft in DefinitionLists(layout).drafts() if not _is_inside(draft, bodies))
     yield from find_bracketed_terms(layout)
     yield from find_abbreviations(layout)
 
@@ -155,13 +163,19 @@ def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: G
 
 
 def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Return a definition as an abbreviation if its text is a long form, as a reference if it only refers elsewhere."""
+    """Return a definition as an abbreviation if its text is a long form, as a reference if it only refers elsewhere.
+
+    The short name in "the Charter of Rights of the Union ('Charter')" is an abbreviation too.
+    """
     short = one_line(layout.text[slice(*draft.term)])
     if draft.pattern in ("table", "list", "sentence") and is_short_form(short):
         spelt = one_line(layout.text[slice(*draft.body)]).rstrip(" .")
         if long_form(short, spelt) == (0, len(spelt)):
             listed = draft.pattern == "list" and layout.in_region(draft.term[0])
             return replace(draft, pattern="abbreviation", listed=listed)
+    name = _PROPER_NAME.fullmatch(layout.text, *draft.body) if draft.pattern == "brackets" else None
+    if name is not None and set(term_key(short)) <= set(term_key(name["name"])):
+        return replace(draft, pattern="abbreviation", body=name.span("name"))
     body = _ANNOTATION.sub("", layout.text[slice(*draft.body)], count=1)
     see = None if draft.refers_to else SEE.match(body)
     if see is None:
@@ -305,6 +319,9 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
             found = entry.match(line.text)
             if found is None or not any(map(str.isalpha, found["term"])) or len(found["term"].split()) > 8:
                 continue
+            rest = line.text[found.end() :].strip()
+            if rest and is_value(found["term"], rest):  # "Monday: closed"
+                break
             run = runs[kind]
             if run and number - run[-1][0] > _MAX_LINES_APART:
                 yield from _glossary_run(layout, kind, run)

@@ -51,7 +51,7 @@ def _is_name(term: str, body: str) -> bool:
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
-def _is_value(term: str, body: str) -> bool:
+def is_value(term: str, body: str) -> bool:
     """Return whether an entry is a number, time, amount, address, option or section, and not a definition."""
     if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
         return True
@@ -105,7 +105,7 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
     counts = Counter(term for term, _ in bodies)
     for pairs in _entry_runs(marked, text):
         entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
-        values = [_is_value(term, body) for term, body in entries]
+        values = [is_value(term, body) for term, body in entries]
         if _holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
             continue
         for one, value, (term, body) in zip(pairs, values, entries, strict=True):
@@ -262,7 +262,7 @@ class _MarkedSentences:
             begin, stop = self._rest(number, end, found[0] if found else None)
             sure = False
         body = trim_definition(self._text, begin, stop)
-        if body[1] <= body[0] or _is_value(term, one_line(self._text[slice(*body)])):
+        if body[1] <= body[0] or is_value(term, one_line(self._text[slice(*body)])):
             return None
         line_text = one_line(self._text[slice(*body)])
         sure = sure or self._layout.in_region(start) or _is_meaning(line_text)

@@ -11,7 +11,7 @@ from elt_llm_consumer.export.csv import csv_bytes
 from elt_llm_consumer.export.text import evidence_places, one_line, printable, safe_name, value_text, write_atomically
 
 _MAX_NAME_LENGTH = 200  # characters; the tools allow 256 with an appended number
-_TABLES = ("terms", "entities")
+_TABLES = ("terms", "abbreviations", "entities")
 _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
 
 

@@ -61,12 +61,12 @@ COLUMNS = (
     *("term", "definition", "abbreviation", "synonyms", "variants", "see_also", "refers_to", "defined_in"),
     *("used", "used_in"),
 )
+ABBREVIATION_COLUMNS = ("term", "abbreviation", "defined_in", "used", "used_in")
+"""The columns of long forms that no text defines."""
 
 
 class GlossaryTermTask(RowTask):
     """Makes the row of one term. A language model only cleans up the text of the definition."""
-
-    table = "terms"
 
     def __init__(
         self,
@@ -85,12 +85,14 @@ class GlossaryTermTask(RowTask):
         self._term, self._uses, self._section, self._agreements, self._model = term, uses, section, agreements, model
         self._referred = [(one, other) for one, other in referred if other.key != term.key]
         self.key, self.name = term.key, term.name
+        self.table = "terms" if term.has_meaning else "abbreviations"
 
     def material(self) -> RowMaterial:
         """Return the cells with the definitions and uses of the term, before any clean-up."""
         term, cells = self._term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"
+        cells = cells if term.has_meaning else {name: cells[name] for name in ABBREVIATION_COLUMNS}
         prompts = (_PROMPT.format(term=term.name, definition=str(definition.value)),) if wanted else ()
         inputs: dict[str, Any] = {
             "term": term.name,
@@ -231,13 +233,17 @@ class GlossaryJob:
         return tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the table `terms` and counts."""
+        """Return a result with the tables `terms` and `abbreviations`, and counts."""
         known = {row.key: row for row in rows}
-        made = tuple(known[term.key] for term in self._terms if term.key in known)
-        figures = {**_figures(made), "may be missing": sum(len(one.missed) for one in self._gaps)}
-        return self._context.result(
-            self.kind, (Table(name="terms", columns=COLUMNS, rows=made),), figures, tuple(map(str, self._gaps))
+        made = [(term, known[term.key]) for term in self._terms if term.key in known]
+        terms = tuple(row for term, row in made if term.has_meaning)
+        short = tuple(row for term, row in made if not term.has_meaning)
+        tables = (
+            Table(name="terms", columns=COLUMNS, rows=terms),
+            Table(name="abbreviations", columns=ABBREVIATION_COLUMNS, rows=short),
         )
+        figures = {**_figures(terms, short), "may be missing": sum(len(one.missed) for one in self._gaps)}
+        return self._context.result(self.kind, tables, figures, tuple(map(str, self._gaps)))
 
     @cached_property
     def _definitions(self) -> list[Definition]:
@@ -278,7 +284,7 @@ def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
     )
 
 
-def _figures(rows: Sequence[Row]) -> dict[str, int | float | str]:
+def _figures(rows: Sequence[Row], short: Sequence[Row]) -> dict[str, int | float | str]:
     def having(column: str, *verdicts: str) -> int:
         return sum(row.cells[column].verdict in verdicts for row in rows)
 
@@ -287,6 +293,7 @@ def _figures(rows: Sequence[Row]) -> dict[str, int | float | str]:
         "with a definition": having("definition", "found", "inferred", "conflict"),
         "contradicting definitions": having("definition", "conflict"),
         "with an abbreviation": having("abbreviation", "found"),
+        "abbreviations without a definition": len(short),
         "defined elsewhere only": sum(
             row.cells["definition"].verdict == "absent" and row.cells["refers_to"].verdict == "found" for row in rows
         ),

@@ -54,6 +54,11 @@ class MergedTerm:
         return grouped((one for one in spelt if one.term not in self.abbreviations), lambda one: one.term)
 
     @property
+    def has_meaning(self) -> bool:
+        """Whether a definition gives or refers to a meaning, or a glossary lists the long form as the meaning."""
+        return bool(self.definitions or self.references or any(one.listed for one in self.short_forms))
+
+    @property
     def forms(self) -> tuple[str, ...]:
         """All names and spellings of the term, starting with `name`."""
         return tuple(dict.fromkeys([self.name, *self.variants, *self.abbreviations, *self.synonyms]))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from elt_llm_core.collection.generation import Generation
@@ -14,6 +15,7 @@ from elt_llm_core.settings.profiles import load_profile
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
+from elt_llm_query.synthesis.prompts import Prompts, load_prompts
 from elt_llm_query.understanding.aliases import Aliases, AliasFile, aliases_from, load_aliases
 
 from elt_llm_consumer.evidence import JobResult, Table
@@ -85,13 +87,10 @@ def open_job(
         embedding = embedding or create_embedding(settings)
         aliases, own = load_aliases(loaded), read_source_file(file, "aliases", AliasFile, loaded)
         aliases = Aliases((*aliases.groups, *aliases_from(own.aliases).groups)) if own else aliases
-        engine = (
-            opened.enter_context(
-                open_engine(settings, loaded.data_dir, sources.handbook, embedding=embedding, llm=llm, aliases=aliases)
-            )
-            if sources.handbook
-            else None
-        )
+        prompts = _load_prompts(file, loaded)
+        opens = partial(open_engine, embedding=embedding, llm=llm, aliases=aliases, prompts=prompts)
+        handbook = sources.handbook
+        engine = opened.enter_context(opens(settings, loaded.data_dir, handbook)) if handbook else None
         generations = engine.generations if engine else ()
         context = JobContext(
             *(file, settings, read_corpus(generations), model, inventory, aliases, embedding, engine),
@@ -107,10 +106,18 @@ def _field_engines(context: JobContext, loaded: LoadedSettings, opened: ExitStac
     if engine is None:
         return {}
     found = {}
+    prompts = _load_prompts(context.file, loaded)
     profiles = {one.profile for one in spec.catalog.all_fields().values() if one.profile} - {spec.running.profile}
     for profile in sorted(profiles):
         settings = load_profile(profile, loaded).apply_to(loaded.settings)
-        other = Engine(engine.generations, context.embedding, settings, llm=engine.llm, aliases=context.aliases)
+        other = Engine(
+            engine.generations,
+            context.embedding,
+            settings,
+            llm=engine.llm,
+            aliases=context.aliases,
+            prompts=prompts,
+        )
         found[profile] = opened.enter_context(other)
     return found
 
@@ -122,3 +129,8 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
     if running.use_model == "auto":
         return settings
     return settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "extractive"})})
+
+
+def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
+    """Return the project's prompts if the model may choose searches. No other part of a job uses them."""
+    return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

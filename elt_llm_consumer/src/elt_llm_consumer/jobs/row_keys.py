@@ -16,6 +16,8 @@ from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.tasks import RowMaterial
 
+GENERATIONS = "generations"
+"""The key of the inputs of a row that depends on everything in its collections."""
 _LLM_SETTINGS = {"temperature", "top_p", "max_context_tokens", "answer_language"}
 
 
@@ -35,7 +37,8 @@ def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
     section = getattr(context.file.spec, kind, None)
     llm = context.settings.llm.model_dump(mode="json", include=_LLM_SETTINGS) if context.llm else {}
     return {
-        kind: section.model_dump(mode="json") if section is not None else {},
+        # The inputs of a row include whether it is searched again, so that rows of other jobs stay valid.
+        kind: section.model_dump(mode="json", exclude={"search_again"}) if section is not None else {},
         "llm": {**llm, "model": model_name(context)},
         "embedding": str(context.embedding.fingerprint),
         "alias_columns": list(context.file.spec.sources.alias_columns),
@@ -85,12 +88,12 @@ class SourceDocuments:
         """Return the documents whose text a row may contain.
 
         The evidence cites them, or the inputs of the row have their ids. If a model wrote the row and its inputs have
-        no document ids, the result is all documents of all collections.
+        no document ids, or the model chose searches, the result has all documents of all collections.
         """
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
         read = {(it.collection, it.document_id, it.document_hash) for it in named}
-        if by_model and not read:
-            read = {(collection, ANY_DOCUMENT, "") for collection, _ in self.documents}
+        if by_model and (not read or GENERATIONS in material.inputs):
+            read |= {(collection, ANY_DOCUMENT, "") for collection, _ in self.documents}
         return row.quoted_documents | read
 
 

@@ -177,6 +177,11 @@ class CatalogSection(SettingsSection):
         description="Text before the chunks in the prompts of a language model, such as what the organisation does. It "
         "is no evidence: each sentence of the model must be supported by a chunk.",
     )
+    search_again: bool = Field(
+        False,
+        description="Whether the language model chooses further searches, at most `answer.further_steps` of the "
+        "profile, for a field of which the first chunks support nothing or only a part.",
+    )
     least_likeness: float = Field(
         0.85, ge=0.5, le=1, description="Similarity from which two names count as the same; 1: never."
     )

@@ -369,13 +369,15 @@ def _has_words(gold: GoldField, cell: Cell) -> bool:
     return any(text_says(text, one.words) for one in gold.any_of for text in texts)
 
 
+_GLOSSARY_TABLES = ("terms", "abbreviations")
 _NAME_COLUMNS = ("term", "abbreviation", "synonyms")
 _SHORT_SENTENCE = 4  # words
 
 
 def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
     """Return precision, recall by pattern, the shares of contradictions and distractors, and remarks on errors."""
-    rows, gold = result.table("terms").rows, _read_gold(folder, "glossary.jsonl", GoldTerm)
+    rows = [row for table in result.tables if table.name in _GLOSSARY_TABLES for row in table.rows]
+    gold = _read_gold(folder, "glossary.jsonl", GoldTerm)
     distractors = _read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)
     matches = [
         (row, [number for number, one in enumerate(gold) if _row_names(row, one) and _row_defines(row, one)])

@@ -1,12 +1,16 @@
 """Search strategies, which decide on the passes of a question and their query variants."""
 
+from typing import TYPE_CHECKING
+
 from elt_llm_core.settings.tree import QuerySettings, StrategyName
-from llama_index.core.llms import LLM
 
 from elt_llm_query.retrieve.query_variant import RetrieverChoice
 from elt_llm_query.strategies.multi_hop import MultiHopStrategy
 from elt_llm_query.strategies.query_expansion import HydeStrategy, MultiQueryStrategy
 from elt_llm_query.strategies.strategy import AutoStrategy, SingleSearchStrategy, Strategy
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
 
 
 def may_ask_model(name: StrategyName, query: QuerySettings) -> bool:
@@ -14,7 +18,7 @@ def may_ask_model(name: StrategyName, query: QuerySettings) -> bool:
     return name not in {"dense", "sparse", "hybrid"} or query.reranker_strategy == "llm"
 
 
-def create_strategy(name: StrategyName, query: QuerySettings, llm: LLM | None = None) -> Strategy:
+def create_strategy(name: StrategyName, query: QuerySettings, llm: "LLM | None" = None) -> Strategy:
     """Build the strategy with this name. With `use_hybrid_search: false`, only `sparse` uses keywords.
 
     `llm` is any language model of LlamaIndex. A strategy that needs a missing model has a note about the fallback.

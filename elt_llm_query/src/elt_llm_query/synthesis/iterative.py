@@ -5,7 +5,7 @@ a quality gate in code decides whether to start.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from elt_llm_core.collection.generation import Generation
@@ -21,7 +21,7 @@ from llama_index.core.llms import LLM
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, with_time_limit
 from elt_llm_query.retrieve.trace import StageLog
 from elt_llm_query.search import SearchPipeline
-from elt_llm_query.synthesis.calls import ModelCalls
+from elt_llm_query.synthesis.calls import ModelCalls, build_messages
 from elt_llm_query.synthesis.events import (
     AnswerDelta,
     AnswerStarted,
@@ -109,13 +109,27 @@ def parse_step(reply: str) -> SearchStep:
     return SearchStep("DONE")
 
 
+AskStep = Callable[[str, dict[str, str]], tuple[str, Mapping[str, object]]]
+"""A function of the name of a step and the values of its prompt. Returns the reply and details for the trace."""
+
+
+def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
+    """Return a function that asks for a step as one of these calls, and returns the account of the call as details."""
+
+    def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
+        reply = calls.ask(name, prompt, values).text
+        return reply, {"call": asdict(calls.ledger[-1])}
+
+    return ask
+
+
 @dataclass(frozen=True)
 class FurtherSearch:
     """The means of further searches; `measure` returns how well chunks cover the question."""
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
-    prompt: Prompt
+    ask: AskStep
     most_steps: int
 
 
@@ -124,13 +138,12 @@ def search_further(
     chunks: Sequence[RetrievedChunk],
     quality: AnswerQuality,
     further: FurtherSearch,
-    calls: ModelCalls,
     log: StageLog,
 ) -> list[RetrievedChunk]:
     """Return the chunks with those that the steps added, each once, in order; every step is a stage of the log.
 
     Ends when the model is done, when the chunks cover a question that was not covered before, or after the last step.
-    Raises ModelError if the model fails, RetrievalError if the search does.
+    Raises the errors of the model and RetrievalError.
     """
     collected = list(chunks)
     was_missing = quality.missing
@@ -144,8 +157,9 @@ def search_further(
                 "missing": ", ".join(quality.missing) or "nothing",
                 "taken": "\n".join(taken) or "none yet",
             }
-            step = parse_step(calls.ask(f"step {number}", further.prompt, values).text)
-            stage.details |= {"step": step.kind, "text": step.text, "call": asdict(calls.ledger[-1])}
+            reply, call = further.ask(f"step {number}", values)
+            step = parse_step(reply)
+            stage.details |= {"step": step.kind, "text": step.text, **call}
             known = {(chunk.collection, chunk.node_id) for chunk in collected}
             retrieved = further.search(step) if step.kind != "DONE" else ()
             added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:4]
@@ -236,6 +250,29 @@ class IterativeAnswerer:
             note = f"Searching further failed: {str(error).rstrip('.')}."
             return replace(first, answer=replace(answer, notes=(*answer.notes, note)))
 
+    def search_further(
+        self, question: str, chunks: Sequence[RetrievedChunk], ask: Callable[[str], str]
+    ) -> list[RetrievedChunk]:
+        """Return the chunks, followed by those of further searches; `ask` sends each prompt to the model.
+
+        Raises the errors of `ask` and RetrievalError.
+        """
+
+        def ask_step(_name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
+            messages = build_messages(self._step_prompt, values)
+            return ask("\n\n".join(message.content or "" for message in messages)), {}
+
+        further = self._further(question, (), ask_step)
+        return search_further(question, chunks, further.measure(chunks), further, StageLog())
+
+    def _further(self, question: str, where: Sequence[str], ask: AskStep) -> FurtherSearch:
+        return FurtherSearch(
+            search=lambda step: self._search(step, where),
+            measure=lambda chunks: self._measure(question, chunks),
+            ask=ask,
+            most_steps=self._most_steps,
+        )
+
     def _improve(
         self,
         request: AnswerRequest,
@@ -246,14 +283,9 @@ class IterativeAnswerer:
         was_cancelled: Callable[[], bool],
     ) -> WrittenAnswer:
         """Return the better of the first answer and an answer from all chunks that a further search finds."""
-        further = FurtherSearch(
-            search=lambda step: self._search(step, request.where),
-            measure=lambda chunks: self._measure(request.question, chunks),
-            prompt=self._step_prompt,
-            most_steps=self._most_steps,
-        )
         calls = self._answerer.calls(request.cancelled)
-        chunks = search_further(request.question, request.chunks, quality, further, calls, log)
+        further = self._further(request.question, request.where, ask_by_calls(calls, self._step_prompt))
+        chunks = search_further(request.question, request.chunks, quality, further, log)
         tokens = first.answer.tokens_used + calls.tokens_used
         kept = replace(first, answer=replace(first.answer, tokens_used=tokens))
         if len(chunks) == len(request.chunks) or was_cancelled():
