@@ -80,6 +80,13 @@ def test_small_words_are_skipped_between_the_initials() -> None:
     ]
 
 
+def test_the_meaning_of_the_short_name_of_a_law_is_its_whole_title() -> None:
+    title = "Directive 5 of the Council of 11 May 2005 concerning practices in the market and amending Directive 4"
+    assert defined(f"{title} (\u2018Market Practices Directive\u2019) applies.") == [
+        ("Market Practices Directive", title)
+    ]
+
+
 def test_the_meaning_of_a_short_name_is_the_full_name_before_the_bracket() -> None:
     text = "High protection as enshrined in the Charter of Rights of the Union (the \u2018Charter\u2019) applies."
     assert defined(text) == [("Charter", "Charter of Rights of the Union")]

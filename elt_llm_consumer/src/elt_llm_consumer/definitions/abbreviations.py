@@ -199,7 +199,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
-    start = 0
+    start = sentence = 0
     related = False
     for number, word in enumerate(words):
         bare = word.group().strip('"“”,()*_')
@@ -214,7 +214,13 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
             and number + 1 < len(words)
             and not (word.group().endswith(")") and _OF_CITATION.match(text, word.end()))
         ):
-            start, related = number + 1, False
+            start = sentence = number + 1
+            related = False
+    # "Directive 5 of 11 May concerning practices in the market ('Market Practices Directive')": the title starts with
+    # the last word of its short name, although words such as "May", which can be verbs, follow.
+    *others, kind = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
+    if others and kind[:1].isupper():
+        start = next((number for number in range(sentence, start) if words[number].group() == kind), start)
     first = _first_word_of_name(words, _start_of_same_name(words, start, found), found)
     if first is None or len(words) - first > _MAX_WORDS:
         return None
