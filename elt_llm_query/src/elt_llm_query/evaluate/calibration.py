@@ -101,7 +101,7 @@ def _sigmoid(values: Array) -> Array:
 
 
 FOLDS = 5
-FEWEST = 10  # of either kind; fewer held-out questions prove nothing
+FEWEST = 10  # answerable and unanswerable questions each; fewer held-out questions prove nothing
 
 
 @dataclass(frozen=True)

@@ -442,7 +442,7 @@ def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequen
         if supported and len(supported) == len(clauses):
             parts = supported
     if not parts:
-        return GroundedSentence(statement.text, "unsupported", 0.0, (), ("No chunk mentions it.",), statement.cited)
+        return GroundedSentence(statement.text, "unsupported", 0.0, (), ("No chunk mentions this.",), statement.cited)
     least = min(parts, key=lambda one: one.chance)
     verdict = _verdict(least)
     spans = dict.fromkeys((one.chunk, one.start, one.end) for part in parts for one in part.comparison.sentences)
@@ -452,7 +452,7 @@ def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequen
         verdict,
         round(least.chance, 4),
         () if verdict == "unsupported" else tuple(Quote(sources[chunk], start, end) for chunk, start, end in spans),
-        () if verdict == "supported" else reasons or ("The chunks have little about it.",),
+        () if verdict == "supported" else reasons or ("The chunks have little about this.",),
         statement.cited,
         ()
         if verdict == "unsupported"
@@ -486,7 +486,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
     if compared.numbers:
         yield f"Numbers that differ: {', '.join(compared.numbers)}."
     if compared.names:
-        yield f"Names missing there: {', '.join(compared.names)}."
+        yield f"Names missing in the sources: {', '.join(compared.names)}."
     if compared.contrary:
         yield f"Denied, or opposite words: {', '.join(filter(None, compared.contrary))}."
     if compared.other_force:

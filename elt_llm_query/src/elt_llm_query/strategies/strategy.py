@@ -100,15 +100,15 @@ def choose_route(question: ParsedQuestion) -> ChooseDetails:
     """Choose the strategy for a question by rules."""
     text, words = question.text, question.text.split()
     if len(words) <= MOST_LOOKED_UP and all(_CODE.fullmatch(word.strip("?.,")) for word in words):
-        return ChooseDetails(strategy="sparse", reason="it is nothing but a designation")
+        return ChooseDetails(strategy="sparse", reason="it consists only of codes")
     if len(question.parts) > 1:
         return ChooseDetails(strategy="multi_query", reason="it asks for two things")
     if len(question.names) > 1 and _COMPARES.search(text):
-        return ChooseDetails(strategy="multi_query", reason="it compares what it names")
+        return ChooseDetails(strategy="multi_query", reason="it compares things that it names")
     asks = text.endswith("?") or (words[:1] and words[0].lower() in ASKING_WORDS)
     if asks and len(words) >= FEWEST_IN_STEPS and question.names:
         return ChooseDetails(
-            strategy="multi_hop", reason="it is long and names something, from which the answer may be a step away"
+            strategy="multi_hop", reason="it is long and names something, so the answer may need a second search"
         )
     return ChooseDetails(strategy="hybrid", reason="it asks for one thing")
 
