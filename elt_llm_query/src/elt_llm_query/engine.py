@@ -55,17 +55,18 @@ if TYPE_CHECKING:
 
 
 MakeReranker = Callable[[QuerySettings], Reranker]
-"""A function that creates a reranker for the settings of the search."""
+"""A function that creates the reranker for the given search settings."""
 
 
 def open_generations(
     store: Store, names: Sequence[str], models: Sequence[EmbeddingModel], opened: ExitStack
 ) -> tuple[list[Generation], list[str]]:
-    """Return the pinned generations in the order of `names`, and notes on collections left out or empty.
+    """Open and pin a generation of each named collection, and return the generations in the order of `names`.
 
-    The generations are closed with `opened` and share a pool of open vector indexes. If no collection can be opened,
-    the first failure is raised. UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if
-    none of `models` made the vectors of a collection.
+    Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
+    share a pool of open vector indexes. If no collection can be opened, the first failure is raised.
+    UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
+    vectors of a collection.
     """
     indexes, tokeniser_of = opened.enter_context(VectorIndexPool()), cache(KeywordTokeniser)
     generations: list[Generation] = []
@@ -113,9 +114,9 @@ _WRITING_KEYS = {
 
 
 def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
-    """Return one sentence that lists the settings which are set but unused, or an empty list.
+    """Return a list with one sentence on the changed settings that have no effect; an empty list if all have one.
 
-    `writes` is true if a language model is in use.
+    `writes` is true if a language model is in use: then all settings have an effect.
     """
     defaults = Settings()
     idle = [
@@ -134,7 +135,7 @@ _MODELS_LEFT_OUT = "Enterprise models and inventories were not searched: {}. To 
 
 
 def _without(collections: Sequence[str]) -> tuple[str, ...]:
-    """Return conditions that no chunk of these collections fulfils."""
+    """Return filter conditions that exclude the chunks of these collections."""
     return tuple(f"collection!={name}" for name in collections)
 
 
@@ -161,19 +162,19 @@ class Engine(Closeable):
     ) -> None:
         """Build the search pipeline and the answerers.
 
-        `embedding` is one model, or one model for each fingerprint; the first embeds sentences of answers.
+        `embedding` is one embedding model, or one for each fingerprint; the first also embeds sentences of answers.
         `llm` writes the answers with `prompts`, by default the shipped prompts. Without `llm`, answers quote the
-        documents. `calibration` has the weights that decide whether to answer. `make_reranker` replaces the reranker
-        of the settings.
-        Every result has the `notes` and the note `without_model`, on the reason for having no language model. Only the
-        first result has the notes of the calibration.
+        documents. `calibration` has the weights of the confidence, which decides whether to answer. `make_reranker`
+        replaces the configured reranker.
+        Every result has the `notes` and the note `without_model`, which gives the reason why no language model is in
+        use. Only the first result has the notes of the calibration.
         """
         models = _as_models(embedding)
         self._resources = ExitStack()
         self._notes = tuple(notes)
         self._calibration, self._first_notes = calibration, calibration.notes
         self.generations, self.llm = tuple(generations), llm
-        """The searched generations, which are pinned until the engine is closed; the model that writes, if any."""
+        """The searched generations, pinned until the engine is closed, and the language model for answers, if any."""
         self._settings = settings
         self._without_model = without_model
         pipeline = partial(SearchPipeline, caches=caches, llm=llm, aliases=aliases, make_reranker=make_reranker)
@@ -192,12 +193,12 @@ class Engine(Closeable):
         everything: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """Return the chunks for a question that fulfil every condition of `where`, such as `year>=2020`, best first.
+        """Return the chunks for a question, best first, that fulfil every filter in `where`, such as `year>=2020`.
 
-        With `everything`, because no collection was chosen, enterprise models and inventories are searched only if the
-        question names one of them or is about relations; else a note names them.
-        `elt_llm_query.retrieve.filters` documents the conditions. `strategy` defaults to the settings. `explain` adds a
-        stage with the outcome of each candidate. A model call of the search stops once `cancelled` returns True.
+        Set `everything` if the user chose no collection: then enterprise models and inventories are searched only if
+        the question names one of them or is about relations. If they are not searched, a note lists them.
+        `elt_llm_query.retrieve.filters` documents the filters. By default, the configured strategy is used. `explain`
+        adds a trace stage with the outcome of each candidate. Model calls stop once `cancelled` returns True.
         Raises UsageError, RetrievalError.
         """
         left_out = self._left_out(question, everything=everything)
@@ -225,12 +226,12 @@ class Engine(Closeable):
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every condition of `where` are used, and `everything` is as for `search`. `history` has
-        earlier questions with their answers, which only a language model reads. This thread calls `listen` with the
-        sources and with each part of the answer. Once `cancelled` returns True, the answer ends after the part that is
-        already written.
+        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`.
+        `history` has earlier questions with their answers, which only a language model reads. `listen` is called with
+        the sources and with each part of the answer, in the calling thread. Once `cancelled` returns True, the answer
+        ends after the part that is already written.
 
-        Raises UsageError for an empty question and invalid filters, and the errors of the search and of the model.
+        Raises UsageError for an empty question and invalid filters, and the errors of search and language model.
         """
         started = time.perf_counter()
         search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
@@ -255,15 +256,15 @@ class Engine(Closeable):
     def search_further(
         self, question: str, chunks: Sequence[RetrievedChunk], ask: Callable[[str], str]
     ) -> list[RetrievedChunk]:
-        """Return the chunks, followed by those of further searches that a language model chooses.
+        """Return `chunks`, followed by the chunks from further searches, whose queries a language model chooses.
 
-        There are at most `answer.further_steps` searches, and none without a language model. `ask` sends each prompt to
-        the model. Raises the errors of `ask` and RetrievalError.
+        There are at most `answer.further_steps` searches, and none without a language model. `ask` sends a prompt to
+        the language model and returns the reply. Raises the errors of `ask` and RetrievalError.
         """
         return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
-        """Return the collections that are not searched, although the question is asked of everything."""
+        """Return the enterprise models and inventories that a question to all collections does not search."""
         if not everything or concerns_models(question, self._models):
             return ()
         return self._models if len(self._models) < len(self.generations) else ()
@@ -279,7 +280,7 @@ class Engine(Closeable):
 
     @property
     def cache_counts(self) -> dict[str, CacheCounts]:
-        """The hits, misses and size of each cache by the name of the cache."""
+        """The hits, misses and size of each cache, by cache name."""
         return self._pipeline.caches.counts
 
     def own(self, resources: ExitStack) -> Self:
@@ -387,8 +388,8 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
     Damaged collections are left out if another collection can be searched, and every result has a note about them.
-    `embedding`, `caches`, `llm` and `make_reranker` default to those of the settings. Collections of different models
-    need several embeddings. Engines may share caches. `aliases` are alternative names, `prompts` are for the `llm`.
+    By default, the settings determine `embedding`, `caches`, `llm` and `make_reranker`. Collections that were embedded
+    with different models need one embedding model each. Engines may share caches. `prompts` are for the `llm`.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
@@ -416,13 +417,13 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 def _open_store_for(
     data_dir: Path, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
 ) -> tuple[Store, list[str]]:
-    """Open the store, and return it with the names of the given collections and of those with a prefix."""
+    """Open the store. Return it with the given collection names and all names that start with a prefix."""
     store = opened.enter_context(open_store(data_dir))
     return store, expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
 
 
 def _choose_model(settings: Settings, llm: "LLM | None", opened: ExitStack) -> LlmChoice:
-    """Return the given language model, or else that of the settings, which is closed with `opened`."""
+    """Return the given language model, or else the configured one, which is closed when `opened` is closed."""
     if llm:
         return LlmChoice(llm)
     chosen = choose_llm(settings)

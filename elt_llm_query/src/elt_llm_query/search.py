@@ -1,7 +1,7 @@
-"""The search: understand the question, retrieve, fuse, rerank and shape its chunks.
+"""The search: understand the question, then retrieve, fuse, rerank and shape the chunks for it.
 
 `SearchPipeline.search` reads top to bottom: understand, filter, run the strategy, shape. A strategy runs one or more
-passes, and `SearchPass.run` is one of them: route, embed, retrieve, fuse, rerank. Each step is a stage of the trace.
+passes. `SearchPass.run` is one pass: route, embed, retrieve, fuse, rerank. Each step is a stage of the trace.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -59,7 +59,7 @@ from elt_llm_query.understanding.analysis import QuestionAnalyser, apply_filters
 from elt_llm_query.understanding.routing import CollectionRouter
 
 MOST_THREADS = 16
-MOST_CHARACTERS = 4000
+MOST_CHARACTERS = 4000  # of a question
 _INVISIBLE = ("Cc", "Cf", "Zs")  # Unicode categories of control characters, signs without width, and spaces
 _EXAMPLE = "Ask in words, such as: elt-llm ask 'Who approves leave?'"
 
@@ -81,8 +81,8 @@ class SearchPipeline(Closeable):
     `embeddings` has a model for each fingerprint among the generations. Several pipelines may share `caches`, whose
     keys contain the generations, settings and models; by default the pipeline has its own caches. `llm` is for
     rerankers and strategies that call a language model. `aliases` are alternative names to search for.
-    Raises FingerprintMismatch if a fingerprint has no model, and ModelError or SettingsError if the model of the
-    reranker is missing.
+    Raises FingerprintMismatch if a fingerprint has no model, and ModelError or SettingsError if the
+    model for the reranker is missing.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class SearchPipeline(Closeable):
         strategy: StrategyName | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """Return at most `top_k` chunks for a question that fulfil all conditions of `where`, best first.
+        """Return at most `top_k` chunks for a question, best first, that fulfil all filters in `where`.
 
-        `top_k` and `strategy` default to the settings. Once `cancelled` returns True, model calls of the search stop,
-        and the result is not cached. Raises UsageError for a question without words, an unknown strategy and invalid
-        filters, RetrievalError if every retriever of every collection failed.
+        By default, `top_k` and `strategy` are those of the settings. Once `cancelled` returns True, model calls of the
+        search stop, and the result is not cached. Raises UsageError for a question without words, an unknown strategy
+        and invalid filters, RetrievalError if every retriever of every collection failed.
         """
         conditions = parse_conditions(where)
         chosen = self._strategies.get(strategy or self.query.strategy)

@@ -27,6 +27,8 @@ BY_MODEL = "by the language model"
 _REWRITE_BUDGET = 600  # tokens of earlier turns in the rewriting prompt, by a low estimate
 _ANSWER_BUDGET = 400  # tokens of earlier turns in the answer prompt, whose space is mostly for chunks
 _SHARE = 8  # earlier turns take at most one eighth of the context window
+_RECENT_TURNS = 8  # earlier turns that are read for a question
+_LONGEST_REWRITTEN = 400  # characters of a rewritten question
 
 
 class QuestionAnswerer(Protocol):
@@ -48,7 +50,7 @@ class TurnStore(Protocol):
 
 
 class InMemoryTurns:
-    """A `TurnStore` of given turns, oldest first, which stores no new ones; rules rewrite each of their questions."""
+    """A `TurnStore` of given turns, oldest first, that does not store new turns. Rules rewrite the given questions."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []
@@ -96,7 +98,7 @@ class Conversation:
         exists, and the errors of the engine; after an error of the engine, no turn is stored.
         """
         started = time.perf_counter()
-        turns = self._sessions.turns(self._session_id, last=8)
+        turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
         notes: tuple[str, ...] = ()
         rewritten = rewrite_by_rules(question, [earlier_turn(turn) for turn in turns])
         if rewritten.rule and self._llm is not None and self._prompt is not None:
@@ -145,7 +147,7 @@ class Conversation:
 
 
 def earlier_turn(turn: ConversationTurn) -> EarlierTurn:
-    """Convert a stored turn for the rules; its topics are the last headings above its citations."""
+    """Convert a stored turn for the rewriting rules; its topics are the headings nearest above its citations."""
     sections = [citation.section.rsplit(" > ", 1)[-1] for citation in turn.result.citations if citation.section]
     return EarlierTurn(turn.understood, tuple(dict.fromkeys(sections)))
 
@@ -199,14 +201,14 @@ def rewrite_by_model(
 def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence[ConversationTurn]) -> str:
     if written.finish != "stop" or not text:
         return "is not complete"
-    if len(text.splitlines()) > 1 or len(text) > 400:
+    if len(text.splitlines()) > 1 or len(text) > _LONGEST_REWRITTEN:
         return "is no single question"
     if lost := _labels(question) - set(words(text)):
         return f"leaves out {', '.join(sorted(lost))}"
     known = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
     if invented := _labels(text) - known:
         return f"invents {', '.join(sorted(invented))}"
-    # A rewriting without half of the topics is another question.
+    # A rewritten question without most of the content words is another question.
     tokeniser = KeywordTokeniser(question_language(question))
     topics, kept = parse_question(question, tokeniser).terms, set(tokeniser.stems(text))
     missing = [stem for stem in topics if stem not in kept]

@@ -23,8 +23,9 @@ _ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_FILE.part, ("article", "boundaries"
 _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
 _MOST_WORDS = 5  # of a fragment with only a code or a number
 _SHORT = 5  # words; a longer text without a pronoun or "what about" is a complete question
-_SHORT_CONNECTED = 8
+_SHORT_CONNECTED = 8  # the same, for a text that starts with "and" or "what about"
 _FEW_TERMS = 4  # content words; a pronoun in a longer question refers to that question
+_MOST_TOPIC = 8  # content words of an earlier question that are its topic
 _MOST_EXCHANGED = 3  # content words that may replace a subject; more words form a separate question
 
 
@@ -45,7 +46,7 @@ class RewrittenQuestion:
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the only code or number of the last question by that of a fragment without other new words."""
+    """Replace the one code or number of the last question by that of the fragment, which must add no other words."""
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
@@ -90,7 +91,7 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """Return the new phrase and a pattern for the phrase with the same ending; empty if none applies."""
+    """Return the new phrase and a pattern for an old phrase with the same last word; "" if no rule applies."""
     opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
@@ -100,7 +101,7 @@ def _match_ending(fragment: str) -> tuple[str, str]:
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """Return the new phrase and a pattern for the phrase with the same preposition; empty if none applies."""
+    """Return the new phrase and a pattern for an old phrase with the same preposition; "" if no rule applies."""
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:
@@ -146,7 +147,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span by the follow-up, keep its article if that has none, and correct "a" or "an"."""
+    """Replace a span by the fragment; if the fragment has no article, keep that of the span; correct "a" or "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -175,7 +176,7 @@ def rewrite_by_rules(question: str, before: Sequence[EarlierTurn]) -> RewrittenQ
         return RewrittenQuestion(text)
     if _has_open_pronoun(rest, tokeniser):
         return _add_topic(rest, last, tokeniser)
-    # A few words without question mark and "for ..." may be a complete search.
+    # A few words without a question mark or a preposition at the start, such as "for", may be a complete search.
     may_be_search = (
         not rest.endswith("?") and not _PATTERNS["preposition"].match(rest) and len(_content(rest, tokeniser)) > 1
     )
@@ -260,7 +261,7 @@ def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> Rew
     """Append the content words of the last question or, if the last question has none, the topic of its answer."""
     surfaces = parse_question(_PATTERNS["measure"].sub("", last.question), tokeniser).surfaces
     content = dict.fromkeys(word for word in surfaces if not _PATTERNS["asking"].fullmatch(fold(word)))
-    topic = " ".join(list(content)[:8]) or next(iter(last.topics), "")
+    topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")
     if not topic:
         return RewrittenQuestion(rest)
     return RewrittenQuestion(f"{rest.rstrip('?!. ')} ({topic})?", "with the last topic")

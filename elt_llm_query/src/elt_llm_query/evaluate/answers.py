@@ -38,11 +38,11 @@ class AnswerJudgement:
 
 @dataclass(frozen=True)
 class AnswerReport:
-    """The metrics over all questions. Shares are 0 to 1, those without a kind of the answerable questions.
+    """The metrics over all questions. Shares are 0 to 1.
 
-    A right page is that of a gold sentence; `right_page_cited` includes the citations of refusals. `refused` and
-    `not_certain` (refused or uncertain) have the share of each kind of unanswerable question. `overlap` is the median
-    share of a question's content words that are also in its gold sentences.
+    A right page is the page of a gold sentence; `right_page_cited` includes the citations of refusals. `refused` and
+    `not_certain` (refused or uncertain) have the share of each kind of unanswerable question. All other shares are of
+    the answerable questions. `overlap` is the median share of a question's content words in its gold sentences.
     """
 
     judged: tuple[AnswerJudgement, ...]
@@ -128,12 +128,15 @@ def _shares_by_kind(judged: Sequence[AnswerJudgement], outcomes: Collection[Answ
     return {kind: _share(hits) for kind, hits in sorted(by_kind.items())}
 
 
-SENTENCES = (1, 3)
+SENTENCES = (1, 3)  # numbers of quoted sentences that are measured
 
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """Whether the chunks hold a gold answer and, by number of sentences, whether the quote does, and its confidence."""
+    """Whether the chunks for one question contain a gold answer (`in_chunks`), and what its quotes contain.
+
+    By number of quoted sentences: `held` is true if the quote contains a gold answer, `confidence` is its confidence.
+    """
 
     identity: str
     question: str

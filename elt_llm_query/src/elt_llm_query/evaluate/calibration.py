@@ -26,7 +26,9 @@ FREE = ("cosine", "passage_cosine", "unknown", "residue_distance", "named_rest")
 # The strength of the penalty in questions: for the intercept, the scale, and a free weight.
 PULL_INTERCEPT, PULL_SCALE, PULL_WEIGHT = 20.0, 40.0, 40.0
 _UNDECIDED = 1.0  # an example with shipped log odds of about this size is near the threshold
-_STEPS, _ENOUGH = 50, 1e-9
+_STEPS, _ENOUGH = 50, 1e-9  # Newton steps at most, and the step that ends the fit
+MOST_WORSE_AUROC = 0.005  # greatest loss of AUROC, for any kind of questions, that fitted weights may cause
+MOST_MORE_REFUSED = 0.02  # greatest additional share of answerable questions that fitted weights may refuse
 Array = NDArray[np.float64]
 
 
@@ -60,6 +62,7 @@ def fit_weights(examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
         slope = inputs.T @ (weights * (chance - answerable)) + pull * (fitted - shipped)
         curvature = (inputs * (weights * chance * (1 - chance))[:, None]).T @ inputs + np.diag(pull)
         step = np.linalg.solve(curvature, slope)
+        # No weight changes by more than 1 in a step.
         fitted -= step * min(1.0, 1.0 / max(float(np.abs(step).max()), _ENOUGH))
         if float(np.abs(step).max()) < _ENOUGH:
             break
@@ -84,9 +87,9 @@ def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights
 
 
 def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Shift the intercept so that examples near the threshold of the shipped weights stay near it on average."""
+    """Shift the intercept so that examples near the threshold with the shipped weights stay near it on average."""
     before = logits(examples, SHIPPED_WEIGHTS)
-    # If all are far from the threshold the nearest decide; without the offset all shares could be 0.
+    # Subtracting the least distance keeps shares above 0 even if all examples are far from the threshold.
     distance = np.abs(before)
     share = np.exp(-0.5 * (before**2 - float(distance.min()) ** 2) / _UNDECIDED**2)
     moved = float((share * (logits(examples, weights) - before)).sum() / share.sum())
@@ -98,7 +101,7 @@ def _sigmoid(values: Array) -> Array:
 
 
 FOLDS = 5
-FEWEST = 10  # of either kind; fewer held-out questions prove nothing
+FEWEST = 10  # answerable and unanswerable questions each; fewer held-out questions prove nothing
 
 
 @dataclass(frozen=True)
@@ -118,10 +121,10 @@ class HeldOutFigures:
 
 @dataclass(frozen=True)
 class FittedCalibration:
-    """The weights to use.
+    """The weights to use after a calibration.
 
-    `objection` is the reason for keeping the shipped weights, and is empty if the fitted weights are used. `before` and
-    `after` are None if there were too few questions.
+    `objection` is the reason for keeping the shipped weights, and is empty if the fitted weights are used. `before` has
+    the metrics of the shipped weights and `after` those of the fitted weights; both are None for too few questions.
     """
 
     weights: ConfidenceWeights
@@ -152,7 +155,7 @@ def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
     if min(answerable, len(usable) - answerable) < FEWEST:
         counts = f"{answerable} answerable questions and {len(usable) - answerable} others"
         return FittedCalibration(SHIPPED_WEIGHTS, questions, None, None, f"{counts} are too few to fit anything")
-    # Answerable and other questions count alike, and so do the kinds of the latter: foreign ones are few and easy.
+    # Answerable and unanswerable questions have equal total weights, and so have the kinds of unanswerable questions.
     share = {kind: 0.5 if kind == ANSWERABLE else 0.5 / (len(questions) - 1) for kind in questions}
     weight = {kind: len(usable) * share[kind] / count for kind, count in questions.items()}
     examples = [
@@ -199,8 +202,8 @@ def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
     if after.loss >= before.loss:
         return "held-out questions are judged no better by weights fitted to the others"
     for kind, share in after.auroc.items():
-        if share < before.auroc[kind] - 0.005:
+        if share < before.auroc[kind] - MOST_WORSE_AUROC:
             return f"held-out questions are separated less well ({kind})"
-    if after.wrongly_refused > before.wrongly_refused + 0.02:
+    if after.wrongly_refused > before.wrongly_refused + MOST_MORE_REFUSED:
         return "more of the held-out questions would be wrongly refused"
     return ""

@@ -132,6 +132,7 @@ DEFAULT_NUMBER, MOST_QUESTIONS = 200, 5000
 MOST_SPANS = 5  # questions with more answers, such as "Introduction", do not separate rankings
 SHORTEST_SECTION = 80  # characters; a shorter section only holds headings
 _AT_ONCE = 1000  # nodes read together
+_MOST_OTHERS, _MOST_FROM_OTHERS = 10, 60  # other collections that are opened, and questions from all of them
 
 
 @dataclass(frozen=True, order=True)
@@ -158,7 +159,10 @@ class GeneratedQuestion:
 
 
 def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, seed: int = 1) -> list[GeneratedQuestion]:
-    """Generate at most `number` questions, reproducibly, of all kinds alike. Raises UsageError if there are none."""
+    """Generate at most `number` questions, equally many of each kind; equal seeds give equal questions.
+
+    Raises UsageError if there are none.
+    """
     spans_of: dict[str, dict[str, set[AnswerSpan]]] = {kind: defaultdict(set) for kind in KINDS}
     templates = templates_for(generation.passport.language)
     ends: dict[str, int] = {}
@@ -216,7 +220,7 @@ def _key(span: AnswerSpan) -> str:
 
 
 def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
-    """Yield questions for table rows; the header is the first row or, in a continuation, the context's last line."""
+    """Yield questions for table rows. The header is the first row or, if the table continues, the last context line."""
     header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):
@@ -247,7 +251,7 @@ def _heading_questions(
 def _choose_questions(
     by_kind: Sequence[Sequence[GeneratedQuestion]], number: int, seed: int
 ) -> list[GeneratedQuestion]:
-    """Choose an equal share of each kind. If a kind has too few questions, other kinds get its rest."""
+    """Choose an equal share of each kind. If a kind has too few questions, the other kinds get more."""
     chosen: list[GeneratedQuestion] = []
     for position, questions in enumerate(sorted(by_kind, key=len)):
         share = (number - len(chosen)) // (len(by_kind) - position)
@@ -269,7 +273,7 @@ def questions_of_other_collections(
     A collection that shares a document or a question with this one is about the same subject and is left out.
     Unreadable collections are left out too.
     """
-    names = [record.name for record in store.collections.all() if record.name != generation.collection][:10]
+    names = [record.name for record in store.collections.all() if record.name != generation.collection][:_MOST_OTHERS]
     hashes = {document.document_hash for document in generation.documents()}
     texts = {question.text for question in own}
     questions: list[str] = []
@@ -277,7 +281,7 @@ def questions_of_other_collections(
         try:
             with open_generation(store, name) as other:
                 if hashes.isdisjoint(document.document_hash for document in other.documents()):
-                    foreign = {one.text for one in generate_questions(other, 60 // len(names), seed)}
+                    foreign = {one.text for one in generate_questions(other, _MOST_FROM_OTHERS // len(names), seed)}
                     questions += sorted(foreign) if foreign.isdisjoint(texts) else []
         except (CorruptIndex, UsageError):  # damaged, empty, or without questions
             continue

@@ -80,7 +80,7 @@ class CachingEmbedding(EmbeddingModel):
 
 ANSWERABLE, UNANSWERABLE, FOREIGN, REMOVED = "answerable", "unanswerable", "foreign", "document removed"
 MOST_READ = 8  # chunks that an answer is quoted from
-FEWEST_LEFT = 3  # chunks after documents were removed; fewer cannot mislead
+FEWEST_LEFT = 3  # chunks that must be left after documents were removed; fewer could not mislead
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,12 @@ class QuotingSession(Closeable):
         self._pipeline.close()
 
 
-SHOWN = tuple(step / 10 for step in range(1, 11))
+SHOWN = tuple(step / 10 for step in range(1, 11))  # coverages in reports
 
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """The share of questions answered at a confidence of at least `threshold`, and their share of wrong answers."""
+    """The share of questions whose confidence reaches `threshold`, and the share of wrong answers among them."""
 
     threshold: float
     coverage: float

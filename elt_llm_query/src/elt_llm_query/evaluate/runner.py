@@ -17,7 +17,7 @@ from elt_llm_query.evaluate.metrics import MEASURES, measure_ranking, percentile
 from elt_llm_query.evaluate.reports import ProfileReport, QuestionResult
 from elt_llm_query.search import SearchPipeline
 
-DEPTH = 100
+DEPTH = 100  # ranks
 
 
 def comparison_profiles(settings: Settings) -> dict[str, Settings]:
@@ -37,7 +37,7 @@ def with_strategy(settings: Settings, name: str) -> Settings:
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Return settings that measure the ranking: 100 candidates a retriever; no chunk is removed, widened or cached."""
+    """Return settings that measure the ranking: 100 candidates per retriever, all chunks unchanged, no cache."""
     return _with(
         settings,
         retriever_top_k=max(DEPTH, settings.query.retriever_top_k),
@@ -58,7 +58,7 @@ def _with(settings: Settings, **changed: object) -> Settings:
 
 @dataclass(frozen=True)
 class EvaluationQuestion:
-    """One question of an evaluation. `rank` maps chunks, best first, to keys; `grades` grades the relevant keys."""
+    """One question of an evaluation. `rank` turns chunks into ranked keys; `grades` grades the relevant keys."""
 
     identity: str
     text: str
@@ -75,7 +75,7 @@ def evaluate(
     corpus_ids: Mapping[str, str] | None = None,
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Evaluate profiles on a dataset whose corpus the generation holds, by source or by `corpus_ids` of sources."""
+    """Evaluate profiles on a dataset in the generation; `corpus_ids` maps sources to corpus ids if the two differ."""
     named = corpus_ids or {}
 
     def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:
@@ -93,7 +93,7 @@ def measure_profiles(
     profiles: Mapping[str, Settings],
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Ask at least one question by each profile and return the reports in order; the time includes 100 candidates."""
+    """Ask at least one question with each profile, and return the reports; times are of searches for 100 candidates."""
     listed, listener = list(questions), progress or SilentListener()
     listener.stage("ask", len(listed) * len(profiles))
     reports = []

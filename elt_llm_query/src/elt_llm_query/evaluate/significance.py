@@ -17,7 +17,7 @@ from elt_llm_query.evaluate.reports import ProfileReport
 ROUNDS = 10_000
 SEED = 1
 _LARGEST_BATCH = 2_000_000  # numbers at once, 16 MB
-_TOLERANCE = 1e-12
+_TOLERANCE = 1e-12  # smaller differences are rounding errors
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def paired_difference(
         signs = generator.integers(0, 2, (rows, len(paired)), dtype=np.int8) * 2 - 1
         return np.asarray(np.abs(signs @ paired))
 
-    # Over random signs; the p-value is never 0, because the observed signs are one of the samples.
+    # The sum is compared with sums under random signs. The observed signs count as a sample, so the p-value is above 0.
     observed = abs(paired.sum()) - _TOLERANCE * max(1, len(paired))
     as_extreme = int((_resample(totals, len(paired), seed) >= observed).sum())
     low, high = np.percentile(_resample(means, len(paired), seed), [2.5, 97.5])  # the percentile bootstrap

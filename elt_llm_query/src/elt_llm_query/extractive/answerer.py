@@ -50,22 +50,22 @@ from elt_llm_query.understanding.question import (
     shown_language,
 )
 
-_SAME_COSINE = 0.97
-_SAME_STEMS = 0.8
-_NEAR_BEST = 0.42  # of a score; the best sentences have 0.6 to 1.3
-_NEARER_BY_COVERAGE = 0.3
-_NEAR_BEST_WITH_VALUE = 0.05
-_NEAR_BEST_OF_TWO = 0.65
-_VERY_NEAR_BEST = 0.86
-_VERY_NEAR_BEST_OF_TWO = 0.78
-_NEAR_DECIDING = 0.15
-_MOST_ITEMS = 10
-_LONGEST_LIST = 900
-_READ_CHUNKS = 8
-_CLOSEST = 3
+_SAME_COSINE = 0.97  # cosine from which two sentences state the same
+_SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
+_NEAR_BEST = 0.42  # a further sentence may score this much below the best, which scores 0.6 to 1.3
+_NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST
+_NEAR_BEST_WITH_VALUE = 0.05  # replaces _NEAR_BEST if the best sentence has the expected value
+_NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
+_VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
+_VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
+_NEAR_DECIDING = 0.15  # a sentence that decides a yes-or-no question may score this much below the best
+_MOST_ITEMS = 10  # items of a list that are quoted with its opening sentence
+_LONGEST_LIST = 900  # characters that are quoted of such a list
+_READ_CHUNKS = 8  # chunks that are quoted from
+_CLOSEST = 3  # sentences that a refusal cites
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
-_LEAST_LIST = 0.3
-_LIST_BEHIND = 0.18
+_LEAST_LIST = 0.3  # score of a list that is quoted
+_LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
 _CHECKABLE = {"number", "money", "percentage", "duration", "date", "definition"}
 _VALUES = {"any", "number", "money", "percentage"}
 Stems = Callable[[str], Sequence[str]]
@@ -87,12 +87,12 @@ class AnswerRequest:
 
 @dataclass(frozen=True)
 class Answer:
-    """Quoted sentences with their citations. The outcome of a refusal is `not found`.
+    """An answer with its citations. A refusal is an answer with the outcome `not found`.
 
     `confidence` is the chance, 0 to 1, that the chunks hold the answer. `reasoning` is for the trace: the score of each
-    candidate sentence, best first, and the evidence for or against answering. The remaining fields are set only for
-    answers of a model: the reasoning steps, the answers of single collections, the verdict on each sentence, the tokens
-    used, and whether the answer is complete.
+    candidate sentence, best first, and the evidence for or against answering. The fields from `steps` on are set only
+    if a language model wrote the answer: the reasoning steps, the answers from single collections, the verdict on each
+    sentence, the number of tokens used, and whether the answer is complete (`whole`).
     """
 
     text: str
@@ -136,10 +136,11 @@ def choose_sentences(
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
-    The threshold rises with the share of the question that the best sentence covers. If the question expects a figure
-    or date and the best sentence has one, only very near ones are added, and none to a definition. Decisions 3 and 43
-    in docs/decisions have the costs in answers and gains in brevity. A question for two things is `twofold`: the
-    sentence with the second may be less similar to the whole question.
+    The more of the question the best sentence covers, the higher is the minimum score of the others. If the best
+    sentence has the figure or date that the question expects, only sentences with nearly the same score are added, and
+    none are added to a definition. Set `twofold` for a question about two things: the minimum score is lower, because
+    the sentence about the second thing may be less similar to the whole question. Decisions 3 and 43 in docs/decisions
+    measure how many answers these limits lose and how much shorter they make the others.
     """
     if not scored:
         return []
@@ -153,7 +154,7 @@ def choose_sentences(
 
 
 def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
-    """Return the best sentence of each document that has one with nearly the best score, best first."""
+    """Return the best sentence of each document, best first, without documents whose best score is much too low."""
     floor = scored[0].score - _NEAR_BEST + _NEARER_BY_COVERAGE * scored[0].coverage
     best: dict[tuple[str, str], ScoredSentence] = {}
     for one in scored:
@@ -164,9 +165,9 @@ def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[Ret
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
-    """Remove the rows of a table that the question does not name, if it names the first cell of some rows.
+    """If the question names the first cell of some rows of a table, remove the other rows of this table.
 
-    Of several named cells that contain each other ("Total", "Total assets"), the longest counts.
+    If one named cell contains another ("Total assets" and "Total"), only the longer one counts as named.
     """
     text = fold(question.text)
     labels = {fold(row_label(one.candidate.text)) for one in scored if one.candidate.kind == "row"}
@@ -183,9 +184,10 @@ def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) 
 def find_asked_row(
     question: ParsedQuestion, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk], stems: Stems
 ) -> ScoredSentence | None:
-    """Return the row of figures whose whole label and years are in the question, or None if it asks for no value.
+    """Return the table row with the value that the question asks for, or None.
 
-    Of several, that whose table and headings have the most words of the question wins, then the longest label.
+    The question must contain all words of the row's label, and the table must have a column for every year in the
+    question. Of several such rows, the row whose chunk has the most words of the question wins, then the longest label.
     """
     if question.expects not in _VALUES or question.kind == "yes_no":
         return None
@@ -294,7 +296,7 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
 
 
 def _with_title(quote: Quote) -> Quote:
-    """Return the quote with the title of its document before the words that are shown."""
+    """Return the quote as a list item that starts with the title of its document."""
     return replace(quote, readable=f"- {quote.chunk.source_title}: {quote.readable or strip_syntax(quote.words)}")
 
 
@@ -312,12 +314,12 @@ def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
 
 
 class ExtractiveAnswerer:
-    """Quotes the answering sentences in readable order, each ending with its reference unless `cite` is false.
+    """Answers questions with quoted sentences. Each quote ends with its reference unless `cite` is false.
 
-    `terms` are the term weights of the collection; without them they are estimated from the chunks. `weights` set how
+    `terms` are the term weights of the collection; by default they are estimated from the chunks. `weights` set how
     much each kind of evidence counts for or against answering, and `thresholds` turn the confidence into an outcome.
-    With `read_document`, a question for steps or for several things is answered by the whole list, also where the list
-    extends beyond the chunk.
+    With `read_document`, a question that asks for steps or for several things is answered with a whole list, even if
+    the list extends beyond the chunk.
     """
 
     def __init__(
@@ -357,7 +359,7 @@ class ExtractiveAnswerer:
         evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])
         if asked_list:
-            # The list is quoted, not the sentences that deny something.
+            # Denials in the best sentences do not count, because the list is quoted instead of them.
             nearest = max(evidence.cosine, asked_list.score)
             evidence = replace(evidence, cosine=nearest, denied=0.0, denied_beside=0.0, contradicted=0.0)
         confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
@@ -424,7 +426,7 @@ class ExtractiveAnswerer:
         return found if found and found.score >= max(_LEAST_LIST, best.cosine - _LIST_BEHIND) else None
 
     def _completed(self, quote: Quote) -> Quote:
-        """Return the quote from the start of its sentence, if its chunk starts within the sentence."""
+        """If the chunk starts in the middle of the quoted sentence, extend the quote to the start of the sentence."""
         first = quote.span[0]
         if self._read_document is None or quote.start or not first or not quote.words[:1].islower():
             return quote
@@ -437,7 +439,7 @@ class ExtractiveAnswerer:
         return Quote(widened, 0, end - start, quote.readable)
 
     def _weights_for(self, question: ParsedQuestion, chunk: RetrievedChunk) -> ConfidenceWeights:
-        """Return other weights for a chunk in another language that the embedding model understands too."""
+        """Return ACROSS_LANGUAGES if the chunk is in another language and the embedding model is multilingual."""
         asked = shown_language(question.text)
         known = {"", chunk.metadata.get("language", self.tokeniser.language)}
         return ACROSS_LANGUAGES if self.embedding.multilingual and asked not in known else self.weights

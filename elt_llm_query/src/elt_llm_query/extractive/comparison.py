@@ -36,9 +36,10 @@ def compared_sentences(context: ScoringContext, scored: Sequence[ScoredSentence]
 def _best_about(
     near: Sequence[ScoredSentence], ordered: Sequence[Sequence[str]], own: str, other: str
 ) -> ScoredSentence | None:
-    """Return the best sentence that names its own side, alone or, with a lower score, before the other side.
+    """Return the best sentence about one of two compared things, or None.
 
-    `ordered` are the stems of each sentence in order.
+    `own` and `other` are the stems that identify the two things. A sentence may name the other thing only after its
+    own, which lowers its score. `ordered` has the stems of each sentence in order.
     """
     about = [
         (one.score - (_COST_OF_OTHER if other in one.stems else 0.0), one)

@@ -1,7 +1,7 @@
 """Confidence: the calibrated chance that the chunks hold the answer, one logistic function of the evidence.
 
 The weights were fitted offline: see decision 3 in `docs/decisions` for data, method and results, and decision 20 for
-their change with the ranking. Weights fitted to a collection replace the shipped ones.
+their update after a change of the ranking. Weights fitted to a collection replace the shipped ones.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ SHIPPED_WEIGHTS: Final = ConfidenceWeights(INTERCEPT, tuple(WEIGHTS.items()))
 ACROSS_LANGUAGES: Final = ConfidenceWeights(
     _WEIGHTS["across_languages"]["intercept"], tuple(_WEIGHTS["across_languages"]["weights"].items())
 )
-"""The weights for a question and a quote in two languages, which share no words but names and numbers."""
+"""The weights for a quote in another language than the question: the two share only names and numbers."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class OutcomeThresholds:
 
     @classmethod
     def of(cls, settings: AnswerSettings) -> Self:
-        """Return the thresholds of the settings; without `abstain`, every question is answered."""
+        """Return the configured thresholds; if `abstain` is false, every question is answered."""
         return cls(settings.refuse_below, settings.uncertain_below) if settings.abstain else cls(0.0, 0.0)
 
     def outcome(self, confidence: float) -> AnswerOutcome:
@@ -66,7 +66,7 @@ class OutcomeThresholds:
 
 
 SHIPPED_THRESHOLDS: Final = OutcomeThresholds.of(AnswerSettings())
-"""See decision 40 in docs/decisions for the choice."""
+"""Decision 40 in docs/decisions explains the choice of these thresholds."""
 
 
 def confidence_of(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> float:
@@ -93,9 +93,9 @@ NOT_CALIBRATED = Calibration()
 
 
 def settings_key(settings: Settings) -> str:
-    """Return a key that is equal for settings that search alike; only these settings affect the evidence.
+    """Return a key of the search settings that affect the evidence; equal settings have equal keys.
 
-    A changed profile has another key, whatever its name.
+    The name of a profile does not matter: a profile whose settings change gets another key.
     """
     query = settings.query.model_dump(mode="json", exclude=_IRRELEVANT_SETTINGS)
     query = {FORMER_QUERY_KEYS.get(name, name): value for name, value in query.items()}
@@ -137,9 +137,9 @@ def read_calibration(data_dir: Path, generations: "Sequence[Generation]", settin
 
 @dataclass(frozen=True)
 class ProfileCalibration:
-    """When a profile was last fitted to the collection, ISO 8601, and which weights it uses now.
+    """The calibration of a profile: which weights it uses now (`state`), and when they were fitted, in ISO 8601.
 
-    `shipped` means that fitting found no better weights.
+    The state `shipped` means that fitting found no better weights than the shipped ones.
     """
 
     profile: str

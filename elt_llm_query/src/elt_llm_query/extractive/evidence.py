@@ -1,7 +1,7 @@
-"""Evidence for and against the chunks holding an answer: coverage, names, numbers, denial and contradiction.
+"""Evidence on whether the chunks contain the answer: coverage, names, numbers, denial and contradiction.
 
-For contradiction a question is read as a claim without its question word: "when did the party lose the election"
-against "the party won the election in 1971", or "which rule does not apply" against "rule 7 applies".
+To find contradictions, a question is compared as a claim, without its question word: "when did the party lose the
+election" with "the party won the election in 1971", or "which rule does not apply" with "rule 7 applies".
 """
 
 import re
@@ -27,12 +27,12 @@ NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
 # "Not before", "not more than" is a limit, not a denial.
 _LIMITS = _PATTERNS.pattern("limits")
 _MAY_BE_DENIED = {"yes_no", "what_is"}  # "no" may be the answer; a definition may name what the term is not
-_REACH = 12
-_LEAST_DENIAL = 0.3
+_REACH = 12  # words after a negation that it may deny
+_LEAST_DENIAL = 0.3  # denial score of a sentence that denies any word of the question
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the share of the question that the sentences deny, 0 to 1; always 0 if "no" or a definition may answer."""
+    """Return the share of the question that the sentences deny, 0 to 1; 0 for yes-or-no and definition questions."""
     if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
@@ -86,14 +86,14 @@ def _share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str])
 
 
 _ASKING = _PATTERNS.pattern("asking")
-_FEWEST_SHARED = 0.25
-_LEAST_CONTRADICTION = 0.5
+_FEWEST_SHARED = 0.25  # coverage of the question above which a sentence can contradict it
+_LEAST_CONTRADICTION = 0.5  # score of a sentence that contradicts the question
 
 
 def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
     """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1, rising with their overlap.
 
-    Questions that "no" or a definition can answer, and texts that have too little in common, get 0.
+    Yes-or-no questions, questions for a definition, and sentences with too few words of the question get 0.
     """
     if context.question.kind in _MAY_BE_DENIED or sentence.coverage <= _FEWEST_SHARED:
         return 0.0
@@ -106,16 +106,16 @@ def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> fl
 
 
 def contradicts(context: ScoringContext, text: str) -> bool:
-    """Return whether a folded text has an antonym of a word of the question, or one of them alone a negation."""
+    """Return whether a folded text has an antonym of a word in the question, or only one of the two negates a word."""
     question = context.question
-    # The claim is the question without the words that ask; after other sentences, the last part.
+    # The claim is the question without its question words. Of several sentences, only the last question is used.
     claim_text = question.parts[0] if len(question.parts) == 1 else question.text
     claim_text = " ".join(_ASKING.sub(" ", claim_text).strip(" ?").split())
 
     def is_name(_: str, at_start: bool) -> bool:
-        """Return whether a word is a name.
+        """Return whether a capitalised word is a name.
 
-        Capitalised words within a sentence are, except in German with its capitalised nouns.
+        Within an English sentence it is. In German, nouns are capitalised too, so no word counts as a name.
         """
         return not at_start and question.language == "en"
 
@@ -126,41 +126,41 @@ def contradicts(context: ScoringContext, text: str) -> bool:
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
 _REASON = _PATTERNS.pattern("reason")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
-_MOST_PHRASES = 12
-_DATED = 0.7
+_MOST_PHRASES = 12  # counted phrases that are embedded
+_DATED = 0.7  # support from which a sentence counts as having a date
 
 
 @dataclass(frozen=True)
 class AnswerEvidence:
-    """One number per kind of evidence; each field states which direction is better."""
+    """The evidence for or against answering, one number per kind."""
 
     cosine: float
     """Cosine of the nearest chosen sentence to the question; up is better."""
     passage_cosine: float
     """Cosine of the nearest chunk to the question; up is better. Stored calibrations know the field by this name."""
     unknown: float
-    """Share of the question's weight that no document of the collection has; down is better."""
+    """Weighted share of the question's words that no document of the collection has; down is better."""
     expected_elsewhere: float
     """How much less relevant the best sentence with the expected value is than the most relevant sentence.
 
     0 if neither a figure nor a person is expected.
     """
     figure_asked: float
-    """1 if a number, an amount or a point in time is expected: such questions have another base level."""
+    """1 if a number, an amount or a point in time is expected: such questions need another intercept."""
     other_language: float
     """1 if the question is not in English: cosines of the embedding are lower in other languages."""
     unit_distance: float
-    """Distance between the noun that the question counts and those the chosen sentences count; 0 for no count."""
+    """Embedding distance of the noun after "how many" to the nearest noun that a chosen sentence counts; else 0."""
     event_missing: float
-    """If a date is expected, the weighted share of the event's words that the sentence with a date lacks."""
+    """If a date is expected, the weighted share of the words for the event that the sentence with the date lacks."""
     residue_distance: float
-    """Distance between question and chosen sentence without the words that both share; down is better."""
+    """Embedding distance between question and chosen sentence, both without their shared words; down is better."""
     unknown_names: float
     """Share of the question's names with a word that no document of the collection has; down is better."""
     named_rest: float
-    """Weighted share of the words other than names that the chosen sentences lack; 0 unless the best has all names.
+    """Weighted share of the question's words, except names, that the chosen sentences lack; down is better.
 
-    A question that names things as the documents do should use their other words too.
+    It is 0 unless the best sentence has all names of the question.
     """
     names_apart: float
     """Share of the question's names that the best sentence and its headings lack; down is better."""
@@ -195,7 +195,7 @@ def gather_evidence(
     )
     apart = names_apart(question, best, chunks[best.candidate.chunk])
     unknown_names = _unknown_names(context, pool)
-    # A figure beside another name does not answer: sentences with all names of the question come first.
+    # A figure for another name is no answer, so only sentences with all names of the question count, if there are any.
     naming = [one for one in chosen if not names_apart(question, one, chunks[one.candidate.chunk])] or chosen
     naming_stems = frozenset[str]().union(*(sentence.stems for sentence in naming))
     return AnswerEvidence(

@@ -17,15 +17,15 @@ from elt_llm_query.grounding.citations import Quote
 from elt_llm_query.grounding.sentences import TextPiece, embed_truncated, split_pieces, strip_markup
 
 DocumentReader = Callable[[RetrievedChunk], tuple[str, Outline]]
-"""Returns the text and the outline of the document of a chunk."""
+"""A function that returns the text and the outline of a chunk's document."""
 
-_BEFORE = 2500  # characters before and after a chunk in which its lists may start and end
-_AFTER = 3000
+_BEFORE = 2500  # characters before a chunk in which its lists may start
+_AFTER = 3000  # characters after a chunk in which its lists may end
 _FEWEST_ITEMS = 2
-_LONGEST_LIST = 2500
+_LONGEST_LIST = 2500  # characters
 _MOST_WORDS_AN_ITEM = 45  # on average; numbered paragraphs of a law are longer, and are no list of things
 _WEIGHT_WHOLE = 0.6  # of the cosine with headings and items; the rest is for the heading and the opening alone
-_COST_OF_RANK = 0.02
+_COST_OF_RANK = 0.02  # is subtracted from the score for each rank of the chunk
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
 _FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
@@ -90,10 +90,11 @@ def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[
 
 
 def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and opening sentence of each list of a text, which is empty if no sentence ends with a colon.
+    """Yield start, end and opening of each list in a text.
 
-    `titles` are the known headings. A list inside another list is yielded on its own, too. Long lists, lists of long
-    paragraphs, and lists whose first item is not in the text are left out.
+    The opening is the sentence before the list if it ends with a colon, else an empty text. `titles` are the known
+    headings. A list inside another list is also yielded alone. Long lists, lists of long paragraphs, and lists whose
+    first item is not in the text are left out.
     """
     pieces = split_pieces(text, titles)
     position = 0
@@ -116,7 +117,7 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
 
 
 def _marker(piece: TextPiece) -> int | None:
-    """Return the kind of marker of a list item, such as a bullet; None if the text is not a list item."""
+    """Return the index of a list item's marker in _MARKERS, such as 0 for a bullet; None if it is not a list item."""
     if piece.kind != "item":
         return None
     return next((kind for kind, pattern in enumerate(_MARKERS) if pattern.match(piece.text)), None)

@@ -42,10 +42,10 @@ _REASON = _PATTERNS.pattern("reason_value")
 
 
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
-    """Return how well the sentence holds a value of the expected kind that the question does not name.
+    """Return whether the sentence has a value of the expected kind that the question itself does not contain.
 
-    The result is 1 for a value of this kind, 0.5 for a similar value, 0 for none. Questions that expect no particular
-    value get 1.
+    The result is 1 for such a value, 0.3 to 0.7 for a similar or doubtful value, and 0 for none. If the question
+    expects no particular kind of value, the result is 1.
     """
     measure = _MEASURES.get(question.expects)
     return measure(question, strip_numbering(sentence)) if measure else 1.0
@@ -57,7 +57,7 @@ def strip_numbering(sentence: str) -> str:
 
 
 def counted_phrases(sentence: str) -> list[str]:
-    """Return up to three words on either side of each number, and the names of columns with numbers."""
+    """Return up to three words within 60 characters of each number, on either side, and names of numeric columns."""
     folded = fold(strip_numbering(sentence))
     phrases = _COLUMN.findall(folded)
     for found in _NUMBER.finditer(folded):
@@ -172,9 +172,9 @@ class ScoringContext:
         return embed_truncated(texts, self.embedding)
 
 
-MOST_EMBEDDED = 24
-# A conditional logit over the sentences of each question's chunks, fitted on paraphrased handbook questions and on
-# reading-comprehension sets in English and German, rounded; see decision 3 in docs/decisions.
+MOST_EMBEDDED = 24  # candidate sentences of a question
+# The rounded weights of a conditional logit over the sentences of each question's chunks. It was fitted on paraphrased
+# handbook questions and on reading-comprehension sets in English and German; see decision 3 in docs/decisions.
 _WEIGHT_COSINE = 0.5
 _WEIGHT_COVERAGE = 0.3
 _WEIGHT_AROUND = 0.5
@@ -195,11 +195,11 @@ class CandidateFeatures:
     stems: frozenset[str]
     own_stems: frozenset[str]
     coverage: float
-    """Share of the question's weight in the sentence itself."""
+    """Weighted share of the question's words that the sentence itself has."""
     around: float
-    """The share that its headings and the sentence before add, at half weight."""
+    """Weighted share that only its headings and the preceding sentence have, counted half."""
     chunk_score: float
-    """Score of its chunk, 1 for the best."""
+    """Score of its chunk divided by the score of the best chunk."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def score_sentences(
 ) -> list[ScoredSentence]:
     """Score the most promising candidates, best first; ties by chunk and position."""
     features = _candidate_features(context, chunks, candidates)
-    # Limit the time for embedding: candidates of poor chunks that share no word with the question go first.
+    # To limit the time for embedding, candidates with few words of the question in weak chunks are dropped.
     promise = [one.coverage + one.around + one.chunk_score for one in features]
     ranked = sorted(range(len(features)), key=lambda position: -promise[position])
     features = [features[position] for position in sorted(ranked[:MOST_EMBEDDED])]

@@ -21,9 +21,9 @@ from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import asked_language
 
 _PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml")).patterns()
-_LEAST_COSINE = 0.4
-_LEAST_COVERAGE = 0.1
-_LEAST_COVERAGE_OF_FACT = 0.75
+_LEAST_COSINE = 0.4  # of a deciding sentence with the question
+_LEAST_COVERAGE = 0.1  # of the question by a deciding sentence
+_LEAST_COVERAGE_OF_FACT = 0.75  # the same, for a sentence that neither allows nor requires anything
 _OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
 _REPLY = re.compile(rf"(?:{alternatives(_OPENINGS)})\b[^\w ]")
 Verdict = Literal["yes", "no"]

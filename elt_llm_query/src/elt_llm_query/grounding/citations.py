@@ -26,6 +26,9 @@ _SILENT = _PATTERNS.pattern("silent")
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
 _JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")
 _LONGEST = 2000  # characters of a sentence that are compared
+_FEWEST_CLAUSE_WORDS = 4  # of a clause that is compared separately
+_LONGEST_RANGE = 20  # difference of the numbers in a mark such as [2-4]
+_MOST_EMPTY_WORDS = 14  # of a greeting or an introduction
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class AnswerStatement:
     def clauses(self) -> list[str]:
         """Return the clauses that can be compared with the sources separately: at least two, or none."""
         parts = [part for part in _JOINTS.split(self.claim) if part]
-        return parts if len(parts) > 1 and all(len(part.split()) >= 4 for part in parts) else []
+        return parts if len(parts) > 1 and all(len(part.split()) >= _FEWEST_CLAUSE_WORDS for part in parts) else []
 
 
 def move_marks_inside(text: str) -> str:
@@ -62,7 +65,7 @@ def strip_citation_marks(text: str) -> str:
 
 
 def split_statements(text: str) -> list[AnswerStatement]:
-    """Split a text, whose marks are inside its sentences, into sentences; no visible character is left out."""
+    """Split a text into its sentences, which must contain their marks; every visible character is in a sentence."""
     statements = []
     for start, end in sentence_spans(text):
         written = text[start:end]
@@ -88,7 +91,7 @@ def _numbers(mark: str) -> list[int]:
     numbers: list[int] = []
     for part in re.split(r"[,;]", mark.strip(" \t[]")):
         ends = [int(number) for number in re.findall(r"\d+", part)]
-        if len(ends) == 2 and 0 < ends[1] - ends[0] <= 20:
+        if len(ends) == 2 and 0 < ends[1] - ends[0] <= _LONGEST_RANGE:
             numbers.extend(range(ends[0], ends[1] + 1))
         else:
             numbers.extend(ends)
@@ -103,7 +106,7 @@ def _claims_nothing(text: str) -> bool:
     folded = fold(bare)
     if _SILENT.search(folded) or re.fullmatch(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*", folded):
         return True
-    is_short = len(folded.split()) <= 14 and not any(map(str.isdigit, folded))
+    is_short = len(folded.split()) <= _MOST_EMPTY_WORDS and not any(map(str.isdigit, folded))
     return is_short and bool(_EMPTY.match(folded) or _FRAMING.match(folded))
 
 
@@ -128,7 +131,7 @@ class Quote:
 
 
 def number_quotes(quotes: Sequence[Quote]) -> tuple[list[int], tuple[Citation, ...]]:
-    """Number the quotes from 1 in order, equal spans of a document once, and return one citation per number."""
+    """Return the number of each quote, from 1 in order, and one citation per number; equal spans share a number."""
     keys = [(quote.chunk.collection, quote.chunk.source_id, quote.span) for quote in quotes]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys), 1)}
     firsts = dict(zip(reversed(keys), reversed(quotes), strict=True))
@@ -137,7 +140,7 @@ def number_quotes(quotes: Sequence[Quote]) -> tuple[list[int], tuple[Citation, .
 
 
 def quote_citation(quote: Quote, number: int) -> Citation:
-    """Build the citation of a quote under a number."""
+    """Build the citation of a quote with this number."""
     chunk = quote.chunk
     return Citation(
         reference=f"[{number}]",
@@ -155,7 +158,7 @@ def quote_citation(quote: Quote, number: int) -> Citation:
 
 
 def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]) -> tuple[Citation, ...]:
-    """Set page and section of each citation to those at the start of its excerpt, by the outlines of the documents."""
+    """Set the page and section of each citation to those at the start of its excerpt; `outlines` are by source id."""
     return tuple(
         citation.model_copy(
             update={"page": outline.page_at(citation.span[0]), "section": outline.section_at(citation.span[0])}
@@ -167,7 +170,7 @@ def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]
 
 
 def cited_chunks(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """Return the chunk that has most of each citation, in the order of the citations."""
+    """For each citation, in order, return the chunk that contains most of its excerpt."""
 
     def shared(chunk: RetrievedChunk, cited: Citation) -> int:
         if (chunk.collection, chunk.source_id) != (cited.collection, cited.source_id):

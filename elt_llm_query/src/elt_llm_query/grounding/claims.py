@@ -21,8 +21,8 @@ from elt_llm_query.understanding.patterns import PatternFile
 _PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
 _BE, _BY, _DENYING, _LIMITS, _REFERRING = map(_PATTERNS.words, ("be", "by", "denying", "limits", "referring"))
 _NEGATORS: Final = language_words("negators", folded=True) | _DENYING
-_PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")
-
+_PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")  # before stems of four or more characters
+_SCOPE: Final = 5  # words after a negation that it may negate
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019]|[.&+#/-](?=\w)){0,60}|[%$€£]")
 _CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]")
@@ -31,7 +31,10 @@ _POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 @dataclass(frozen=True)
 class SentenceToken:
-    """One word: as written, folded, its stems (none for a stopword), whether it is a name, a number or negated."""
+    """One word as written and folded, with its stems (none for a stopword).
+
+    `denies` is true for a negation, and `denied` for a word to which a negation applies.
+    """
 
     text: str
     word: str
@@ -109,7 +112,7 @@ def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
         word = fold(one.group())
         if word not in _NEGATORS and not word.endswith("n't"):
             continue
-        following = found[position + 1 : position + 1 + 5]
+        following = found[position + 1 : position + 1 + _SCOPE]
         if following and fold(following[0].group()) in _LIMITS:
             continue
         denying.add(one.start())
@@ -157,21 +160,21 @@ class Alignment:
 
 
 def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
-    """Align a claim with a sentence; texts with too little in common have no differences."""
+    """Align a claim with a sentence. If they have too few words in common, no differences are returned."""
     ours, theirs = list(map(_key, claim.tokens)), list(map(_key, source.tokens))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     shared = sum(block.size for block in matcher.get_matching_blocks())
-    if shared < 0.45 * len(ours):
+    if shared < 0.45 * len(ours):  # too few words in common
         return Alignment((), (), crossed=False, denied=False)
     apart = [
         (claim.tokens[start:end], source.tokens[other_start:other_end])
         for kind, start, end, other_start, other_end in matcher.get_opcodes()
-        if kind != "equal" and max(end - start, other_end - other_start) <= 9
+        if kind != "equal" and max(end - start, other_end - other_start) <= 9  # words; longer parts differ entirely
     ]
     slots = (_slot(claim, source, mine, other) for mine, other in apart if mine and other)
     same_voice = bool(_BY & claim.words) == bool(_BY & source.words)
-    near = shared >= 0.7 * len(ours)
-    few = [(*mine, *other) for mine, other in apart if max(len(mine), len(other)) <= 3]
+    near = shared >= 0.7 * len(ours)  # enough words in common to compare names and negations
+    few = [(*mine, *other) for mine, other in apart if max(len(mine), len(other)) <= 3]  # words
     return Alignment(
         tuple(filter(None, slots)),
         tuple((mine[0], other[0]) for mine, other in apart if len(mine) == len(other) == 1),
@@ -207,7 +210,7 @@ def _slot(
 ) -> AlignmentSlot | None:
     other = tuple(token for token in theirs if token.stems and _lacks(claim, source, token))
     mine = tuple(token for token in ours if token.stems and _lacks(source, claim, token))
-    # A name that the sentence has elsewhere is still wrong in place of another name, which the claim lacks.
+    # A name in place of another name is wrong even if the sentence has it elsewhere, unless the claim has both names.
     if not mine and any(token.name for token in other):
         mine = tuple(token for token in ours if token.name)
     if not mine or not other or (any(token.word in _REFERRING for token in theirs) and not any(t.name for t in other)):
@@ -223,12 +226,13 @@ def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) 
     return not any(match_term(stem, sentence.stems) for stem in token.stems)
 
 
-_REACH = 4
-_MOST = 7
+_REACH = 4  # words on either side of a name that are compared
+_MOST = 7  # names and numbers of a claim that are compared in pairs
+_COMMON_VERBS = 0.75  # share of the words between two names that claim and source must have in common
 
 
 def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
-    """Return how much better two names or numbers fit each other's position than their own position, from 0 to 1."""
+    """Return how much better two names or numbers of a claim fit each other's position in the source, 0 to 1."""
     names = [name for name in _unique_names(claim) if _positions(source, name)][:_MOST]
     return max((_exchange(claim, source, left, right) for left, right in combinations(names, 2)), default=0.0)
 
@@ -245,7 +249,7 @@ def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
         theirs = (_positions(source, left)[0], _positions(source, right)[0])
         verbs = _verbs(claim.tokens[min(ours) + 1 : max(ours)])
         shared = verbs & _verbs(source.tokens[min(theirs) + 1 : max(theirs)])
-        if not shared or len(shared) < 0.75 * len(verbs):
+        if not shared or len(shared) < _COMMON_VERBS * len(verbs):
             continue
         same_voice = _passive(claim, min(ours), max(ours)) == _passive(source, min(theirs), max(theirs))
         same_order = (ours[0] < ours[1]) == (theirs[0] < theirs[1])
@@ -314,15 +318,16 @@ def _verbs(tokens: Sequence[SentenceToken]) -> set[str]:
 
 
 def _passive(sentence: ParsedSentence, first: int, last: int) -> bool:
+    """Return whether the words around two names are in the passive voice, such as "was written by"."""
     between = [token.word for token in sentence.tokens[first + 1 : last]]
-    before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]
-    return bool(_BY.intersection(between[-4:])) and bool(
+    before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]  # may have "was"
+    return bool(_BY.intersection(between[-4:])) and bool(  # "by" at most four words before the second name
         _BE.intersection([*between, *before]) or len(between) <= _REACH
     )
 
 
 class ContradictionFinder:
-    """Finds antonyms and one-sided negations between a claim and a sentence, both parsed with `tokeniser`.
+    """Finds antonyms in a claim and a sentence, and negations in only one of them. Both are parsed with `tokeniser`.
 
     Antonyms are compared by their stems, so that "increased" is an antonym of "decreases".
     """
@@ -336,9 +341,9 @@ class ContradictionFinder:
             self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return antonyms and one-sided negations; one of each cancel out ("not simple" for "complicated")."""
+        """Return antonyms and one-sided negations. One antonym and one negation cancel out ("not easy" for "hard")."""
         pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
-        # At aligned positions each side may have both words.
+        # At aligned positions, antonyms count even if both words also occur elsewhere.
         aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]
         opposed = tuple(dict.fromkeys([*self._opposed(claim, source), *aligned]))
         denied = tuple(dict.fromkeys([*_negated_only_in(claim, source), *_negated_only_in(source, claim)]))
@@ -368,7 +373,7 @@ class ContradictionFinder:
 
 
 def _negated_only_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
-    """Return the first word of each negation that the other sentence has too, if it does not negate the word."""
+    """Return words that one sentence negates and the other has without a negation; the first word of each negation."""
     shared_words = []
     is_open = False
     for token in one.tokens:

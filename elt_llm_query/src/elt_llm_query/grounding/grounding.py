@@ -125,15 +125,15 @@ class ClaimComparison:
     sentences: tuple[SourceSentence, ...]
     coverage: float  # share of the weight of the claim's words, without names and numbers, that the sentences have
     elsewhere: float  # share of the same weight that only other sentences have
-    numbers: tuple[str, ...]  # of the claim that the sentences lack
-    names: tuple[str, ...]  # of the claim that the sentences, and what they refer to, lack
-    borrowed: tuple[str, ...]  # names that only the sentences before or the headings have
+    numbers: tuple[str, ...]  # numbers of the claim that the sentences lack
+    names: tuple[str, ...]  # names of the claim that neither the sentences nor the text around them have
+    borrowed: tuple[str, ...]  # names of the claim that only the preceding sentences or the headings have
     contrary: tuple[str, ...]  # words with an antonym in the sentences, and words negated on one side only
-    other_force: tuple[str, ...]  # "may" for "must" in the sentences, or vice versa
-    exchanged: float
-    swapped: bool
+    other_force: tuple[str, ...]  # "may" where the sentences have "must", or vice versa
+    exchanged: float  # the greatest `exchange_score`
+    swapped: bool  # whether two names have changed roles
     replaced: tuple[AlignmentSlot, ...]  # positions where the first sentence has another name, number or noun
-    traded: int  # names that the claim and the first sentence each have and the other lacks
+    traded: int  # names only in the claim or names only in the first sentence, whichever are fewer
 
 
 def _has_name(words: frozenset[str], stems: frozenset[str], token: SentenceToken) -> bool:
@@ -146,18 +146,20 @@ def _lacking_names(one: ParsedSentence, other: ParsedSentence) -> int:
 
 
 def _same_root(left: str, right: str) -> bool:
+    """Return whether two words have a long common prefix and differ only in short endings."""
     shorter, longer = sorted((left, right), key=len)
     needed = max(4, len(shorter) - 3)
     return len(shorter) >= 4 and longer[:needed] == shorter[:needed] and len(longer) - len(shorter) <= 4
 
 
 def _spelled_out(token: SentenceToken, text: str) -> bool:
+    """Return whether a text has successive words whose initials are the letters of an abbreviation."""
     letters = r"\w*\W{1,3}(?:of |the |and )?".join(re.escape(letter) for letter in token.word if letter.isalpha())
     return bool(letters) and len(token.word) <= 6 and bool(re.search(rf"\b{letters}", fold(text)))
 
 
 def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSentence) -> bool:
-    """Return whether the source has the initials of the name of several words that the token belongs to."""
+    """Return whether the token is part of a name of several words whose initials are a word of the source."""
     tokens = claim.tokens
     first = last = tokens.index(token)
     while first > 0 and tokens[first - 1].name:
@@ -168,12 +170,15 @@ def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSent
     return len(initials) > 1 and any(one.word.replace(".", "") == initials for one in source.tokens)
 
 
-# A logistic regression on altered and honestly reworded sentences, see docs/decisions/0020-grounding.md.
+# A logistic regression on sentences with an altered or the same meaning, see docs/decisions/0020-grounding.md.
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text(encoding="utf-8"))
 INTERCEPT: Final[float] = _WEIGHTS["intercept"]
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
-_ALONE = 3
-_OFTEN = 2
+_COMPARED = 6  # sentences with the most words of a claim, which are embedded
+_ALONE = 3  # sentences of these that are compared in detail
+_GAIN, _GAIN_ELSEWHERE = 0.12, 0.25  # coverage that a second sentence of the same or of another chunk must add
+_RELEVANT = 0.25  # coverage of the claim above which a sentence can contradict it
+_OFTEN = 2  # greatest count of missing numbers or names that is a feature
 _OTHER_FORCE = 0.7  # "may" for "must" is neither supported nor an antonym
 
 
@@ -187,7 +192,7 @@ class ClaimSupport:
 
 
 class SupportFinder:
-    """Finds the sentence, or the two, that support a claim best. Embeds each text once."""
+    """Finds the one or two sentences that support a claim best. Embeds each text once."""
 
     def __init__(self, sources: SourceIndex, embedding: EmbeddingModel, contraries: ContradictionFinder) -> None:
         self._sources = sources
@@ -223,7 +228,7 @@ class SupportFinder:
 
     def _ranked(self, claim: ParsedSentence, within: Sequence[SourceSentence]) -> list[tuple[float, SourceSentence]]:
         covered = [(self._coverage(claim, one.sentence.stems), one) for one in within]
-        best = sorted(covered, key=lambda one: -one[0])[:6]
+        best = sorted(covered, key=lambda one: -one[0])[:_COMPARED]
         self._embed([claim.text, *(one.sentence.text for _, one in best)])
         near = [(coverage + self._cosine(claim.text, one.sentence.text), one) for coverage, one in best]
         return sorted(near, key=lambda one: -one[0])
@@ -231,12 +236,12 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence that supports most of the words missing in the first, from the same chunk if possible."""
+        """Return the sentence with most of the words that the first sentence lacks, from its chunk if possible."""
         already = self._coverage(claim, first.sentence.stems)
         fitting = []
         for one in within:
             gain = self._coverage(claim, first.sentence.stems | one.sentence.stems) - already
-            if one is not first and gain > (0.12 if one.chunk == first.chunk else 0.25):
+            if one is not first and gain > (_GAIN if one.chunk == first.chunk else _GAIN_ELSEWHERE):
                 fitting.append((gain, one))
         beside = [(gain, one) for gain, one in fitting if one.chunk == first.chunk]
         return max(beside or fitting, key=lambda one: one[0])[1] if fitting else None
@@ -305,7 +310,7 @@ class SupportFinder:
     def _numbers(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> tuple[str, ...]:
         missing = []
         for number in claim.numbers:
-            # The stems of the nearest words, without the number itself.
+            # The stems of the six nearest words, without the number itself.
             near = sorted((one for one in claim.tokens if one.stems), key=lambda one: abs(one.start - number.start))
             around = {stem for token in near[1:7] if not token.number for stem in token.stems}
             agreeing = [one.sentence for one in sentences if any(map(number.agrees, one.sentence.numbers))]
@@ -334,7 +339,7 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the difference has a noun that the chunks use elsewhere; one that they never use may be a synonym."""
+        """Whether the claim has another noun that the chunks use elsewhere; a noun that they lack may be a synonym."""
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
@@ -344,7 +349,7 @@ class SupportFinder:
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)
-            if self._coverage(claim, one.sentence.stems) > 0.25
+            if self._coverage(claim, one.sentence.stems) > _RELEVANT
         )
         return max(found, key=len, default=())
 
@@ -359,9 +364,10 @@ class SupportFinder:
 
 Verdict = Literal["supported", "partly", "unsupported", "no claim"]
 
-_ENOUGH = 0.5
-_EXCHANGED = 0.3
-_UNLIKE = 1.1  # of 2: nothing of the words and nothing of the meaning
+_ENOUGH = 0.5  # chance of support from which a claim is supported
+_PARTLY = 0.25  # chance of support below which a claim is unsupported
+_EXCHANGED = 0.3  # exchange score above which two names or numbers count as exchanged
+_UNLIKE = 1.1  # share of missing words plus embedding distance (0 to 2) above which a claim is unsupported
 
 
 @dataclass(frozen=True)
@@ -436,7 +442,7 @@ def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequen
         if supported and len(supported) == len(clauses):
             parts = supported
     if not parts:
-        return GroundedSentence(statement.text, "unsupported", 0.0, (), ("No chunk mentions it.",), statement.cited)
+        return GroundedSentence(statement.text, "unsupported", 0.0, (), ("No chunk mentions this.",), statement.cited)
     least = min(parts, key=lambda one: one.chance)
     verdict = _verdict(least)
     spans = dict.fromkeys((one.chunk, one.start, one.end) for part in parts for one in part.comparison.sentences)
@@ -446,7 +452,7 @@ def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequen
         verdict,
         round(least.chance, 4),
         () if verdict == "unsupported" else tuple(Quote(sources[chunk], start, end) for chunk, start, end in spans),
-        () if verdict == "supported" else reasons or ("The chunks have little about it.",),
+        () if verdict == "supported" else reasons or ("The chunks have little about this.",),
         statement.cited,
         ()
         if verdict == "unsupported"
@@ -473,14 +479,14 @@ def _verdict(support: ClaimSupport) -> Verdict:
     compared = support.comparison
     contradicted = compared.numbers or compared.contrary or compared.swapped or compared.exchanged > _EXCHANGED
     unlike = support.features["lacking"] + support.features["distance"] > _UNLIKE
-    return "unsupported" if contradicted or unlike or support.chance < 0.25 else "partly"
+    return "unsupported" if contradicted or unlike or support.chance < _PARTLY else "partly"
 
 
 def _reasons(compared: ClaimComparison) -> Iterator[str]:
     if compared.numbers:
         yield f"Numbers that differ: {', '.join(compared.numbers)}."
     if compared.names:
-        yield f"Names missing there: {', '.join(compared.names)}."
+        yield f"Names missing in the sources: {', '.join(compared.names)}."
     if compared.contrary:
         yield f"Denied, or opposite words: {', '.join(filter(None, compared.contrary))}."
     if compared.other_force:
@@ -495,7 +501,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
 def _cite(
     text: str, statements: Sequence[AnswerStatement], judged: Sequence[GroundedSentence], dropped: Collection[str]
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Write the numbers of its quotes after each sentence without a dropped verdict, and return their citations."""
+    """Leave out sentences with a dropped verdict, write the quote numbers after the others, and return citations."""
     quotes = [quote for sentence in judged if sentence.verdict not in dropped for quote in sentence.quotes]
     numbers, citations = number_quotes(quotes)
     number_of = dict(zip(((quote.chunk.node_id, quote.span) for quote in quotes), numbers, strict=True))

@@ -20,7 +20,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 
 _PLAIN: Final = str.maketrans("äöüß\u2019", "aous'")
 _PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
-# In the order of trial at a position: longer wordings before the shorter ones in them.
+# The wordings are tried in this order, so longer wordings precede shorter wordings that they contain.
 _MONTH: Final = alternatives(month_names(["en"]))
 _WORDINGS: Final = _PATTERNS.rows("rule_words")
 _MARK: Final = re.compile(
@@ -33,7 +33,7 @@ _MARK: Final = re.compile(
 
 @dataclass(frozen=True)
 class RuleMark:
-    """A word or phrase of rules at start:end of a text; `kind` is a kind of `rule_words`, and `words` are folded."""
+    """A rule word or phrase at start:end of a text, folded in `words`; `kind` is its kind in `rule_words`."""
 
     kind: str
     start: int
@@ -54,15 +54,16 @@ MEASURES: Mapping[str, str] = {
     word: measure for measure, words in _TABLES["measures"].items() for word in words.split()
 }
 _SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
-# Measures that are so many of a smaller one.
+# For each measure, a smaller measure, and how many of the smaller one it has.
 _OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}
 _VALUES = {**_SPECIAL, **number_words("ordinals", folded=True), **number_words("numbers", folded=True)}
 _ONES, _TENS = (
     alternatives(word for word, value in load_language("en").numbers.items() if low <= value <= high)
     for low, high in ((2, 9), (20, 90))
 )
-# "twenty-four" is one number, and no twenty beside a four.
+# "twenty-four" is one number, not "twenty" and "four".
 _COMPOUND = re.compile(rf"\b({_TENS})[- ](one|{_ONES})\b")
+_ROUGH_ERROR = 0.06  # greatest difference between an approximate and an exact number, as a share of the greater
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class NumberValue:
         if self.values & other.values:
             return True
         return self.rough and any(
-            abs(rough - exact) <= 0.06 * max(rough, exact) and _digits(rough) < _digits(exact)
+            abs(rough - exact) <= _ROUGH_ERROR * max(rough, exact) and _digits(rough) < _digits(exact)
             for rough in self.values
             for exact in other.values
         )
@@ -147,10 +148,10 @@ def _scale(lowered: str, number: NumberValue) -> NumberValue:
 
 def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
     """Add the unit beside a number and whether it is approximate."""
-    before = lowered[max(0, number.start - 14) : number.start]
+    before = lowered[max(0, number.start - 14) : number.start]  # long enough for "approximately "
     after = re.match(r"[ -]?(%|[a-z]+)", lowered[number.end : number.end + 16])
     measure = _SIGNS.get(before[-1:], "") or (MEASURES.get(after[1], "") if after else "")
-    values = number.values | {50.0} if number.values == {0.5} else number.values  # half of a hundred
+    values = number.values | {50.0} if number.values == {0.5} else number.values  # "half" agrees with 50 percent
     return replace(number, values=values, measure=measure, rough=bool(_ROUGHLY.search(before)))
 
 
@@ -160,7 +161,9 @@ _UP: Final = frozenset({"over", "least", "from"})
 _DOWN: Final = frozenset({"under", "most", "till"})
 _TIMES: Final = frozenset({"till", "from"})
 _HARD: Final = frozenset({"over", "under", "most", "least"})
-_REACH: Final = 34  # characters between a limit and its number
+_REACH: Final = 34  # characters between a limit and the number after it
+_REACH_BACK: Final = 26  # characters from the start of a number to the limit after it ("five or more")
+_LEAST_COMMON: Final = 0.34  # share of the stems of the shorter clause that two compared clauses must share
 _FOLLOWING: Final = 4  # words after a limit without a number that name its subject
 _BARE_TIMES: Final = _PATTERNS.words("bare_times")
 _NEED_NOT_IF_DENIED: Final = frozenset(
@@ -233,7 +236,7 @@ def compare_rules(claim: RuleSet, source: RuleSet) -> tuple[tuple[str, ...], tup
     other_force: list[str] = []
     for ours in claim.clauses:
         theirs = max(source.clauses, key=lambda one: (len(one.stems & ours.stems), one == ours))
-        if len(theirs.stems & ours.stems) < 0.34 * min(len(ours.stems), len(theirs.stems)):
+        if len(theirs.stems & ours.stems) < _LEAST_COMMON * min(len(ours.stems), len(theirs.stems)):
             continue
         contrary.extend(_contradicting_words(ours, theirs))
         # "Must be at least 16 to row" equals "may row only from 16": with a limit both forces mean the same.
@@ -256,7 +259,7 @@ def _contradicting_words(ours: RuleClause, theirs: RuleClause) -> Iterator[str]:
 
 
 def _limits_same_subject(limit: RuleLimit, other: RuleLimit) -> bool:
-    if limit.numbers and other.numbers:  # no conditions, which have none
+    if limit.numbers and other.numbers:  # conditions have no numbers
         return any(one.agrees(two) for one in limit.numbers for two in other.numbers)
     return limit.condition == other.condition and bool(limit.stems & other.stems)
 
@@ -348,7 +351,7 @@ def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[
     """Return the number of a limit: the next number, or else the number just before ("five or more")."""
     trailing = mark.words.startswith(("or ", "and ", "oder ")) or mark.words.startswith("ubers")
     following = [one for one in numbers if mark.end <= one.start < min(end, mark.end + _REACH)]
-    leading = [one for one in numbers if mark.start - 26 <= one.start < mark.start]
+    leading = [one for one in numbers if mark.start - _REACH_BACK <= one.start < mark.start]
     if trailing or (not following and mark.kind in _HARD):
         return tuple(leading[-1:])
     return tuple(replace(one, rough=False) for one in following[:1])

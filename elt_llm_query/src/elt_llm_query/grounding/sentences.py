@@ -35,6 +35,7 @@ _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
 _TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
 _EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
 _SYNTAX = re.compile(r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
+_LONGEST_HEADING = 8  # words
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _piece_kind(text: str) -> TextPieceKind:
 
 def _is_heading(text: str, titles: Collection[str], *, alone: bool, over_table: bool) -> bool:
     """Return whether a line is a heading: a known title, capitals, or a short separate line without full stop."""
-    short = len(text.split()) <= 8
+    short = len(text.split()) <= _LONGEST_HEADING
     if _bare_title(text) in titles or (text.isupper() and short):
         return True
     unlabelled = _LABEL.sub("", text, count=1) if _LABELLED.match(text) else text
@@ -133,6 +134,9 @@ CandidateKind = Literal["prose", "row", "item"]
 _WORD = re.compile(r"\w+")
 _FIGURE = re.compile(r"[^\w|]{0,5}\d[\d.,' ]{0,20}[^\w|]{0,5}|[-\u2212\u2013\u2014]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
+_FEWEST_ROWS = 3  # of a table without a rule whose first row is recognised as the header
+_FEWEST_WORDS, _FEWEST_ROW_WORDS = 4, 2  # of a quotable sentence, and of a quotable table row
+_LONGEST_LABEL = 8  # words without punctuation or digits that are a label and no sentence
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ class SentenceCandidate:
 
 
 def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandidate]:
-    """Return the quotable sentences of each chunk in order; of a sentence in overlapping chunks, the longest part."""
+    """Return the quotable sentences of each chunk in order; of copies in overlapping chunks, the longest is kept."""
     candidates = [candidate for number, chunk in enumerate(chunks) for candidate in _chunk_candidates(number, chunk)]
     kept: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     chosen = []
@@ -185,8 +189,8 @@ def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandid
 def row_as_text(header: str, row: str, years: Collection[str] = ()) -> str:
     """Write a row as "Label: value", or with more columns "Label - column: value; column: value".
 
-    A unit in brackets above the labels follows the label. Of columns for years, only those for `years` are written,
-    unless that leaves none.
+    A unit in brackets in the header of the labels is written after the label. If some columns are for one of `years`,
+    the columns for other years are left out.
     """
     names, values = _cells(header), _cells(row)
     label, rest = values[0], values[1:]
@@ -306,7 +310,7 @@ class _PrecedingContext:
 
 def _names_columns(run: Sequence[str]) -> bool:
     """Return whether the first row of a table is its header: as many cells as the next, no figures except years."""
-    if len(run) < 3 or len(_cells(run[0])) != len(_cells(run[1])):
+    if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
         return False
     first, *others = _cells(run[0])
     # Over rows of figures, the first cell may be empty or name the unit, and the others may be dates.
@@ -319,13 +323,13 @@ def _has_content(piece: TextPiece) -> bool:
     """Return whether a sentence is long enough to answer a question."""
     words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
     if piece.kind == "row":
-        return words >= 2
-    if piece.kind == "prose" and words <= 8 and not re.search(r"[.!?:;…\d|\"”)]", piece.text):
+        return words >= _FEWEST_ROW_WORDS
+    if piece.kind == "prose" and words <= _LONGEST_LABEL and not re.search(r"[.!?:;…\d|\"”)]", piece.text):
         return False
-    return words >= 4 or (piece.kind == "item" and words >= 1)
+    return words >= _FEWEST_WORDS or (piece.kind == "item" and words >= 1)
 
 
-_SHORTEST_SHARED_PREFIX = 5
+_SHORTEST_SHARED_PREFIX = 5  # characters
 # Anchored and bounded, so that no text costs more than its length.
 _LABELLED_NUMBER = re.compile(r"(?<![^\W\d])([^\W\d]{3,30})[ \u00a0-]?(\d{1,9}(?:\.\d{1,9}){0,5})\b")
 
@@ -376,7 +380,7 @@ def _same_prefix(left: str, right: str) -> bool:
 
 
 def count_rival_numbers(question: str, text: str) -> int:
-    """Count numbers of the question with a label ("rule 7") that the text has only with other numbers."""
+    """Count labelled numbers of the question ("rule 7") whose label the text has only with other numbers ("rule 8")."""
     there: dict[str, set[str]] = {}
     for label, number in _LABELLED_NUMBER.findall(fold(text)):
         there.setdefault(label, set()).add(number)

@@ -29,7 +29,7 @@ ORDER_SHARE = 0.8
 FOREIGN_WEIGHT = 0.9
 """Least weight of cosines if question and collection are in different languages."""
 CURVE = 0.7
-"""Power that makes scores comparable with scores of cosine and keywords alone, for which confidence is calibrated."""
+"""Exponent that makes scores comparable with those of cosine and keywords alone, which calibrated the confidence."""
 
 
 def min_max(scores: ArrayLike) -> Scores:
@@ -196,7 +196,7 @@ FLATNESS_SLOPE = 0.4
 
 
 def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
-    """Return the weight of cosines, 0 to 1, for keyword scores of all pools whose greatest is 1.
+    """Return the weight of cosines, 0 to 1, adapted to the keyword scores of all pools, which are scaled to 0..1.
 
     The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). A configured weight of .5 becomes .32 to
     .72; configured weights of 0 and 1 do not change.

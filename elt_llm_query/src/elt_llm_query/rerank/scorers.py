@@ -59,7 +59,7 @@ def open_cross_encoder(name: str | None, models_dir: Path | None) -> CrossEncode
 BATCH_SIZE = 10  # chunks in one prompt: about 3000 tokens at most
 MOST_CHARACTERS = 1200  # of one chunk
 MOST_REPLIED = 20_000  # characters of a reply that are parsed
-BEST = 10.0
+BEST = 10.0  # the greatest score that the prompt allows
 
 _INSTRUCTION = Path(__file__).with_name("scoring_prompt.txt").read_text(encoding="utf-8")
 _OPENING = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}passage", re.IGNORECASE)
@@ -71,7 +71,7 @@ _SCORE = re.compile(
 
 
 class LlmScorer:
-    """A scorer that asks a language model of LlamaIndex.
+    """A scorer that asks a LlamaIndex language model.
 
     A chunk has no score if the reply omits the chunk, scores the chunk twice, or has a score outside 0 to 10. All
     chunks of a prompt have no score if the model fails.
@@ -193,7 +193,7 @@ def cohere_is_ready(environment: Mapping[str, str]) -> bool:
 def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bool) -> CohereScorer:
     """Build the Cohere scorer.
 
-    Raises SettingsError if hosted models are not allowed, ModelError without library or key.
+    Raises SettingsError if hosted models are not allowed, ModelError if the library or the key is missing.
     """
     if not allowed:
         raise SettingsError(
@@ -219,7 +219,7 @@ def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bo
 def choose_scorer(
     name: str | None, sources: ModelSources, environment: Mapping[str, str]
 ) -> tuple[ChunkScorer | None, tuple[str, ...]]:
-    """Choose a local cross-encoder, else a hosted model; return None without either, and notes on a missing model.
+    """Choose a local cross-encoder, else a hosted model, else None; the notes report a missing model.
 
     A hosted model is chosen only if the settings allow hosted models, name no model, and its library and key are
     present. A configured name always means a cross-encoder, so no hosted model replaces a missing cross-encoder.

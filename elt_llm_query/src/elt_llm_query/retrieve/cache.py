@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 Clock = Callable[[], float]
+_KEPT_DOCUMENTS = 16
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,11 @@ class QueryCaches(Generic[Value]):
 
 
 class DocumentTexts:
-    """Reads the text and the outline of the document of a chunk, and keeps those of the latest documents."""
+    """Reads the text and the outline of a chunk's document, and caches those of the documents used last."""
 
     def __init__(self, generations: Sequence[Generation]) -> None:
         self._generations = {generation.collection: generation for generation in generations}
-        self._kept: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(16)
+        self._kept: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(_KEPT_DOCUMENTS)
 
     def __call__(self, chunk: RetrievedChunk) -> tuple[str, Outline]:
         """Return the text and the outline of the document of this chunk."""

@@ -33,7 +33,7 @@ from elt_llm_query.retrieve.query_variant import AlternativeNames
 
 Operator = Literal["=", "!=", ">", ">=", "<", "<=", "in", "not in"]
 MOST_CONDITIONS = 50
-MOST_CHARACTERS = 2000
+MOST_CHARACTERS = 2000  # of a condition
 _OPERATOR = re.compile(r"!=|>=|<=|==|=|>|<|\s(?:not\s)?in\s", re.IGNORECASE)
 _OPERATORS: dict[str, Operator] = {operator: operator for operator in get_args(Operator)} | {"==": "="}
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{0,18})?")
@@ -136,7 +136,7 @@ def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> 
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day that contain `last` and may end later; with `before`, all three."""
+    """Return the year, month and day that contain `last` and end later; with `before`, those that end with it too."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 

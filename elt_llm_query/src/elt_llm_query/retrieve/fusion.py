@@ -25,7 +25,7 @@ NodeKey = tuple[str, str]  # a collection and a node id
 class SearchCandidate:
     """A chunk that a retriever returned. Ranks count from 1; a rank is None if that retriever did not return the chunk.
 
-    `coverage` (0 to 1) is the weighted share of the question's words in the chunk; `order` (0 to 1) is the share of
+    `coverage` (0 to 1) is the weighted share of the question's words in the chunk, and `order` (0 to 1) that of its
     neighbouring word pairs. `fused_score` is on the scale of the fusion. `score` is the latest score, 0 to 1.
     """
 
@@ -96,7 +96,7 @@ def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
 
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
-LIKENESS_SLOPE = 0.2
+LIKENESS_SLOPE = 0.2  # by which a dense weight of .5 is lowered for a question of keywords alone
 # The errors of a damaged index, a full disk or a model that does not respond; any other error is a bug.
 RETRIEVER_FAILURES = (EltError, OSError, ValueError, RuntimeError)
 
@@ -226,7 +226,7 @@ class HybridRetriever(QueryFusionRetriever):
         """Fuse the hits of the chosen retrievers into candidates with ranks and scores."""
         rankings = (hits.dense, hits.keyword)
         configured = self._weights(chosen, likeness)
-        # A retriever that was not used or failed does not count towards what is attainable.
+        # A retriever that was not used or failed does not count in the greatest attainable score.
         weights = [weight if ranking else 0.0 for ranking, weight in zip(rankings, configured, strict=True)]
         best = attainable_fused_score(self.fusion, weights)
         fused = fuse(self.fusion, rankings, configured)

@@ -63,7 +63,7 @@ class OpenCollection:
         return self.embedding.fingerprint.key
 
     def is_foreign(self, language: str) -> bool:
-        """Whether a question in this language, empty if unknown, finds the texts of the collection by meaning alone."""
+        """Whether a question in this language matches the texts only by meaning; false for "", an unknown language."""
         return self.embedding.multilingual and language not in {"", self.generation.keyword.tokeniser.language}
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NotRequired, Self, TypedDict
 from elt_llm_core.results import TraceStage
 
 Ranking = Sequence[tuple[str, float]]  # node ids with their scores, best first
-LeftOut = Sequence[str] | Mapping[str, str]  # ids of nodes left out, or each with the node that is read instead
+LeftOut = Sequence[str] | Mapping[str, str]  # ids of nodes left out; as a mapping, to the nodes read instead
 
 # The reasons for leaving a candidate out, in the order in which they are applied.
 REASONS = (
@@ -47,7 +47,7 @@ class ScoreParts(TypedDict):
 
 
 class PoolScale(TypedDict):
-    """A pool's size, greatest keyword score, embedding model, and cosines' least weight in another language, if any."""
+    """A pool's size, greatest attainable keyword score, model, and least weight of cosines across languages."""
 
     candidates: int
     attainable: float | None
@@ -184,7 +184,7 @@ class RankingDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RerankDetails(RankingDetails):
-    """One reranking; the last four fields are set by rerankers that call a model."""
+    """One reranking. The last three fields are set only by rerankers that call a model."""
 
     stage: ClassVar[str] = "rerank"
     question: str = ""

@@ -35,7 +35,7 @@ class CandidateChunk:
         return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:
-        """Convert to the chunk of a result; the metadata has the text's other places and the nodes that were found."""
+        """Convert to a result chunk; its metadata has the other locations of the text and the nodes that were found."""
         metadata = dict(self.node.metadata)
         if self.alternates:
             metadata["alternates"] = [alternate.location() for alternate in self.alternates]

@@ -33,7 +33,10 @@ _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged wit
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """The reason for leaving a candidate out, or READ; the node read `instead`; its rank among the read, from 1."""
+    """The reason why a candidate was left out, or READ.
+
+    `instead` is the node that was read instead. `place` is the rank, from 1, among the chunks that were read.
+    """
 
     reason: str
     instead: str | None = None
@@ -99,7 +102,7 @@ def _ranked(stages: Sequence[TraceStage]) -> list[tuple[NodeKey, float]]:
 
 @dataclass(frozen=True)
 class MatchedTerms:
-    """The words of the question that a chunk has; `within` those that match by another name or in a longer word."""
+    """The words of the question in a chunk; `within` are those matched by another name or as part of a longer word."""
 
     words: tuple[str, ...]
     within: tuple[str, ...]
@@ -121,7 +124,7 @@ class QuestionTerms:
             {"written": written.get(stem, stem), "stem": stem, "weight": weight, "nodes": frequency(stem)}
             for stem, weight in weights.items()
         ]
-        """The words as written with stem, weight (0 or more) and number of nodes, by distinct stem."""
+        """By distinct stem: the word as written, the stem, its weight (0 or more) and the number of nodes with it."""
         self._matcher = QuestionMatcher(stems, weights)
         self._names, self._generation = tuple(names), generation
 

@@ -40,7 +40,7 @@ def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget
     return left_out
 
 
-# Number of texts fetched per selected chunk: LOOKAHEAD finds duplicates, and VARIETY gives MMR a choice.
+# Texts that are fetched per selected chunk: LOOKAHEAD replaces duplicates, and VARIETY gives MMR a choice.
 LOOKAHEAD = 2
 VARIETY = 4
 
@@ -98,7 +98,7 @@ class ChunkShaper:
     def _relevant(
         self, ranked: Sequence[SearchCandidate], notes: list[str]
     ) -> tuple[list[SearchCandidate], list[SearchCandidate], float]:
-        """Return relevant and irrelevant candidates and the minimum score, halved if no candidate reaches it."""
+        """Return relevant and irrelevant candidates and the minimum score; it is halved if no candidate reaches it."""
         minimum = configured = self._query.min_relevance_score
         relevant, irrelevant = drop_below(ranked, minimum)
         if irrelevant and not relevant:

@@ -28,6 +28,8 @@ from elt_llm_query.strategies.strategy import (
 
 _PROMPT = (Path(__file__).parent / "prompts" / "follow_up.txt").read_text(encoding="utf-8")
 MOST_CHARACTERS = 3000  # at the start of a chunk that are searched for names
+_PROMPT_CHARACTERS = 1200  # at the start of a chunk that the prompt for a follow-up contains
+_LONGEST_FOLLOW_UP = 300  # characters
 SHORTEST_TITLE = 4  # characters; shorter titles occur in many chunks by chance
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
 _INNER = r"(?:[\w'\u2019-]|\.(?=\w))"
@@ -182,10 +184,10 @@ class MultiHopStrategy:
 
     def _follow_up(self, question: str, node: StoredNode, generation: Generation, passes: PassRunner) -> str:
         if self.llm is not None and not passes.failures:
-            prompt = _PROMPT.format(question=question, passage=node.text[:1200])
+            prompt = _PROMPT.format(question=question, passage=node.text[:_PROMPT_CHARACTERS])
             written = reply_lines(ask_helper_model(self.llm, prompt, passes, "follow-up questions were made by rules"))
             if written:
-                return "" if written[0].casefold().rstrip(".") == "none" else written[0][:300]
+                return "" if written[0].casefold().rstrip(".") == "none" else written[0][:_LONGEST_FOLLOW_UP]
         tokeniser = generation.keyword.tokeniser
         names = bridge_names(node.text, question, tokeniser)
         return " ".join([*names, *missing_words(question, f"{node.title} {node.text}", tokeniser)]) if names else ""

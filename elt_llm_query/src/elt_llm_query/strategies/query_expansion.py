@@ -25,11 +25,12 @@ _PROMPTS = Path(__file__).parent / "prompts"
 _VARIANTS_PROMPT = (_PROMPTS / "variants.txt").read_text(encoding="utf-8")
 _HYDE_PROMPT = (_PROMPTS / "hypothetical_answer.txt").read_text(encoding="utf-8")
 NO_MODEL_FOR_VARIANTS = "No language model is in use, so rules made the variants of the question for multi_query."
+_LONGEST_VARIANT = 300  # characters
 VARIANT_SHARE = 0.5  # weight of the best score of the variants relative to the score of the question
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Return at most `most` variants: parts of a twofold question, each name with the content words, these alone."""
+    """Return at most `most` variants: parts of the question, each name with the content words, these words alone."""
     variants = list(question.parts)
     if len(question.names) > 1:
         rest = [word for word in question.surfaces if not any(word in name for name in question.names)]
@@ -42,7 +43,7 @@ def _usable(variants: list[str], question: str, most: int) -> list[str]:
     """Return the first `most` distinct variants that are not empty, too long or equal to the question."""
     distinct: dict[str, str] = {}
     for variant in variants:
-        if len(variant) <= 300:
+        if len(variant) <= _LONGEST_VARIANT:
             distinct.setdefault(variant.casefold(), variant)
     return [variant for folded, variant in distinct.items() if folded not in {question.casefold(), ""}][:most]
 
@@ -114,7 +115,7 @@ class HydeStrategy:
         prompt = _HYDE_PROMPT.format(question=question)
         reply = ask_helper_model(self.llm, prompt, passes, "the question was asked as hybrid")
         answer = " ".join(reply.split())[:MOST_HYDE_CHARACTERS]
-        if len(answer.split()) >= 3:
+        if len(answer.split()) >= 3:  # fewer words are no answer
             return answer
         if not passes.failures:
             passes.failures.append("The language model wrote no answer for hyde; the question was asked as hybrid.")

@@ -22,7 +22,7 @@ from elt_llm_query.understanding.question import ASKING_WORDS, ParsedQuestion, p
 
 @dataclass
 class PassRunner(ABC):
-    """A runner of the search passes of one question, of which each records its stages in the log.
+    """Runs the search passes of one question. Each pass records its stages in the log.
 
     If there are many collections, each pass searches only the best. Model calls stop once `cancelled` returns True.
     `failures` has sentences about failures so far; a result with failures is not cached.
@@ -66,7 +66,7 @@ class SingleSearchStrategy:
         return passes.run(question, self.retrievers)
 
 
-MOST_LOOKED_UP = 3  # words of a question that is only a designation
+MOST_LOOKED_UP = 3  # words of a question that consists only of codes
 FEWEST_IN_STEPS = 10  # words; shorter questions rarely need a second hop
 
 _CODE = re.compile(r"[A-Za-z]{0,20}\d[\w./#+-]{0,40}|[A-Z][A-Z0-9&]{1,20}|\w{1,20}(?:\+\+|#)")
@@ -100,15 +100,15 @@ def choose_route(question: ParsedQuestion) -> ChooseDetails:
     """Choose the strategy for a question by rules."""
     text, words = question.text, question.text.split()
     if len(words) <= MOST_LOOKED_UP and all(_CODE.fullmatch(word.strip("?.,")) for word in words):
-        return ChooseDetails(strategy="sparse", reason="it is nothing but a designation")
+        return ChooseDetails(strategy="sparse", reason="it consists only of codes")
     if len(question.parts) > 1:
         return ChooseDetails(strategy="multi_query", reason="it asks for two things")
     if len(question.names) > 1 and _COMPARES.search(text):
-        return ChooseDetails(strategy="multi_query", reason="it compares what it names")
+        return ChooseDetails(strategy="multi_query", reason="it compares things that it names")
     asks = text.endswith("?") or (words[:1] and words[0].lower() in ASKING_WORDS)
     if asks and len(words) >= FEWEST_IN_STEPS and question.names:
         return ChooseDetails(
-            strategy="multi_hop", reason="it is long and names something, from which the answer may be a step away"
+            strategy="multi_hop", reason="it is long and names something, so the answer may need a second search"
         )
     return ChooseDetails(strategy="hybrid", reason="it asks for one thing")
 
@@ -124,7 +124,7 @@ def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[NodeKey, 
 def add_best_scores(
     first: Sequence[SearchCandidate], others: Sequence[Sequence[SearchCandidate]], weight: float
 ) -> list[SearchCandidate]:
-    """Score by the first ranking plus `weight` times the best score in `others`, divided by 1 + `weight`, and sort."""
+    """Score candidates by (score in `first` + `weight` x best score in `others`) / (1 + `weight`), and sort them."""
     best: dict[NodeKey, float] = defaultdict(float)
     for candidate in chain.from_iterable(others):
         best[candidate.key] = max(best[candidate.key], candidate.score)
@@ -163,7 +163,7 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 
 
 def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) -> str:
-    """Return the reply of a model, with a time limit; report a failure, ending with `instead`, and return ""."""
+    """Return the start of a model's reply; on failure, return "" and add a sentence that ends with `instead`."""
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
     except EltError as failure:

@@ -19,6 +19,7 @@ Item = TypeVar("Item")
 OnPiece = Callable[[str], None]
 MARGIN = 64  # tokens that a chat template may add around the messages
 _PER_MESSAGE = 8  # tokens that a chat template puts around a message, at most
+_LONGEST_NAME = 200  # characters of a title or section in a prompt
 _FENCE = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}source", re.IGNORECASE)
 
 
@@ -36,26 +37,26 @@ def lost_in_the_middle(ranked: Sequence[Item]) -> list[Item]:
 
 @dataclass(frozen=True)
 class PromptSource:
-    """A chunk under the number it is cited by."""
+    """A chunk with the number by which an answer cites it."""
 
     number: int
     chunk: RetrievedChunk
 
     @property
     def text(self) -> str:
-        """The fenced chunk with title, page and section; a fence inside the chunk is defused, so it cannot end it."""
+        """The chunk in a <source> tag with title, page and section; such tags in the chunk itself are made harmless."""
         chunk, context = self.chunk, self.chunk.context.strip()
         page = f' page="{chunk.page}"' if chunk.page else ""
         section = f' section="{_attribute(chunk.section)}"' if chunk.section else ""
         heading = f'number="{self.number}" title="{_attribute(chunk.source_title or chunk.source)}"{page}{section}'
-        # The fence already has the section and the title.
+        # The tag already has the section and the title.
         context = "" if context in (chunk.section, chunk.source_title) else context
         body = "\n".join(filter(None, (context, chunk.text)))
         return f"<source {heading}>\n{_FENCE.sub('(source', body)}\n</source>"
 
 
 def _attribute(value: str) -> str:
-    return _FENCE.sub("(source", " ".join(value.replace('"', "'").split()))[:200]
+    return _FENCE.sub("(source", " ".join(value.replace('"', "'").split()))[:_LONGEST_NAME]
 
 
 def number_sources(chunks: Sequence[RetrievedChunk]) -> list[PromptSource]:
@@ -71,10 +72,10 @@ def sources_text(sources: Sequence[PromptSource], *, best_outside: bool) -> str:
 
 @dataclass(frozen=True)
 class ContextWindow:
-    """The size of a model's context in tokens, `to_write` of them for the answer.
+    """The size of a model's context in tokens, of which `to_write` are reserved for the answer.
 
-    `count` returns an upper bound of the tokens of a text. `most_sources` limits the sources alone. `section` is the
-    settings section of both.
+    `count` returns an upper bound of the tokens of a text. `most_sources` limits the tokens of all sources together.
+    `section` is the settings section that configures the window.
     """
 
     size: int
@@ -85,7 +86,7 @@ class ContextWindow:
 
     @property
     def to_read(self) -> int:
-        """Return the number of tokens that the longest possible prompt has."""
+        """Return the number of tokens that a prompt may have."""
         return self.size - self.to_write - MARGIN
 
     @property
@@ -95,7 +96,7 @@ class ContextWindow:
 
 
 def context_window_of(llm: LLM, bound: TokenUpperBound, most_sources: int) -> ContextWindow:
-    """Return the window of a model, whose tokens are bounded from above because its tokeniser is not available."""
+    """Return the context window of a model. Its tokeniser is not available, so `bound` gives upper bounds of tokens."""
     size, to_write = llm.metadata.context_window, llm.metadata.num_output
     return ContextWindow(size, to_write, most_sources, bound.most, model_server_of(llm).section)
 
@@ -103,7 +104,7 @@ def context_window_of(llm: LLM, bound: TokenUpperBound, most_sources: int) -> Co
 def fit_sources(
     sources: Sequence[PromptSource], prompt_tokens: int, window: ContextWindow
 ) -> tuple[tuple[PromptSource, ...], tuple[PromptSource, ...]]:
-    """Split the sources, best first, into those that fit beside a prompt of so many tokens and the rest.
+    """Split the sources, best first, into those that fit beside the rest of the prompt and those that do not.
 
     Raises ResponseGenerationError if the best source alone does not fit: no source is ever cut.
     """
@@ -124,10 +125,11 @@ def fit_sources(
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One call. `planned` is an upper bound of its prompt's tokens, `fewest` a lower bound.
+    """One model call. `planned` is an upper bound of the tokens of its prompt, `fewest` a lower bound.
 
-    `counted` tokens were read and `written` tokens written according to the server, None where it reports nothing. A
-    server that read less than `fewest` cut the prompt: `elt_llm_core.models.completion` raises PromptTooLong for that.
+    `counted` is the number of tokens read, and `written` of tokens written, according to the server; None if it reports
+    none. If the server read fewer than `fewest`, it cut the prompt: `elt_llm_core.models.completion` raises
+    PromptTooLong.
     """
 
     purpose: str
@@ -179,7 +181,7 @@ class ModelCalls:
 
     @property
     def used_up(self) -> bool:
-        """Whether a call ended at the most tokens that the model may write."""
+        """Whether a call ended because the model reached its limit of written tokens."""
         return any(entry.finish == "length" for entry in self.ledger)
 
     @property
@@ -189,7 +191,7 @@ class ModelCalls:
 
     @property
     def tokens_used(self) -> int:
-        """Tokens read and written in all calls, as the server counts them; the upper bound where it does not."""
+        """Tokens read and written in all calls, by the server's count; for uncounted prompts, the upper bound."""
         return sum(
             (entry.planned if entry.counted is None else entry.counted) + (entry.written or 0) for entry in self.ledger
         )

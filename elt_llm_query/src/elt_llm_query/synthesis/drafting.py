@@ -1,10 +1,10 @@
 """Prompt a language model for an answer: directly, by chain or tree of thought, with reflection, or per collection.
 
 Sources: Wei et al., "Chain-of-Thought Prompting Elicits Reasoning in Large Language Models", NeurIPS 2022. Yao et al.,
-"Tree of Thoughts: Deliberate Problem Solving with Large Language Models", NeurIPS 2023; here one level deep, and the
-model's own score of an attempt counts half, the share of it that the sources support the other half: small models judge
-poorly. Madaan et al., "Self-Refine: Iterative Refinement with Self-Feedback", NeurIPS 2023; here the feedback is the
-sentences that no source supports, not a model's opinion.
+"Tree of Thoughts: Deliberate Problem Solving with Large Language Models", NeurIPS 2023; here one level deep. The
+score of an attempt is half the model's own score and half the share of it that the sources support, because small
+models judge poorly. Madaan et al., "Self-Refine: Iterative Refinement with Self-Feedback", NeurIPS 2023; here the
+feedback is the sentences that no source supports, not a model's opinion.
 """
 
 import re
@@ -88,7 +88,7 @@ class AnswerDraft:
 
 
 SynthesisMethod = Callable[[AnswerTask, ModelCalls, OnPiece], AnswerDraft]
-"""Writes an answer, and passes its text to `on_piece` as it is written. Serves many threads without own state.
+"""A function that drafts an answer and passes its text to `on_piece` while it is written. It keeps no state.
 
 Raises ModelError and ResponseGenerationError.
 """
@@ -102,7 +102,7 @@ def ask_with_sources(
     on_piece: OnPiece | None = None,
     **values: str,
 ) -> AnswerDraft:
-    """Ask with as many of the task's sources, best first, as fit beside the rest of the prompt."""
+    """Ask the model with this prompt and as many of the task's sources, best first, as fit into its context."""
     prompt, query = task.prompts[prompt_name], task.settings.query
     if query.system_prompt:
         prompt = prompt.model_copy(update={"system": f"{query.system_prompt.strip()}\n\n{prompt.system}"})
@@ -178,7 +178,7 @@ def draft_by_reasoning(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -
 
 
 def draft_best_attempt(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Write several attempts, have the model score them, and return the best, the first of equals, with all scores."""
+    """Write several attempts, have the model score them, and return the best one; its details list all attempts."""
     attempts = []
     for number, hint in enumerate(islice(cycle(HINTS), task.settings.answer.branches), 1):
         draft = ask_with_sources(task, calls, f"attempt {number}", "tot_branch", branch=str(number), hint=hint)
@@ -206,7 +206,7 @@ def _judge(task: AnswerTask, calls: ModelCalls, attempts: list[AnswerDraft]) -> 
 
 
 def draft_with_corrections(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Draft once, correct a few times at most, and return the latest version with the most support."""
+    """Draft an answer, correct its unsupported sentences in a few steps, and return the best-supported version."""
     versions = [ask_with_sources(task, calls, "draft", "simple")]
     checks = [task.check(versions[0].text, versions[0].read)]
     for number in range(1, task.settings.answer.reflect_steps + 1):
@@ -232,7 +232,7 @@ def draft_with_corrections(task: AnswerTask, calls: ModelCalls, on_piece: OnPiec
 
 
 def draft_by_collection(each: SynthesisMethod, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Answer from each collection by the method `each`, and merge these partial answers, which are kept, into one."""
+    """Answer from each collection by the method `each`, and merge the partial answers; `parts` keeps them."""
     groups: dict[str, list[PromptSource]] = {}
     for source in task.sources:
         groups.setdefault(source.chunk.collection, []).append(source)

@@ -10,7 +10,7 @@ from elt_llm_core.results import QueryResult, RetrievedChunk
 
 @dataclass(frozen=True)
 class QuestionRewritten:
-    """The wording in which a follow-up question is searched."""
+    """The rewritten follow-up question, which is searched for."""
 
     question: str
 
@@ -24,7 +24,7 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """The start of an answer: the first, a second because the first is not good enough, or `back` to the first."""
+    """The start of an answer: the first, a second after further searches (`once more`), or the first again (`back`)."""
 
     again: Literal["", "once more", "back"] = ""
 

@@ -35,6 +35,9 @@ from elt_llm_query.synthesis.prompts import Prompt, Prompts
 from elt_llm_query.understanding.question import parse_question
 
 ARTEFACT = "enterprise_model"
+_ENOUGH_COVERAGE, _ENOUGH_SUPPORT = 0.6, 0.5  # if an answer has less of either, the model searches further
+_STEP_TOP_K, _MOST_ADDED = 8, 4  # chunks that a step retrieves, and chunks that it adds
+_MOST_NEIGHBOURS = 12  # related entities that a GRAPH step searches for
 _HOW = re.compile(
     r"\b(?:how|wie) \w{1,20}\b|\b(?:what|which|welche\w?) (?:kind|sort|time|number|art|zeit)\b", re.IGNORECASE
 )
@@ -57,7 +60,7 @@ class AnswerQuality:
     @property
     def is_enough(self) -> bool:
         """Whether the answer needs no further search."""
-        return self.coverage >= 0.6 and self.support >= 0.5
+        return self.coverage >= _ENOUGH_COVERAGE and self.support >= _ENOUGH_SUPPORT
 
     def as_dict(self) -> dict[str, object]:
         """Return the quality measures of the answer by name, for the trace."""
@@ -78,7 +81,7 @@ def measure_quality(
     idf: Callable[[str], float],
 ) -> AnswerQuality:
     """Measure the quality of an answer with this support that was written from these chunks."""
-    # An answering chunk need not contain words that only ask, such as "long" of "how long".
+    # A chunk with the answer need not contain words that only ask, such as "long" in "how long".
     weights = {stem: idf(stem) for stem in parse_question(_HOW.sub(" ", question), tokeniser).terms}
     present = {
         stem for chunk in chunks for stem in tokeniser.stems(f"{chunk.source_title} {chunk.context} {chunk.text}")
@@ -92,7 +95,10 @@ def measure_quality(
 
 @dataclass(frozen=True)
 class SearchStep:
-    """A query. RETRIEVE searches by meaning and words, KEYWORD by words, GRAPH around an entity of a model, or DONE."""
+    """A search step that a language model chose; `text` is its query.
+
+    RETRIEVE searches by meaning and words, KEYWORD by words, GRAPH for related entities, and DONE ends the search.
+    """
 
     kind: str
     text: str = ""
@@ -110,11 +116,11 @@ def parse_step(reply: str) -> SearchStep:
 
 
 AskStep = Callable[[str, dict[str, str]], tuple[str, Mapping[str, object]]]
-"""A function of the name of a step and the values of its prompt. Returns the reply and details for the trace."""
+"""A function that asks for a step by its name and prompt values, and returns the reply and details for the trace."""
 
 
 def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
-    """Return a function that asks for a step as one of these calls, and returns the account of the call as details."""
+    """Return a function that asks for steps with these model calls; its details are the ledger entry of the call."""
 
     def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
         reply = calls.ask(name, prompt, values).text
@@ -125,7 +131,7 @@ def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
 
 @dataclass(frozen=True)
 class FurtherSearch:
-    """The means of further searches; `measure` returns how well chunks cover the question."""
+    """The functions and the limit of further searches; `measure` returns how well chunks cover the question."""
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
@@ -142,8 +148,8 @@ def search_further(
 ) -> list[RetrievedChunk]:
     """Return the chunks with those that the steps added, each once, in order; every step is a stage of the log.
 
-    Ends when the model is done, when the chunks cover a question that was not covered before, or after the last step.
-    Raises the errors of the model and RetrievalError.
+    The search ends after DONE or the last step, or when the chunks have all words of the question and did not before.
+    Raises the errors of the language model and RetrievalError.
     """
     collected = list(chunks)
     was_missing = quality.missing
@@ -162,7 +168,7 @@ def search_further(
             stage.details |= {"step": step.kind, "text": step.text, **call}
             known = {(chunk.collection, chunk.node_id) for chunk in collected}
             retrieved = further.search(step) if step.kind != "DONE" else ()
-            added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:4]
+            added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:_MOST_ADDED]
             collected += added
             stage.kept = len(added)
             stage.details["added"] = [chunk.node_id for chunk in added]
@@ -195,7 +201,7 @@ def find_entity_neighbours(text: str, generations: Sequence[Generation]) -> tupl
         return ()
     _, model, best = max(found, key=lambda one: one[0])
     names = {entity.id: entity.name for entity in model.entities}
-    return (best.name, *(names[one] for one in ModelGraph(model).neighbours(best.id)[:12]))
+    return (best.name, *(names[one] for one in ModelGraph(model).neighbours(best.id)[:_MOST_NEIGHBOURS]))
 
 
 @dataclass(frozen=True)
@@ -207,7 +213,7 @@ class WrittenAnswer:
 
 
 class IterativeAnswerer:
-    """Answers with one model. Serves many threads and keeps no state of a question."""
+    """Answers questions with one language model. Many threads may share one object."""
 
     def __init__(
         self,
@@ -240,7 +246,7 @@ class IterativeAnswerer:
             stage.kept = int(quality.is_enough)
             stage.details.update(quality.as_dict())
         first = WrittenAnswer(answer, tuple(request.chunks))
-        # Without tokens no model was asked.
+        # If no tokens were used, the model was not asked.
         if quality.is_enough or not self._most_steps or not answer.tokens_used or was_cancelled():
             return first
         try:
@@ -282,7 +288,7 @@ class IterativeAnswerer:
         listen: Listener,
         was_cancelled: Callable[[], bool],
     ) -> WrittenAnswer:
-        """Return the better of the first answer and an answer from all chunks that a further search finds."""
+        """Search further, answer again from all chunks, and return the better of the two answers."""
         calls = self._answerer.calls(request.cancelled)
         further = self._further(request.question, request.where, ask_by_calls(calls, self._step_prompt))
         chunks = search_further(request.question, request.chunks, quality, further, log)
@@ -323,6 +329,6 @@ class IterativeAnswerer:
         strategy: StrategyName | None = None if step.kind == "RETRIEVE" else "sparse"
         query = " ".join(names) or step.text
         try:
-            return self._pipeline.search(query, top_k=8, where=where, strategy=strategy).chunks
+            return self._pipeline.search(query, top_k=_STEP_TOP_K, where=where, strategy=strategy).chunks
         except UsageError:
             return ()

@@ -28,7 +28,7 @@ from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.refusals import goes_beyond_refusal, is_blank, is_refusal, mentions_refusal
 from elt_llm_query.understanding.question import asked_language, question_language
 
-# A model reads better than the rules that compute the confidence: it is only kept from questions about other subjects.
+# Below this confidence the model is not asked. It is low: only questions about other subjects have less.
 PARTIAL_SOURCES = 0.1
 _NAMES = (
     ("de", "de german deutsch"),
@@ -54,7 +54,7 @@ _UNFINISHED = re.compile(r"(?:\s|\s?(?:\[[^\[\]]{0,40}|\([^()]{0,40}|\u3010[^\u3
 
 
 def normalise_marks(text: str) -> str:
-    """Write every mark of source n as [n], except in words; a number in brackets that names no source stays."""
+    """Rewrite citations such as (source 2) and 【2】 as [2]; in phrases such as "in (source 2)", the words remain."""
 
     def marks(numbers: str) -> str:
         return "".join(f"[{number}]" for number in _DIGITS.findall(numbers))
@@ -65,7 +65,7 @@ def normalise_marks(text: str) -> str:
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
-    """Replace each [n] by the position, from 1, of source n among these; a number without a source becomes higher."""
+    """Replace each [n] by the position, from 1, of source n in `sources`, or by a number above all positions."""
     positions = {source.number: position for position, source in enumerate(sources, 1)}
 
     def renumber(mark: re.Match[str]) -> str:
@@ -130,9 +130,9 @@ def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
     notes = []
     if not draft.whole and calls.used_up:
         limit = f"{calls.window.section}.num_predict is {calls.window.to_write}"
-        notes.append(f"The answer is not whole: the model reached the most tokens it may write ({limit}).")
+        notes.append(f"The answer is not complete: the model reached its limit of written tokens ({limit}).")
     elif not draft.whole:
-        notes.append("The answer is not whole: it was stopped, or the model stopped, before its end.")
+        notes.append("The answer is not complete: the caller or the model stopped it before its end.")
     if draft.dropped:
         notes.append(
             f"{len(draft.dropped)} of {len(draft.dropped) + len(draft.read)} chunks did not fit into the model's"
@@ -142,7 +142,7 @@ def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
 
 
 class UnmarkedStream:
-    """Passes on pieces of an answer without marks; a piece that may be part of a mark waits for the rest."""
+    """Passes on pieces of an answer without citation marks. A piece that may be part of a mark waits for its rest."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._on_piece = on_piece
@@ -151,7 +151,7 @@ class UnmarkedStream:
     def __call__(self, piece: str) -> None:
         """Receive the next piece of the answer."""
         text = self._waiting + piece
-        unfinished = _UNFINISHED.search(text, max(0, len(text) - 250))
+        unfinished = _UNFINISHED.search(text, max(0, len(text) - 250))  # longer than any mark
         cut = unfinished.start() if unfinished else len(text)
         self._waiting = text[cut:]
         self._pass_on(text[:cut])
@@ -167,7 +167,7 @@ class UnmarkedStream:
 
 
 class ModelAnswerer:
-    """Writes, checks and refuses answers, in many threads; `extractive` gives evidence and must abstain and cite."""
+    """Writes and checks answers, in many threads. `extractive` gathers the evidence, and must abstain and cite."""
 
     def __init__(self, llm: LLM, extractive: ExtractiveAnswerer, settings: Settings, prompts: Prompts) -> None:
         self._llm = llm
@@ -180,8 +180,8 @@ class ModelAnswerer:
     def answer(self, request: AnswerRequest, *, on_piece: OnPiece = ignore_piece) -> Answer:
         """Return the checked answer, or a refusal with the closest chunks.
 
-        Raises ModelError if the model fails and ResponseGenerationError for a window that is too small: a failed model
-        answer is never replaced by an extractive one.
+        Raises ModelError if the model fails, and ResponseGenerationError if its context window is too small. A failed
+        answer of the model is never replaced by quotes.
         """
         chunks, settings = request.chunks, self._settings.answer
         evidence = self._extractive.answer(request.question, chunks)
@@ -200,7 +200,7 @@ class ModelAnswerer:
         return answer
 
     def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
-        """Create the calls of one answer with their own ledger."""
+        """Create an object for the model calls of one answer, with its own ledger."""
         window = context_window_of(self._llm, self._bound, self._settings.llm.max_context_tokens)
         return ModelCalls(self._llm, window, cancelled)
 
@@ -232,12 +232,12 @@ class ModelAnswerer:
         grounded = self._ground(draft.text, draft.read, strict=settings.strict)
         claims = [one for one in grounded.sentences if one.verdict != "no claim"]
         no_support = all(one.verdict == "unsupported" for one in claims)
-        # The check by code alone marks one correct sentence in twenty as unsupported: a refusal needs a second sign.
+        # The check marks one correct sentence in twenty as unsupported, so a refusal needs a second reason.
         doubtful = evidence.outcome != "answered" or mentions_refusal(draft.text)
         if no_support and ((settings.strict and claims) or (settings.abstain and doubtful)):
             return self._refuse(question, evidence, draft, calls, grounded)
         text, citations = cite_by_source(grounded, draft.read)
-        confidence = round((evidence.confidence * grounded.share) ** 0.5, 4)
+        confidence = round((evidence.confidence * grounded.share) ** 0.5, 4)  # geometric mean
         uncertain = settings.abstain and confidence < settings.uncertain_below
         if settings.strict:
             on_piece(text)

@@ -56,7 +56,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 def shipped_text(name: PromptName) -> str:
-    """Return the file of a shipped prompt, to be written out as an example."""
+    """Return the text of a shipped prompt file, which users may copy and change."""
     return files("elt_llm_query.synthesis").joinpath(f"prompts/{name}.yaml").read_text(encoding="utf-8")
 
 

@@ -21,7 +21,7 @@ def is_blank(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether the text is only a refusal: it starts with the agreed sentence, or is short and claims nothing.
+    """Whether the text is only a refusal: it starts with a known refusal, or is short and claims nothing.
 
     "A loan lasts four weeks. The sources do not mention films." is a partial answer, not a refusal.
     """

@@ -57,7 +57,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return the first name in the question of each thing with aliases, and its aliases in the collections."""
+        """For each group of aliases, return its first name in the question, and its other names in the collections."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
@@ -120,12 +120,13 @@ def _iso(year: str, month: str, day: str) -> str:
 
 _NAMED_BY = ("organisations", "topics", "title", "section")  # text fields whose values are names in questions
 _MOST_VALUES = 20_000  # of a field that is searched
+_LONGEST_VALUE = 500  # characters
 _LONGEST_NAME = 8  # words
 _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in too many questions
 
 
 class FilterSuggester:
-    """Suggests filters by years, dates and field values, read at the first question; many threads may share it."""
+    """Suggests filters for the years, dates and field values that a question names; many threads may share it."""
 
     def __init__(self, generations: Sequence[Generation]) -> None:
         self._generations = tuple(generations)
@@ -137,7 +138,7 @@ class FilterSuggester:
         return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:5]
 
     def _of_time(self, question: str) -> Iterator[str]:
-        """Yield filter conditions for years, by the field `year` or else `dates`, and for dates of the question."""
+        """Yield conditions for the years (on the field `year`, else `dates`) and the dates in the question."""
         for year in years_of(question):
             if any(int(year) in field.values for field in self._fields("year")):
                 yield f"year={year}"
@@ -167,7 +168,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """Return the condition for each field value by its folded words; of equal values, the first field counts."""
+        """Map the folded words of each field value to its condition; of fields with equal values, the first counts."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):
@@ -175,7 +176,7 @@ class FilterSuggester:
                     # A section is named by its last heading.
                     own = tuple(words(str(value).rpartition(" > ")[2]))
                     is_name = 0 < len(own) <= _LONGEST_NAME and (len(own) > 1 or len(own[0]) >= _SHORTEST_NAME)
-                    if is_name and len(str(value)) <= 500 and '"' not in str(value):
+                    if is_name and len(str(value)) <= _LONGEST_VALUE and '"' not in str(value):
                         names.setdefault(own, f"{name}={value}")
         return names
 
@@ -238,7 +239,7 @@ class QuestionAnalyser:
 def apply_filters(
     conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Generation]
 ) -> tuple[FilterMasks, tuple[Condition, ...]]:
-    """Return masks and the applied conditions: without the suggested ones if no node remains. Raises UsageError."""
+    """Return masks and the applied conditions; suggested ones are dropped if no node fulfils all. Raises UsageError."""
     own = tuple(conditions)
     if not suggested:
         return condition_masks(own, generations), own

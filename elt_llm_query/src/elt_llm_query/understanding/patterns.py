@@ -36,7 +36,7 @@ class PatternFile:
         return frozenset(self._content["words"][name].split())
 
     def rows(self, name: str) -> list[list[str]]:
-        """Return the rows of the array with this name, their expressions with all parts. Raises KeyError."""
+        """Return the rows of the array with this name, with all parts filled in. Raises KeyError if there is none."""
         return [[self._expanded(text) for text in row] for row in self._content[name]]
 
     def _expanded(self, text: str) -> str:

@@ -189,6 +189,7 @@ def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[
     if language == "en":
         lowered = _OPENING.sub(lambda match: match.group().lower(), text)
         names += [match.group() for match in _CAPITALISED.finditer(lowered)]
+    # A shorter word of letters alone, such as IT or FAQ, is rarely a name.
     long = (name for name in names if len(name) >= 5 or not name.isalpha())
     proper = (name for name in long if not name.startswith("I'") and fold(name) not in MONTHS)
     return tuple(dict.fromkeys(name for name in proper if tokeniser.stems(name)))
@@ -207,12 +208,12 @@ def asked_language(text: str, guess: str) -> str:
         language: sum(word in distinctive for word in words) + bool(spelled & _LETTERS[language])
         for language, distinctive in _DISTINCTIVE.items()
     }
-    language = max(counts, key=lambda code: counts[code])
+    language = max(counts, key=lambda code: counts[code])  # needs two signs, and one sign per four words
     return language if counts[language] >= 2 and 4 * counts[language] >= len(words) else guess
 
 
 def shown_language(text: str) -> str:
-    """Return the language that the function words of a question show; empty if it has none that are known."""
+    """Return the language that the function words of a question show, or "" if it has no known function word."""
     language = asked_language(text, question_language(text))
     english = language == "en" and not ENGLISH_WORDS & set(re.findall(r"[^\W\d_]+", text.lower()))
     return "" if english else language
@@ -227,7 +228,7 @@ def intent_of(question: ParsedQuestion, language: str) -> Intent:
     return "compare" if _PATTERNS["comparison"].search(folded) else _INTENT_BY_KIND[question.kind]
 
 
-_SHORT = {0: 1.0, 1: 1.0, 2: 0.8, 3: 0.4}  # by number of content words
+_SHORT = {0: 1.0, 1: 1.0, 2: 0.8, 3: 0.4}  # keyword likeness by number of content words; 0 for more words
 _SYMBOL_FACTOR = 1.5  # with two codes in three words the whole counts as keywords
 _SYMBOLS = frozenset("_#+/\\&@")
 _QUOTED_PHRASE = re.compile(r"[\"“„«][^\"“”„«»]{2,60}[\"”“»]")

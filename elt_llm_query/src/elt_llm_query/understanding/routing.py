@@ -21,6 +21,7 @@ from elt_llm_query.retrieve.pools import OpenCollection
 from elt_llm_query.retrieve.query_variant import QueryVariant
 from elt_llm_query.understanding.question import asks_for_relations, parse_question
 
+_NEARLY_ALL = 0.9  # share of the chunks
 READ = 20  # chunks of a collection that are searched for a name
 BEST, UNSCORED = "its words match best", "it has no keyword index to choose by"
 OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the question", "it has no chunk to find"
@@ -56,7 +57,7 @@ def concerns_models(question: str, models: Sequence[str]) -> bool:
 def has_only_fact_sheets(generation: Generation) -> bool:
     """Whether a collection has nearly only fact sheets and relations: an enterprise model or an inventory."""
     field = generation.filter_fields.get("fact_sheet_type")
-    return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= 0.9
+    return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= _NEARLY_ALL
 
 
 class CollectionRouter:
@@ -117,14 +118,14 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Return the collections (indexes) with a name of the question, and names that too many collections have."""
+        """Return the indexes of collections with a name in the question, and names that too many collections have."""
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]
         for name in dict.fromkeys((*parse_question(variant.text, self._tokeniser).names, *others, *variant.also)):
             keywords = ((index, self._collections[index].generation.keyword) for index in findable)
             having = [index for index, one in keywords if len(one.having(one.tokeniser.stems(name)))]
-            if len(having) <= 3 * self._to:
+            if len(having) <= 3 * self._to:  # to save time, more are not checked
                 having = [index for index in having if self._has_name(index, name)]
             if len(having) > self._to:
                 common.append(name)

@@ -173,6 +173,7 @@ def _is_plain(stem: str) -> bool:
 
 
 SHORTEST_OF_TWO = 8  # letters of a word that may have two mistakes
+_MOST_COMPARED = 8  # stems whose words are compared with the typed word; all others are farther or rarer
 TIMES_AS_FREQUENT = 3  # otherwise two words are equally likely, and neither is used
 
 
@@ -183,8 +184,9 @@ SearchedWords = Sequence[tuple[Vocabulary, Mask | None]]
 def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], bool], *, two: bool = True) -> str:
     """Return the word of the allowed nodes that is one edit away from `typed`, which is in lower case.
 
-    If there is no such word, `typed` is long, and `two` is true, it is two edits away. The result is empty if there is
-    no word, or if another equally near word is nearly as frequent. Swapped letters are nearer than other edits.
+    If there is no such word, `typed` is long, and `two` is true, the word may be two edits away. The result is
+    empty without such a word, or if another equally near word is nearly as frequent. Swapped letters are nearer than
+    other edits.
     """
     guesses: dict[str, list[str]] = defaultdict(list)
     edits = single_edits(typed)
@@ -210,7 +212,7 @@ def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dic
     """Return the frequencies, in the allowed nodes, of the nearest and most frequent stems."""
     counts = {stem: sum(each.frequency(stem, mask) for each, mask in searched) for stem in distances}
     order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))
-    return {stem: counts[stem] for stem in order[:8]}
+    return {stem: counts[stem] for stem in order[:_MOST_COMPARED]}
 
 
 def _spelling(
