@@ -74,7 +74,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def file_system_of(path: Path, mounts: str) -> str:
-    """Return the type of the file system of `path`, or "", from `mounts`, the text of `/proc/self/mountinfo`."""
+    """Return the file system type of `path`, or "" if unknown. `mounts` is the text of `/proc/self/mountinfo`."""
     best, kind = "", ""
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")
