@@ -21,7 +21,7 @@ FORMAT = "elt-llm-collection"
 FORMAT_VERSION = 1
 MANIFEST, DOCUMENTS, KEYS, VECTORS = "manifest.json", "documents.jsonl", "vectors.keys", "vectors.f32"
 MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in the order in which an export writes the members
-KEY_BYTES = 32
+KEY_BYTES = 32  # the length of a SHA-256
 _MAX_COUNT = 2**62  # fits into SQLite's 64-bit integers, and so does a sum of two counts
 
 NonNegativeCount = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
@@ -181,7 +181,7 @@ class ExportPackage(Closeable):
             raise self.refuse(f"{where} is not valid: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """Yield each document as a line, then check the hash of all lines. Raises ImportRefused if a check fails."""
+        """Yield each document as a JSON line, then check the hash of all lines. Raises ImportRefused on failure."""
         for line in self._hashed(DOCUMENTS, lambda stream: stream.readline(_MAX_LINE + 1)):
             if len(line) > _MAX_LINE:
                 raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")

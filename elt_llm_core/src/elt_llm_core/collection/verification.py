@@ -125,7 +125,7 @@ def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list
         if os.access(directory, os.W_OK) and can_write(directory, size + _BYTES_TO_OPEN):
             return [str(error)]
         unchecked.append(
-            f"{directory / CHROMA_FOLDER} cannot be checked, because opening it writes to its folder, which is read-only;"
+            f"{directory / CHROMA_FOLDER} cannot be checked: opening it writes to its folder, which is read-only;"
             " its graph and the exact arrays are as published."
         )
         return []

@@ -110,7 +110,7 @@ class ChromaIndex(Closeable):
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index, which writes its graph once, when it has `size` vectors. Raises CorruptIndex."""
+    """Create an empty index that writes its graph once, when it has `size` vectors. Raises CorruptIndex on failure."""
     writing = {"sync_threshold": max(2, size), "batch_size": max(2, min(100, size))}
     configuration = {"hnsw": {**settings.model_dump(), **writing}}
     with _open_client(folder, "create") as client:
@@ -216,7 +216,7 @@ _ROW_BATCH = 100  # nodes whose cosines to all nodes are in memory at the same t
 
 
 def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequence[str]) -> list[str]:
-    """Return the faults of a vector index; empty if it has the ids of `arrays` and finds their vectors.
+    """Return the faults of a vector index; an empty list if it has the ids of `arrays` and finds their vectors.
 
     A search for the vector of a node must find the node itself. This is checked for every changed node and
     `SAMPLE_SIZE` other nodes. Their recall@10 against exact search must reach `MIN_RECALL`. A neighbour tied with the

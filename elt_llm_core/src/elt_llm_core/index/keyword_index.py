@@ -204,7 +204,7 @@ def keyword_index_of(counts: TermCounts, tokeniser: KeywordTokeniser) -> Keyword
 
 
 def write_keyword_index(directory: Path, index: KeywordIndex, counts: TermCounts) -> None:
-    """Write an index and its term counts to a new folder in `directory`. Without words, no folder is written."""
+    """Write an index and its term counts to a new folder in `directory`. If no node has words, nothing is written."""
     if index.bm25 is not None:
         index.bm25.save(directory / BM25_FOLDER, show_progress=False, allow_pickle=False)
         save_array(directory / BM25_FOLDER / COUNTS_NAME, counts.counts)

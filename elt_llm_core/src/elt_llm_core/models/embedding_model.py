@@ -20,7 +20,7 @@ class EmbeddingModel(BaseEmbedding):
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), dimension), each of length 1. Raises ModelError."""
+        """Return vectors of chunks, shape (len(texts), dimension), each of length 1. Raises ModelError on failure."""
 
     @abstractmethod
     def embed_question(self, text: str) -> NDArray[np.float32]:

@@ -151,7 +151,7 @@ def remove_model(name: str, models_dir: Path) -> None:
 
 
 def read_record(name: str, models_dir: Path) -> ModelRecord | None:
-    """Return the recorded checksums of a model, which its removal keeps; None if there is no record."""
+    """Return the recorded checksums of a model, even after its removal; None if there is no record."""
     path = models_dir / f"{name}{_RECORD}"
     if not path.is_file():
         return None

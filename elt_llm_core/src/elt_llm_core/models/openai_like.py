@@ -67,7 +67,7 @@ def api_key(settings: Settings) -> str:
 
 
 def _configured_key(settings: Settings) -> str:
-    """Return the value of the configured variable for the key; empty if no variable is configured or it is not set."""
+    """Return the key in the configured environment variable; empty if no variable is configured or it is not set."""
     variable = settings.openai_like.api_key_variable
     return os.environ.get(variable, "").strip() if variable else ""
 

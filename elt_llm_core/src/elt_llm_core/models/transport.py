@@ -227,7 +227,7 @@ def client_options(
 
 
 def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
-    """Return the result of a blocking request of at most three times `patience` seconds. Raises a ModelError."""
+    """Return the result of `call`, which may take three times `patience` seconds. Raises a ModelError on failure."""
 
     def results() -> Iterator[Result]:
         yield call()

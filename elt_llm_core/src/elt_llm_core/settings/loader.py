@@ -294,7 +294,7 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
 
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
-    """Read a YAML file as a pydantic model. Raises SettingsError, which shows the path relative to `shown_from`."""
+    """Read a YAML file as a pydantic model. SettingsErrors show the path relative to `shown_from`."""
     shown_as = shown_path(path, shown_from)
     document = read_yaml(path, shown_as)
     return validate_model(model, document.value, document.origins, shown_as)

@@ -262,7 +262,7 @@ class JobRowTable(DatabaseTable):
         return kept
 
     def keep_only(self, name: JobName, places: Collection[RowId]) -> None:
-        """Delete all stored rows of a job except `places`."""
+        """Delete all stored rows of a job except the rows with the ids `places`."""
         gone = [place for place in self.all(name) if place not in places]
         with self._database.transaction():
             self._database.execute_many(

@@ -1,4 +1,4 @@
-"""Disk checks: flushing files, free space, network file systems."""
+"""Flush files to the disk, and check its free space and the type of its file system."""
 
 import hashlib
 import os

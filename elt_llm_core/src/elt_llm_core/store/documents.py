@@ -103,7 +103,7 @@ class DocumentTable(DatabaseTable):
         return str(row[0]), tuple(json.loads(row[1])), int(row[2])
 
     def in_generation(self, collection: int, generation: int) -> list[StoredDocument]:
-        """Return the documents of a generation by path, without their texts."""
+        """Return the documents of a generation, sorted by root and path, without their texts."""
         rows = self._database.rows(
             f"SELECT {_COLUMNS} FROM document_versions v JOIN generation_documents g ON g.version = v.id"
             " WHERE g.collection = ? AND g.generation = ? ORDER BY v.root, v.path",

@@ -196,7 +196,7 @@ def utc_now() -> str:
 
 @dataclass(frozen=True)
 class EmbeddingFingerprint:
-    """All properties of an embedding model that change its vectors. `digest`: SHA-256 of its files, or its server's."""
+    """All properties of an embedding model that change its vectors. `digest` is from its files or its server."""
 
     provider: str
     model: str

@@ -9,7 +9,7 @@ from elt_llm_core.text.stems import UNSPACED, stopwords_of
 
 SAMPLE_CHARACTERS = 20_000
 MIN_SHARE = 0.15  # least share of stopwords; in running text, it is between a third and a half
-MIN_WORDS = 10
+MIN_WORDS = 10  # with fewer words, the language is not detected
 
 
 def detect_language(text: str) -> str:
