@@ -51,7 +51,7 @@ def check_installed(libraries: Sequence[str]) -> None:
 
 
 class MultilingualE5(InstalledEmbedding):
-    """An embedding model for about a hundred languages, with 384 dimensions. A text and its translations are near.
+    """An embedding model for a hundred languages with 384 dimensions. A text and its translations have near vectors.
 
     All vectors of the model lie in one direction, so even unrelated texts have cosines of .7. That common direction is
     subtracted, which gives cosines like those of other models, and brings translations closer (decision 35). Source: Mu

@@ -129,7 +129,10 @@ def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Seq
 
 
 def vacuum(database: Database) -> None:
-    """Rewrite the database without deleted rows and empty its log. Raises StoreError if space or a reader prevents it."""
+    """Rewrite the database without deleted rows and empty its write-ahead log.
+
+    Raises StoreError if there is too little space, or if a reader keeps the log open.
+    """
     # SQLite's temporary file has no name, so a crash leaves nothing of it.
     named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
     choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
@@ -220,7 +223,7 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a row still contains the sample. A file that contains it then does not show a failed erasure."""
+    """Return whether a row still contains the sample. If so, a file that contains it shows no failed erasure."""
     row = store.database.row(
         "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
         " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"

@@ -39,7 +39,7 @@ class KnownFile:
         return self.path.rsplit("/", 1)[-1]
 
     def forgotten(self) -> ForgottenDocument:
-        """Return the file's register entry. It has no content hash if the file is empty or the version is an old one."""
+        """Return the file's register entry. It has no content hash if the file is empty or the version is old."""
         digest = self.content_hash if self.size and self.present else b""
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
