@@ -172,7 +172,8 @@ _Links = dict[str, tuple[str, ...]]
 class ModelGraph:
     """A graph with entities as nodes and relationships as edges.
 
-    `directed` follows edges from source to target only. Results are ordered by id. Raises UsageError for unknown ids.
+    With `directed`, edges are followed from source to target only. Results are ordered by id. Raises UsageError for
+    unknown ids.
     """
 
     def __init__(self, model: EnterpriseModel) -> None:
@@ -212,7 +213,7 @@ class ModelGraph:
         )
 
     def _links(self, *known: str, directed: bool) -> _Links:
-        """Return the links to follow. Raises UsageError unless these entities are in the model."""
+        """Return the neighbours of each entity, by id. Raises UsageError unless all `known` ids are in the model."""
         for entity_id in known:
             if entity_id not in self._around:
                 hint = nearest_names(entity_id, sorted(self._around))
@@ -243,7 +244,7 @@ def _distances(links: _Links, start: str, most: int) -> dict[str, int]:
 
 
 def _simple_paths(links: _Links, start: str, away: dict[str, int], longest: int) -> Iterator[tuple[str, ...]]:
-    """Yield the simple paths to the entity at distance 0 in `away`, shortest first, by a best-first search."""
+    """Yield the simple paths from `start` to the entity whose distance in `away` is 0, shortest first."""
     waiting: list[tuple[int, tuple[str, ...]]] = [(away[start], (start,))] if start in away else []
     while waiting:
         _, path = heapq.heappop(waiting)

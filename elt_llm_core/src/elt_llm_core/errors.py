@@ -1,10 +1,10 @@
-"""The errors that this project raises on purpose, each with its exit code: 1, or what the class or its base sets."""
+"""The errors that this project raises on purpose. Their exit code is 1 unless the class or its base sets another."""
 
 from typing import ClassVar
 
 
 class EltError(Exception):
-    """A failure. `str(error)` is one sentence, and `hint` is the command or change that cures it, or empty."""
+    """The base of all errors. `str(error)` is one sentence; `hint` is the command or change that helps, or empty."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False

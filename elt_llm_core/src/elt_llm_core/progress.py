@@ -7,7 +7,7 @@ One = TypeVar("One")
 
 
 class ProgressListener(Protocol):
-    """A receiver of progress reports. Calls come from one thread, in order, and must not raise."""
+    """A receiver of progress reports. All calls come from one thread, in order. The methods must not raise."""
 
     def stage(self, name: str, total: int) -> None:
         """Start a stage of `total` units (files, texts, nodes). `total` is 0 if the number is unknown."""

@@ -1,4 +1,4 @@
-"""The result of a question: the models that every interface renders."""
+"""The result of a question, as pydantic models that every interface displays."""
 
 from typing import Any, Literal, Self
 

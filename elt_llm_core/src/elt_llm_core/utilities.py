@@ -31,7 +31,7 @@ class Closeable:
 
 
 def close_if_possible(thing: object) -> None:
-    """Close `thing` if it has a `close` method, such as a model behind a connection."""
+    """Close `thing` if it has a `close` method, as models do that keep connections to a server."""
     if callable(close := getattr(thing, "close", None)):
         close()
 
@@ -62,7 +62,7 @@ class Failpoint(StrEnum):
 
 @contextmanager
 def failpoint(name: Failpoint) -> Iterator[None]:
-    """Interrupt the process, if a test asks for it, at the start and at the successful end of a stage."""
+    """If a test requests it, interrupt the process at the start or at the successful end of a stage."""
     _trigger(f"{name}-before")
     yield
     _trigger(f"{name}-after")

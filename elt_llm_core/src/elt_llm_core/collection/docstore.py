@@ -1,4 +1,4 @@
-"""A pinned generation as a LlamaIndex docstore."""
+"""Read a pinned generation through the interface of a LlamaIndex docstore."""
 
 from typing import Any, NoReturn
 
@@ -21,7 +21,7 @@ def generation_docstore(generation: Generation) -> KVDocumentStore:
 
 
 def text_node(node: StoredNode) -> TextNode:
-    """Convert a stored node to a LlamaIndex node, with the text of the span as its text and the context as metadata."""
+    """Convert a stored node to a LlamaIndex node. Its text is the text of the chunk; its metadata has the context."""
     return TextNode(
         id_=node.node_id,
         text=node.text,
@@ -40,7 +40,7 @@ def text_node(node: StoredNode) -> TextNode:
 
 
 class _GenerationValues(BaseKVStore):
-    """The key-value store that LlamaIndex's KVDocumentStore reads a generation from."""
+    """The key-value store through which LlamaIndex's KVDocumentStore reads a generation."""
 
     def __init__(self, generation: Generation) -> None:
         self._generation = generation

@@ -1,4 +1,4 @@
-"""The export file: a zip with a manifest, documents as JSON lines, and vectors. Reading enforces size limits."""
+"""The export file: a zip archive of a manifest, documents (JSON lines) and vectors. Its reader limits all sizes."""
 
 import hashlib
 import struct
@@ -21,8 +21,8 @@ FORMAT = "elt-llm-collection"
 FORMAT_VERSION = 1
 MANIFEST, DOCUMENTS, KEYS, VECTORS = "manifest.json", "documents.jsonl", "vectors.keys", "vectors.f32"
 MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in the order in which an export writes the members
-KEY_BYTES = 32
-_MAX_COUNT = 2**62  # fits SQLite's integers, with room for sums
+KEY_BYTES = 32  # the length of a SHA-256
+_MAX_COUNT = 2**62  # fits into SQLite's 64-bit integers, and so does a sum of two counts
 
 NonNegativeCount = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -44,7 +44,7 @@ def _check_timestamp(text: str) -> str:
 
 
 def _check_fingerprint(fingerprint: EmbeddingFingerprint) -> EmbeddingFingerprint:
-    """Raise ValueError unless the dimension and the token limit are those of a possible model."""
+    """Raise ValueError unless a model could have this dimension and this token limit."""
     if not (1 <= fingerprint.dimension <= 65536 and 0 <= fingerprint.token_limit <= _MAX_COUNT):
         raise ValueError("no model has this dimension or token limit")
     return fingerprint
@@ -100,7 +100,7 @@ class ExportedNode(_StrictModel):
 
 
 class ExportedDocument(_StrictModel):
-    """One exported document version. For a part of a file, `part_of` is the line number of the file, from 0."""
+    """One exported document version. If it is a part of a file, `part_of` is the number (from 0) of the file's line."""
 
     part_of: NonNegativeCount | None
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -129,16 +129,18 @@ class ExportedDocument(_StrictModel):
 Model = TypeVar("Model", bound=BaseModel)
 
 MAX_UNPACKED = 64 << 30  # bytes of all members together
-_MAX_MANIFEST = 4 << 20
-_MAX_LINE = 256 << 20
-_MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20  # uncompressed size divided by compressed size
-_MAX_DIRECTORY = 1 << 16  # bytes; the list of four members needs 400
+_MAX_MANIFEST = 4 << 20  # bytes
+_MAX_LINE = 256 << 20  # bytes
+# The highest ratio of uncompressed to compressed size, and the uncompressed size (bytes) up to which it is not checked.
+_MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20
+_MAX_DIRECTORY = 1 << 16  # bytes; the directory of an archive with four members needs 400
+# The signatures of the records at the end of a zip file, and the bytes at its end that are searched for them.
 _END, _END_64, _TAIL = b"PK\x05\x06", b"PK\x06\x06", 66_000
 _FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
 
 
 class ExportPackage(Closeable):
-    """An opened export file with checked members and a parsed manifest."""
+    """An open export file. The list of its members was checked, and its manifest was parsed."""
 
     def __init__(self, path: Path) -> None:
         """Open the file. Raises ImportRefused if the file is not an export."""
@@ -164,13 +166,13 @@ class ExportPackage(Closeable):
         self._zip.close()
 
     def refuse(self, why: str) -> ImportRefused:
-        """Return the error that names the file and its fault `why`."""
+        """Return the error with the path of the file and the reason `why` it cannot be imported."""
         return ImportRefused(
             f"{self.path} cannot be imported: {why}.", hint="Nothing was imported. Export the collection again."
         )
 
     def parse(self, model: type[Model], text: bytes, where: str) -> Model:
-        """Parse the JSON `text` as a `model`. Raises ImportRefused with the first fault."""
+        """Parse the JSON `text` of `where` as a `model`. Raises ImportRefused, which names `where` and one mistake."""
         try:
             return model.model_validate_json(text)
         except ValidationError as error:
@@ -179,7 +181,7 @@ class ExportPackage(Closeable):
             raise self.refuse(f"{where} is not valid: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the document lines, then check their hash. Raises ImportRefused if a check fails."""
+        """Yield each document as a JSON line, then check the hash of all lines. Raises ImportRefused on failure."""
         for line in self._hashed(DOCUMENTS, lambda stream: stream.readline(_MAX_LINE + 1)):
             if len(line) > _MAX_LINE:
                 raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")
@@ -231,7 +233,7 @@ class ExportPackage(Closeable):
 
 
 def _refuse_large_directory(path: Path) -> None:
-    """Raise BadZipFile if the list of members is long, since reading the list would allocate its claimed size."""
+    """Raise BadZipFile if the archive claims a long list of members, since a reader would allocate the claimed size."""
     with path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - _TAIL))
         tail = stream.read()

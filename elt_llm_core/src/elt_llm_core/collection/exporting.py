@@ -19,9 +19,9 @@ from elt_llm_core.store.records import CollectionRecord, canonical_json
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Failpoint, failpoint
 
-_VECTOR_BATCH = 1000
+_VECTOR_BATCH = 1000  # vectors read at a time
 _ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # a constant, so that equal contents give equal files
-_EXTRA_BYTES = 1 << 20
+_EXTRA_BYTES = 1 << 20  # for everything except texts and vectors
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ExportReport:
 
 
 def export_collection(store: Store, name: str, target: Path, *, force: bool = False) -> ExportReport:
-    """Write the published generation to `target` atomically, without a lock.
+    """Write the published generation to `target` atomically. This needs no lock.
 
     Raises UsageError if nothing is published or `target` exists without `force`, and StoreError if the disk is full.
     """
@@ -109,7 +109,7 @@ def _write_member(package: zipfile.ZipFile, name: str, pieces: Iterable[bytes], 
 
 def _document_lines(store: Store, contents: GenerationContents) -> Iterator[bytes]:
     wanted = set(contents.versions)
-    # An import stores the versions in this order: as they were stored, each file before its parts.
+    # An import stores the versions in this order: first all files, then their parts, each in the order of their ids.
     rows = store.database.rows_in("SELECT id, part_of FROM document_versions WHERE id IN ({})", contents.versions)
     ordered = sorted((part_of in wanted, int(version)) for version, part_of in rows)
     lines: dict[int, int] = {}

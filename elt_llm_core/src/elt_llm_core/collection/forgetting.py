@@ -19,7 +19,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class ForgetReport:
-    """The result of forgetting. `pinned` are deleted generations whose files a reader still has open."""
+    """The result of forgetting documents. `pinned` are deleted generations whose files a reader still has open."""
 
     collection: str
     documents: tuple[str, ...]
@@ -40,7 +40,7 @@ class ForgetReport:
 def forget(
     store: Store, name: str, reference: str, progress: ProgressListener, *, asked_at: float | None = None
 ) -> ForgetReport:
-    """Publish a generation without the documents that `reference` names, and delete all generations with them.
+    """Publish a generation without the documents that `reference` names, and delete all generations that contain them.
 
     Uploads of the documents are deleted too, unless an upload is newer than `asked_at` (seconds since 1970; default
     now). The caller holds the writer's lock. After a crash, forgetting can be repeated. Raises StoreError if text of a
@@ -51,7 +51,7 @@ def forget(
     chosen = forget_selection.select_to_forget(store, name, reference)
     with failpoint(Failpoint.FORGET):
         store.forgotten.add(record.id, [file.forgotten() for file in chosen])
-    remembered = store.forgotten.all(record.id)  # including documents of an interrupted run
+    remembered = store.forgotten.all(record.id)  # including the documents of an interrupted earlier command
     known = [
         file for file in forget_selection.known_files(store, record.id) if file.document_id in remembered.document_ids
     ]
@@ -80,7 +80,7 @@ def forget(
 
 
 def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:
-    """Publish the published generation again without these versions, if it contains any of them."""
+    """If the published generation contains any of these versions, publish a new generation without them."""
     if record.published is None:
         return
     present = store.generations.versions(record.id, record.published)
@@ -101,6 +101,6 @@ def _check_no_traces(store: Store, name: str, identities: Sequence[str], node_id
         left = {*node_ids} & {*generation.ids, *ids} | {*identities} & (kept | documents)
         if left:
             raise StoreError(
-                f"{len(left)} items of forgotten documents are left in generation {generation.number} of '{name}'.",
+                f"{len(left)} documents or chunks to forget are left in generation {generation.number} of '{name}'.",
                 hint=f"Run: elt-llm verify -c {name}, then the same command again.",
             )

@@ -84,7 +84,7 @@ class Generation(Closeable):
 
     @property
     def identity(self) -> str:
-        """An identity that is unique for each build. Generation numbers restart when a collection is dropped."""
+        """A text that is unique for each build. The number is not unique, since numbers restart after a drop."""
         return generation_identity(self.collection, self.number, self.passport)
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
@@ -103,7 +103,7 @@ class Generation(Closeable):
         return [found[node_id] for node_id in node_ids]
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """Return the stems of these nodes in order, those of the context first. A node that is not stored has none."""
+        """Return the stems of each node: first of its context, then of its text. An unknown node has an empty list."""
         tokeniser = self.keyword.tokeniser
         found = self._store.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
         both = (found.get(node_id, ("", None)) for node_id in node_ids)
@@ -114,7 +114,7 @@ class Generation(Closeable):
         return self._store.documents.in_generation(self._record.id, self.number)
 
     def document(self, reference: str) -> StoredDocument:
-        """Return the document with this id, path, name or title, and its text. Raises UsageError unless one matches."""
+        """Return the one document with this id, path, file name or title, and its text. Raises UsageError otherwise."""
         documents = self.documents()
         ways = (
             [it for it in documents if it.document_id == reference],
@@ -148,7 +148,7 @@ class Generation(Closeable):
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts of one name by document id. Raises CorruptIndex if a file of them has changed."""
+        """Return the artefacts with this name by document id. Raises CorruptIndex if one of their files has changed."""
         self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
         folder = self.directory / ARTEFACTS_FOLDER / name
         return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
@@ -163,7 +163,7 @@ class Generation(Closeable):
         self._pin.release()
 
     def _check_files(self, part: str) -> None:
-        """Raise CorruptIndex if one file or folder of the generation differs from the passport."""
+        """Raise CorruptIndex if this file or folder of the generation does not match the hashes in the passport."""
         if faults := damaged_files_in(self.directory, part, self.passport):
             raise CorruptIndex(
                 f"An index file is damaged or missing: {self.directory / faults[0]}.",

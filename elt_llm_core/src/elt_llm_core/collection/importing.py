@@ -27,7 +27,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
 IMPORT_COMMAND = "elt-llm import"
-_VECTOR_BATCH = 1000
+_VECTOR_BATCH = 1000  # vectors read at a time
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _CheckedContents:
     """The documents, nodes and hashes of embedded texts that were checked so far."""
 
     documents: dict[str, bool] = field(default_factory=dict)
-    """Whether the document of an id is a whole file, in the order of the lines."""
+    """For each document id, in the order of the lines, whether the document is a whole file."""
     nodes: set[str] = field(default_factory=set)
     embedded: set[bytes] = field(default_factory=set)
 
@@ -67,7 +67,7 @@ def import_collection(store: Store, source: Path, progress: ProgressListener) ->
 
 
 def _finished_import(store: Store, name: str, digest: str) -> PublishedGeneration | None:
-    """Finish an interrupted import if its generation was published. Otherwise delete its rows and return None."""
+    """Finish an interrupted import if its generation was published. If not, delete its rows and return None."""
     record = store.collections.find(name)
     if record is None:
         return None
@@ -98,12 +98,12 @@ def _check_package(package: ExportPackage) -> None:
     for _ in _check_documents(package, seen):
         pass
     if len(seen.documents) != manifest.documents:
-        raise package.refuse(f"it has {len(seen.documents)} documents, not {manifest.documents}")
+        raise package.refuse(f"it has {len(seen.documents)} documents, but its manifest has {manifest.documents}")
     if len(seen.nodes) < manifest.nodes:
-        raise package.refuse(f"it has {len(seen.nodes)} chunks, not {manifest.nodes}")
+        raise package.refuse(f"it has {len(seen.nodes)} chunks, but its manifest has {manifest.nodes}")
     for keys, _ in _vector_batches(package):
         if not seen.embedded.issuperset(keys):
-            raise package.refuse("a vector belongs to no chunk")
+            raise package.refuse("a vector does not belong to any chunk")
 
 
 def _check_documents(package: ExportPackage, seen: _CheckedContents) -> Iterator[tuple[ExportedDocument, NewDocument]]:
@@ -138,7 +138,7 @@ def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _Chec
         "a page or section is outside its text": max([0, *value.pages, *(it[0] for it in value.sections)]) <= length,
         "it is part of a document that is not a file": value.part_of is None
         or (value.part_of < len(whole) and whole[value.part_of]),
-        "it has a part name without a file, or a file without a part name": (value.part_of is None) or bool(value.part),
+        "it is a part of a file but has no part name": (value.part_of is None) or bool(value.part),
     }
     try:
         json.dumps(value.artefacts, allow_nan=False)
@@ -148,7 +148,7 @@ def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _Chec
 
 
 def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
-    """Yield batches of ascending keys and finite unit vectors of shape (n, dimension)."""
+    """Yield batches of keys, which ascend, and of their vectors, which have shape (n, dimension) and length 1."""
     dimension, last = package.manifest.fingerprint.dimension, b""
     keys = package.pieces(KEYS, KEY_BYTES * _VECTOR_BATCH)
     rows = package.pieces(VECTORS, 4 * dimension * _VECTOR_BATCH)
@@ -169,7 +169,7 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
 
 
 def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
-    """Insert all documents and vectors, checked again, in the caller's transaction: the file may have changed."""
+    """Check all documents and vectors again, as the file may have changed. Insert them in the caller's transaction."""
     record = store.collections.create(package.manifest.collection)
     store.collections.begin_run(record.id, IMPORT_COMMAND)
     versions: list[int] = []

@@ -26,7 +26,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing. `collection_hash` is equal for equal contents; `afresh`: without copied indexes."""
+    """The result of publishing. `collection_hash` is equal for equal contents. `afresh`: no index was copied."""
 
     collection: str
     number: int
@@ -65,7 +65,7 @@ def open_generation(
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
-    """Raise FingerprintMismatch, with the command to rebuild, unless the passport has this fingerprint."""
+    """Raise FingerprintMismatch unless the passport has this fingerprint. Its hint is the command that rebuilds."""
     if passport.fingerprint != fingerprint:
         raise FingerprintMismatch(
             f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
@@ -110,8 +110,8 @@ def publish(
 def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = False) -> tuple[int, int]:
     """Publish the previous generation, or the generation `to`, and return the former and the new number.
 
-    A second rollback changes nothing, unless `again` is set, which publishes the generation from before the first
-    rollback. Raises UsageError if the generation does not exist.
+    If the collection is already rolled back, nothing changes, except that `again` publishes the generation from before
+    that rollback. Raises UsageError if the generation does not exist.
     """
     record = store.collections.get(name)
     published = record.published
@@ -147,7 +147,7 @@ def drop(store: Store, name: str) -> None:
 
 
 def remove_leftovers(store: Store) -> None:
-    """Delete unfinished directories, directories without a row, and the trash, as interrupted runs leave them."""
+    """Delete what interrupted runs left: generation directories that are unfinished or have no row, and the trash."""
     numbers = store.generation_names()
     parent = store.data_dir / "collections"
     for folder in sorted(parent.iterdir()) if parent.is_dir() else []:
@@ -192,7 +192,7 @@ def build_next_generation(
     size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
     require_space(folder, size, f"a generation of '{record.name}'")
     number = store.collections.take_number(record.id)
-    # A reader may still have a directory of a dropped collection of the same name open.
+    # A reader may still have a generation of a dropped collection with the same name open.
     while (folder / str(number)).exists():
         number = store.collections.take_number(record.id)
     place = BuildTarget(record.name, number, folder / f"building-{number}")
@@ -210,7 +210,7 @@ def build_next_generation(
 
 
 def rebuild_generation(store: Store, name: str, number: int, progress: ProgressListener) -> int:
-    """Rebuild a generation in place of the old one, which is kept until garbage is collected. Return its number."""
+    """Replace a generation by a rebuilt one and return the new number. Garbage collection deletes the old one."""
     record = store.collections.get(name)
     generation = store.generations.get(record.id, number)
     versions = store.generations.versions(record.id, number)
@@ -220,7 +220,7 @@ def rebuild_generation(store: Store, name: str, number: int, progress: ProgressL
 
 
 def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
-    """Return the recipe of a generation, by which another generation of the same kind can be built."""
+    """Return the models and parameters of a generation, so that another generation can be built with them."""
     passport = Passport.from_json(generation.passport)
     return GenerationRecipe(
         fingerprint=passport.fingerprint,
@@ -231,7 +231,7 @@ def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
 
 
 def generation_row(store: Store, built: BuiltGeneration) -> GenerationRecord:
-    """Return the row of a generation whose directory is complete."""
+    """Return the row that records a generation in the store. The directory of the generation is complete."""
     return GenerationRecord(
         number=built.place.number,
         created_at=utc_now(),

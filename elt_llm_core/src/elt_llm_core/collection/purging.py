@@ -131,7 +131,7 @@ def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearc
 
 
 def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Rebuild a published index that was copied, since it may contain deleted text. Return whether it was rebuilt."""
+    """Rebuild the published index if it is a copy: copies may contain deleted text. Return whether it was rebuilt."""
     if record.published is None:
         return False
     copied = store.generations.get(record.id, record.published).fresh_base != record.published
@@ -142,7 +142,7 @@ def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: Prog
 
 
 def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
-    """Return backups, trash, unpublished generations and uploads as paths relative to the data directory."""
+    """Return the paths of backups, trash, and unpublished generations and uploads, relative to the data directory."""
     folders = [store.data_dir / BACKUPS_FOLDER, store.trash]
     found = [path for folder in folders for path in folder.glob("*")] + _uploads_to_delete(store, chosen)
     for record in chosen:
@@ -152,7 +152,7 @@ def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[s
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Return the unpublished uploads of these or unknown collections, except uploads that wait to be read."""
+    """Return the uploads of these or unknown collections that are neither published nor waiting to be read."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.data_dir)) as state:
@@ -161,7 +161,7 @@ def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list
 
 
 def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
-    """Return existing files of documents that are stored or forgotten but not published."""
+    """Return the source files that still exist although their documents are forgotten or not published."""
     found: set[Path] = set()
     for record in chosen:
         forgotten = store.forgotten.all(record.id).document_ids
@@ -184,7 +184,7 @@ def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list
 
 
 def _pinned_directories(store: Store) -> list[dict[str, Any]]:
-    """Return the directories without a row that a reader still has open. The next writing command deletes them."""
+    """Return directories of deleted generations that readers still have open. The next writing command deletes them."""
     numbers = store.generation_names()
     return [
         {"directory": path.parent.relative_to(store.data_dir).as_posix(), "processes": pin_holders(path)}

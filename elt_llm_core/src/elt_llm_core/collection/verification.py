@@ -21,11 +21,11 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.languages import languages
 from elt_llm_core.text.stems import KeywordTokeniser
 
-UNIT_TOLERANCE = 1e-3
+UNIT_TOLERANCE = 1e-3  # largest difference between 1 and the length of a unit vector
 
 
 def find_unsound_rows(store: Store, record: CollectionRecord, generation: GenerationRecord) -> list[str]:
-    """Return the faults of rows: vectors whose length is not 1, and stems that do not match their text."""
+    """Return a sentence for each vector whose length is not 1, and for each node whose stems do not match its text."""
     passport = Passport.from_json(generation.passport)
     versions = store.generations.versions(record.id, generation.number)
     contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
@@ -55,7 +55,7 @@ class GenerationDamage:
 
 @dataclass(frozen=True)
 class VerificationResult:
-    """The faults that were found, and one sentence for each part that could not be checked."""
+    """The faults that were found, and one sentence for each index that could not be checked."""
 
     damage: tuple[GenerationDamage, ...]
     unchecked: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
 
 
 def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:
-    """Rebuild each damaged generation from the store in its place, and return the old and the new numbers.
+    """Replace each damaged generation by one rebuilt from the store, and return the old and the new number of each.
 
     The caller holds the writer's lock. Raises StoreError if the store itself is damaged: nothing can be rebuilt then.
     """
@@ -106,14 +106,14 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
     rebuilt = []
     for name, number in places:
         rebuilt.append((number, rebuild_generation(store, name, number, progress)))
-        # A reader that has the generation open needs its rows.
+        # If a reader still has the old generation open, its rows are kept for this reader.
         if discard_generation(store.folder(name) / str(number), store.trash):
             store.generations.delete(store.collections.get(name).id, number)
     return rebuilt
 
 
 def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
-    """Return faults of the Chroma index that file hashes cannot show, since opening the index may change its files."""
+    """Return the faults of the Chroma index. Hashes cannot show them, since opening the index may change its files."""
     if Passport.from_json(generation.passport).exact:
         return []
     try:
@@ -125,7 +125,7 @@ def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list
         if os.access(directory, os.W_OK) and can_write(directory, size + _BYTES_TO_OPEN):
             return [str(error)]
         unchecked.append(
-            f"{directory / CHROMA_FOLDER} cannot be checked, because opening it writes to a read-only folder;"
+            f"{directory / CHROMA_FOLDER} cannot be checked: opening it writes to its folder, which is read-only;"
             " its graph and the exact arrays are as published."
         )
         return []

@@ -74,7 +74,7 @@ class BaseGeneration:
 
 @dataclass(frozen=True)
 class BuiltGeneration:
-    """A finished and verified directory that is not yet recorded in the store."""
+    """A generation with a finished and verified directory, which is not yet recorded in the store."""
 
     place: BuildTarget
     contents: GenerationContents
@@ -84,7 +84,7 @@ class BuiltGeneration:
 
 
 class IndexDifference(NamedTuple):
-    """The node ids that are removed from and added to an index. A node with another text is in both lists."""
+    """The ids of nodes to remove from an index and to add to it. A node whose text has changed is in both lists."""
 
     removed: list[str]
     added: list[str]
@@ -99,7 +99,7 @@ def build_generation(
     base: BaseGeneration | None,
     progress: ProgressListener,
 ) -> BuiltGeneration:
-    """Build the directory of `place` from the store and verify it. No text is embedded."""
+    """Build the generation's directory from the store and verify the directory. No text is embedded."""
     shutil.rmtree(place.directory, ignore_errors=True)
     place.directory.mkdir(parents=True, mode=0o700)
     (place.directory / PIN_NAME).touch()
@@ -133,7 +133,8 @@ def _fresh_index(
     """Build the Chroma index from the store and return whether it is usable."""
     folder = place.directory / CHROMA_FOLDER
     shutil.rmtree(folder, ignore_errors=True)
-    if len(contents.nodes) < 2:  # Chroma stores no graph for one vector and rewrites its files whenever it opens
+    # For a single vector, Chroma stores no graph, and it rewrites its files whenever it opens them.
+    if len(contents.nodes) < 2:
         return False
     with create_chroma(folder, recipe.chroma, len(contents.nodes)) as index:
         index.store.put(contents.ids, contents.vectors)
@@ -198,7 +199,7 @@ def _copied_index(
             index.store.put(added, contents.vectors[contents.arrays.positions(added)])
             with failpoint(Failpoint.VERIFY):
                 faults = index_faults(index.store, contents.arrays, added)
-    except StoreError as error:  # Chroma's own database has no checksum
+    except StoreError as error:  # this may be damage that no hash shows, because Chroma's own database has no checksum
         faults = [str(error)]
     for fault in faults:
         progress.note(f"The vector index is rebuilt instead of copied: {fault}")
@@ -210,7 +211,7 @@ def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, changes: int, size
     return (
         passport.fingerprint == recipe.fingerprint
         and passport.chroma == recipe.chroma.model_dump()
-        and (base.record.changed_since_fresh + changes) * 10 <= size
+        and (base.record.changed_since_fresh + changes) * 10 <= size  # at most a tenth of the nodes changed
         and not damaged_files(base.directory, base.record.passport)
     )
 
@@ -225,7 +226,7 @@ def _index_difference(store: Store, contents: GenerationContents, base: BaseGene
 
 
 def _copy_chroma(source: Path, target: Path) -> None:
-    """Copy the HNSW files as files, and Chroma's database with SQLite's backup API, without any journal."""
+    """Copy the HNSW files as they are, and Chroma's database with SQLite's backup API, so that no journal is copied."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
     with closing(Database(source / "chroma.sqlite3", for_writing=False)) as database:
         database.backup_to(target / "chroma.sqlite3")

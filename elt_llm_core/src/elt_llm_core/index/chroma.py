@@ -42,7 +42,7 @@ class IdVectorStore(ChromaVectorStore):
     _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
     def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
-        """Wrap a Chroma collection. `exact` answers searches whose last result ties with the next candidate."""
+        """Wrap a Chroma collection. If the last result ties with the next candidate, `exact` searches instead."""
         super().__init__(chroma_collection=collection)
         self._exact = exact
 
@@ -110,7 +110,7 @@ class ChromaIndex(Closeable):
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index that writes its graph once, at `size` vectors. Raises CorruptIndex if Chroma cannot."""
+    """Create an empty index that writes its graph once, when it has `size` vectors. Raises CorruptIndex on failure."""
     writing = {"sync_threshold": max(2, size), "batch_size": max(2, min(100, size))}
     configuration = {"hnsw": {**settings.model_dump(), **writing}}
     with _open_client(folder, "create") as client:
@@ -129,7 +129,7 @@ def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> C
 
 
 def _read_small_tables(path: Path) -> None:
-    """Read the tables that Chroma reads on opening, where invalid text would abort the process."""
+    """Check the tables that Chroma reads on opening, because invalid text in them would make it abort the process."""
     import pysqlite3.dbapi2 as sqlite
 
     with closing(sqlite.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
@@ -142,7 +142,7 @@ def _read_small_tables(path: Path) -> None:
 
 @contextmanager
 def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
-    """Yield a client. It is closed if the block fails, because Chroma caches even a broken system per path."""
+    """Yield a Chroma client, and close it if the block fails, because Chroma caches even a broken client by path."""
     path = str(folder)
     with _chroma_failures(f"{action} {folder}"):
         try:
@@ -163,7 +163,7 @@ def _chroma_failures(action: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # Panics of the Rust core of Chroma have a class that is known by name only.
+        # A panic of Chroma's Rust core has a class that cannot be imported, so the name of the class is compared.
         is_panic = (type(error).__module__, type(error).__name__) == ("pyo3_runtime", "PanicException")
         if not isinstance(error, _CHROMA_ERRORS) and not is_panic:
             raise
@@ -175,7 +175,7 @@ _BLOCK_SIZE = 1 << 20
 
 
 def clear_reserved_bytes(folder: Path) -> None:
-    """Overwrite the reserved bytes in the files of a closed Chroma directory with zeros."""
+    """Overwrite with zeros the bytes that the files of a closed Chroma directory reserve for further vectors."""
     for path, start in _reserved_regions(folder):
         size = path.stat().st_size
         with path.open("r+b") as stream:
@@ -185,7 +185,7 @@ def clear_reserved_bytes(folder: Path) -> None:
 
 
 def has_uncleared_bytes(folder: Path) -> bool:
-    """Return whether some reserved bytes are not zero, as in generations built by older versions."""
+    """Return whether some reserved bytes are not zero. This occurs in generations that older versions built."""
     for path, start in _reserved_regions(folder):
         with path.open("rb") as stream:
             stream.seek(start)
@@ -208,15 +208,15 @@ def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
                 yield path, elements * width
 
 
-SAMPLE_SIZE = 200
-RECALL_DEPTH = 10
+SAMPLE_SIZE = 200  # nodes
+RECALL_DEPTH = 10  # nearest neighbours
 MIN_RECALL = 0.99
-_ROUNDING = 1e-5
-_ROW_BATCH = 100  # rows of cosines to every node in memory at a time
+_ROUNDING = 1e-5  # a smaller difference of cosines is rounding
+_ROW_BATCH = 100  # nodes whose cosines to all nodes are in memory at the same time
 
 
 def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequence[str]) -> list[str]:
-    """Return the faults of a vector index; empty if it has the ids of `arrays` and finds their vectors.
+    """Return the faults of a vector index; an empty list if it has the ids of `arrays` and finds their vectors.
 
     A search for the vector of a node must find the node itself. This is checked for every changed node and
     `SAMPLE_SIZE` other nodes. Their recall@10 against exact search must reach `MIN_RECALL`. A neighbour tied with the
@@ -237,7 +237,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
             itself, recall = _check_node(arrays, int(place), ids, cosines)
             lost += not itself
             recalls.append(recall)
-    faults = [f"{lost} of {len(places)} nodes do not find themselves."] if lost else []
+    faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
     if np.mean(recalls) < MIN_RECALL:
         faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
     return faults

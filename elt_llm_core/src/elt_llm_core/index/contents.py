@@ -17,13 +17,16 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 
-MAPPED_FROM = 512 * 1024  # bytes; a mapped file keeps a descriptor open, and a process has about a thousand
+MAPPED_FROM = 512 * 1024  # bytes; smaller files are read into memory, as each mapped file uses a file descriptor
 IDS_NAME, VECTORS_NAME, FIELDS_NAME = "ids.npy", "vectors.npy", "fields"
 
 
 @dataclass(frozen=True)
 class GenerationArrays:
-    """The rows of all nodes: sorted `ids`, `vectors` of shape (n, dimension) and length 1, `fields` of shape (n,)."""
+    """The arrays of a generation. Each has one row per node, in the order of the sorted `ids`.
+
+    `vectors` has shape (n, dimension), and each vector has length 1. Each of `fields` has shape (n,).
+    """
 
     ids: NDArray[np.bytes_]
     vectors: NDArray[np.float32]
@@ -45,7 +48,10 @@ class GenerationArrays:
     def exact_search(
         self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines of the `top_k` best vectors with a true `mask` (n,), best first, ties by id."""
+        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id.
+
+        Only vectors whose `mask`, shape (n,), is true are searched.
+        """
         cosines = self.vectors @ vector.astype(np.float32)
         if mask is not None:
             cosines = np.where(mask, cosines, -np.inf).astype(np.float32)
@@ -131,7 +137,7 @@ class GenerationContents:
 
     @cached_property
     def arrays(self) -> GenerationArrays:
-        """The arrays. `document` numbers the versions from 0. `page` is 0 for nodes without a page."""
+        """The contents as arrays. `document` is a position in `versions`. `page` is 0 for a node without a page."""
         place = {version: number for number, version in enumerate(self.versions)}
         return GenerationArrays(
             ids=np.array([node.node_id.encode() for node in self.nodes], dtype="S36"),
@@ -146,7 +152,10 @@ class GenerationContents:
 def read_contents(
     store: Store, versions: Sequence[int], fingerprint: EmbeddingFingerprint, duplicates: str = "once"
 ) -> GenerationContents:
-    """Read the nodes and vectors of these versions. Raises StoreError if a vector is missing."""
+    """Read the nodes and vectors of these versions. Raises StoreError if a vector is missing.
+
+    `duplicates` has the values of `Passport.duplicates`.
+    """
     ordered = tuple(sorted(versions))
     nodes = tuple(store.nodes.of_versions(ordered if duplicates == "each" else store.documents.indexed(ordered)))
     hashes = [node.embedded_hash for node in nodes]
@@ -162,7 +171,7 @@ def node_stems(store: Store, nodes: Sequence[NodeRecord], tokeniser: KeywordToke
 
 
 def collection_hash(store: Store, contents: GenerationContents) -> bytes:
-    """Return a sha256 over the sorted nodes: id, context, text, metadata with span, vector."""
+    """Return the SHA-256 of all nodes, sorted by id: their ids, contexts, texts, metadata (with spans) and vectors."""
     texts = store.nodes.contents_of_versions(contents.versions)
     digest = hashlib.sha256()
     for node_id, vector in zip(contents.ids, contents.vectors, strict=True):

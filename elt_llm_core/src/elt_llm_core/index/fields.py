@@ -51,7 +51,7 @@ class FilterField:
 
 
 class FilterFields:
-    """The fields of an open generation by name, each read on first use. `complete` is false for early generations."""
+    """The fields of an open generation by name, read on first use. `complete` is false if only `page` is known."""
 
     def __init__(self, readers: Mapping[str, Callable[[], FilterField]], *, complete: bool = True) -> None:
         self._readers = dict(readers)
@@ -71,7 +71,7 @@ class FilterFields:
 
 
 def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | None]) -> FilterField:
-    """Build a field with at most one value per row, which is a node or a document."""
+    """Build a field that has at most one value per row. A row is a node or a document."""
     values = sorted({value for value in rows if value is not None})
     places = {value: place for place, value in enumerate(values)}
     codes = np.fromiter((-1 if value is None else places[value] for value in rows), dtype=np.int32, count=len(rows))
@@ -79,7 +79,7 @@ def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | Non
 
 
 def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValue]]) -> FilterField:
-    """Build a field with any number of values per row, which is a node or a document."""
+    """Build a field that can have several values per row. A row is a node or a document."""
     flat = [value for row in rows for value in row]
     codes = single_valued(name, of_type, flat)
     bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
@@ -87,7 +87,7 @@ def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValu
 
 
 def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
-    """Write fields to the folder of a new generation. Fields with `rows` are written per document."""
+    """Write fields to the folder of a new generation. A field with `rows` has one row per document."""
     folder = directory / FILTERS_FOLDER
     folder.mkdir()
     listing = []
@@ -102,7 +102,7 @@ def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
 
 
 def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Open the fields. `arrays` are the arrays `document` and `page`. Raises CorruptIndex if the index is damaged."""
+    """Open the fields of a generation with its arrays `document` and `page`. Raises CorruptIndex for damaged files."""
     folder = directory / FILTERS_FOLDER
     readers: dict[str, Callable[[], FilterField]] = {"page": partial(_page_field, arrays["page"])}
     if not folder.is_dir():
@@ -155,7 +155,7 @@ def build_fields(store: Store, contents: GenerationContents, documents: NDArray[
 
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
-    """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
+    """Build the fields that identify a document. Identical documents each have the ids, paths and titles of all."""
     same: dict[tuple[str, str], list[StoredDocument]] = defaultdict(list)
     for document in documents:
         same[document.document_hash, document.part].append(document)
@@ -189,12 +189,12 @@ def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType
 
 
 def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
-    """Build a field of the type that is defined for its name, else of the type that fits all its values."""
+    """Build a field. Its type is the one that is defined for its name, or else the one that fits all its values."""
     if name == "authors":
         rows = [value.split(";") if isinstance(value, str) else value for value in rows]
     of_type = {**_NODE_FIELDS, **_DOCUMENT_FIELDS}.get(name) or _common_type(rows)
     cleaners: dict[FieldType, Callable[[Any], FieldValue | None]] = {"number": _as_number, "date": _as_date}
-    # Values repeat often. `typed` distinguishes True from 1.
+    # The results are cached, because values repeat often. `typed` distinguishes True from 1.
     clean = lru_cache(maxsize=None, typed=True)(cleaners.get(of_type, partial(_as_text, strip=name == "authors")))
     kept = [[clean(one) for one in _scalars(row)] for row in rows]
     if any(isinstance(row, list) for row in rows):
@@ -203,7 +203,7 @@ def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
 
 
 def _scalars(row: Any) -> list[Any]:
-    """Return the values of a row (of a node or a document) that a field can have."""
+    """Return the value or values of a row as a list, without values of a type that a field cannot have."""
     return [value for value in (row if isinstance(row, list) else [row]) if isinstance(value, str | int | float)]
 
 
@@ -224,7 +224,7 @@ def _as_text(value: Any, *, strip: bool = False) -> str | None:
 
 
 def _as_number(value: Any) -> int | float | None:
-    """Return a number, also from text of digits, else None."""
+    """Return a finite number, also from a text of at most 15 digits, else None."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

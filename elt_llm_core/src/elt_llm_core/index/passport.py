@@ -62,7 +62,7 @@ class Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Return a text that is unique for each published state, because numbers restart after a drop."""
+    """Return a text that is unique for each published state. The number is not, since it restarts after a drop."""
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
@@ -90,7 +90,7 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
 
 
 def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
-    """Return the damage as `damaged_files` does, for one file or folder of a generation, such as its index."""
+    """Return the differences as `damaged_files` does, but only of one file or folder of a generation."""
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
     actual = {name: file_sha256(directory / name) for name in expected if (directory / name).is_file()}
     return _differences(expected, actual)

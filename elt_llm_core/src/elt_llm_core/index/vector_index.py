@@ -26,7 +26,7 @@ class _ReadOnlyVectorStore(BasePydanticVectorStore):
 
     @property
     def client(self) -> None:
-        """Raise NotImplementedError, because vector stores of generations have no client."""
+        """None, because the vector store of a generation has no client."""
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Raise NotImplementedError, because a generation is immutable."""
@@ -53,13 +53,13 @@ class ExactVectorStore(_ReadOnlyVectorStore):
         return VectorStoreQueryResult(ids=self._arrays.ids_at(places), similarities=cosines.tolist())
 
 
-MAX_OPEN = 16
+MAX_OPEN = 16  # Chroma indexes
 EXACT_BELOW = 2000  # nodes; up to this size, computing all cosines is faster than one Chroma search
 
 
 @dataclass
 class _PooledClient:
-    """An open client and the number of its users. The last user closes an `unwanted` client."""
+    """An open Chroma index and the number of its users. When the last user is done, an `unwanted` index is closed."""
 
     index: ChromaIndex
     users: int = 0
@@ -124,7 +124,7 @@ class VectorIndexPool(Closeable):
             return lent
 
     def _close_oldest(self) -> bool:
-        """Close the least recently used idle client. Return whether there was one."""
+        """Close the least recently used index that has no users. Return False if every index has users."""
         for folder, lent in self._open.items():
             if not lent.users:
                 self._close_if_free(folder, lent)

@@ -1,1 +1,1 @@
-"""Embedding models and language models, with LlamaIndex's base classes, and the cross-encoder."""
+"""Embedding models and language models, built on LlamaIndex's base classes, and the cross-encoder."""

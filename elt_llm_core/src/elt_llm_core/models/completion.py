@@ -31,7 +31,7 @@ class ThinkingFilter:
     """A filter that removes a leading `<think>...</think>` from a text that arrives in arbitrary pieces.
 
     Reasoning models write these tags if their server does not separate the thinking from the answer. A tag within the
-    answer is ordinary text. A possible start of a tag is held back until the next pieces decide.
+    answer is ordinary text. Text that may be the start of a tag is held back until more pieces arrive.
     """
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ def complete(
     `on_piece` receives each piece of the text as it arrives, in the caller's thread. `cancelled` is called at least ten
     times a second; if it returns true, the answer ends early. The call takes at most `llm.answer_timeout` seconds. A
     temporary failure (ModelUnavailable, ModelBroken) is retried up to three times after random pauses, unless a piece
-    was already delivered. `another_seed` asks for another answer than the last call with the same messages.
+    was already delivered. `another_seed` requests an answer other than that of the last call with the same messages.
 
     Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused, PromptTooLong (the server refused or
     truncated the prompt) or UnusableReply, each with a hint. Role markers are escaped in all messages except the system
@@ -246,7 +246,8 @@ class _CompletionRun:
     ) -> "ChatResponse | None":
         """Return the next piece of the streamed answer, or None at the end.
 
-        Errors of the model are converted to EltErrors. The server is asked to explain errors before the first piece.
+        Errors of the model are converted to EltErrors. If an error occurs before the first piece, the server is asked
+        for details.
         """
         try:
             return next(stream, None)
@@ -275,7 +276,7 @@ class _CompletionRun:
             if reply.prompt_tokens is not None:
                 self._check_prompt_tokens(reply.prompt_tokens)
             read, window = (reply.prompt_tokens or 0) + (reply.answer_tokens or 0), self._server.context_window
-            # A longer exchange than the window means that the server dropped the start of the prompt.
+            # If prompt and answer together exceed the window, the server dropped the start of the prompt.
             finish = "length" if window is not None and read > window else reply.finish
         return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish, reply.thinking)
 
@@ -293,7 +294,7 @@ class _CompletionRun:
 
 
 def model_server_of(llm: "LLM") -> ModelServer:
-    """Return the server that the model describes, else a server with the name in the metadata of the model."""
+    """Return the model's own description of its server, else a description with the name in the model's metadata."""
     if isinstance(server := getattr(llm, "server", None), ModelServer):
         return server
     model = str(llm.metadata.model_name)

@@ -22,7 +22,7 @@ DEFAULT_MODEL = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 MAX_TOKENS = 512
 MAX_THREADS = 16
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
-WEIGHTS = ("model.onnx", "onnx/model.onnx")  # as exported by hand, and as model hubs lay them out
+WEIGHTS = ("model.onnx", "onnx/model.onnx")  # in a manual export, and in the repositories of model hubs
 TOKENIZER = "tokenizer.json"
 CONFIGURATION = "config.json"
 _INTEGERS: dict[str, type[Integer]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
@@ -79,7 +79,7 @@ class CrossEncoder:
                 hint=f"Use a cross-encoder such as {DEFAULT_MODEL}",
             )
         first, *others = logits.ravel().tolist()
-        score = float(others[0] - first) if others else float(first)  # a classifier returns irrelevant and relevant
+        score = float(others[0] - first) if others else float(first)  # two scores: irrelevant, relevant
         if not math.isfinite(score):
             raise ModelError(f"The cross-encoder in {self.folder} returned no usable score")
         return score
@@ -103,6 +103,7 @@ def _token_limit(path: Path) -> int:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}", hint="Copy the model's files again") from error
     limit = configured.get("max_position_embeddings") if isinstance(configured, dict) else None
+    # A limit below 16 tokens must be a mistake.
     return min(limit, MAX_TOKENS) if isinstance(limit, int) and limit >= 16 else MAX_TOKENS
 
 

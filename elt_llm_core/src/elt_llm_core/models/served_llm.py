@@ -27,7 +27,7 @@ _RETRY_TEMPERATURE = 0.2
 
 
 class ServedLlm(LLM):
-    """A language model with a described server. Asynchronous calls run in a thread, so that the same limits apply."""
+    """A language model that describes its server. Asynchronous calls run in a thread, so that the same limits apply."""
 
     _server: ModelServer = PrivateAttr()
     _verifier: PromptVerifier | None = PrivateAttr(default=None)
@@ -43,7 +43,7 @@ class ServedLlm(LLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        """The context window and the maximum answer length of the settings, without a request to the server."""
+        """The configured context window and maximum answer length. They are known without a request to the server."""
         return LLMMetadata(
             context_window=self._server.context_window or DEFAULT_CONTEXT_WINDOW,
             num_output=self._answer_tokens,
@@ -58,7 +58,7 @@ class ServedLlm(LLM):
 
     @property
     def prompt_verifier(self) -> PromptVerifier | None:
-        """The verifier that the server reads prompts whole; None if the server never truncates prompts."""
+        """The check that the server reads prompts whole; None if the server never truncates prompts."""
         return self._verifier
 
     def explain(self, error: EltError) -> EltError:

@@ -26,8 +26,8 @@ from elt_llm_core.errors import (
 )
 from elt_llm_core.text.normalise import replace_surrogates
 
-ANSWER_TIMEOUT = 1800.0
-_MIN_KEY_LENGTH = 6  # shorter keys are insecure and occur within ordinary words
+ANSWER_TIMEOUT = 1800.0  # seconds
+_MIN_KEY_LENGTH = 6  # shorter keys are not masked, as they are insecure and occur within ordinary words
 MASKED_KEY = "***"
 
 
@@ -40,7 +40,7 @@ class ModelServer:
     address: str
     model: str
     section: str
-    """The section of the settings with its address, window and timeouts."""
+    """The settings section with the server's address, window and timeouts."""
     start: str
     """The advice for a server that does not answer."""
     fetch: str
@@ -58,7 +58,7 @@ class ModelServer:
         return f"the {rest}" if (rest := self.name.removeprefix("The ")) != self.name else self.name
 
     def masked(self, message: str) -> str:
-        """Replace the API key in a message of the server by `***`, also in the spellings of JSON and URLs."""
+        """Replace the API key in a message from the server by `***`. The key may be escaped as in JSON or in a URL."""
         if len(self.key) < _MIN_KEY_LENGTH:
             return message
         forms = {self.key, json.dumps(self.key)[1:-1], quote(self.key), quote(self.key, safe="")}
@@ -72,7 +72,7 @@ class ModelServer:
 
 
 _LOCAL_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
-# The `is_private` of Python differs between versions and includes tunnels to any address.
+# Python's `is_private` differs between versions and includes tunnels to any address.
 _LOCAL_NUMBERS = tuple(
     map(
         ipaddress.ip_network,
@@ -135,7 +135,7 @@ def check_address(address: str, key: str, *, allow_remote: bool) -> str:
     return address.rstrip("/")
 
 
-_MAX_QUOTED = 300
+_MAX_QUOTED = 300  # characters of a server's message
 _MAX_READ = 1 << 16  # bytes; more than any key, so that no key is cut before it is masked
 _BUSY_STATUSES = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE}
 _LOADING_MESSAGES = ("loading", "server busy", "try again", "overloaded")
@@ -170,7 +170,7 @@ def to_model_error(error: Exception, server: ModelServer) -> EltError:
 
 
 def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
-    """Return the error for an HTTP status and message. Ollama uses the status -1 within an answer."""
+    """Return the error for an HTTP status and message. Ollama reports an error within an answer as status -1."""
     message, tokens, window = _unwrap_error(message)
     lowered, text = message.lower(), f"{server} reports: {_shorten(message, server)}"
     if status == HTTPStatus.NOT_FOUND:
@@ -196,7 +196,7 @@ def _error_from_other_status(status: int, lowered: str, text: str, server: Model
     return ModelRefused(f"{text} (status {status})", hint=_refusal_hint(status, lowered, server))
 
 
-_MOST_NESTED = 4
+_MOST_NESTED = 4  # JSON errors within each other
 _COUNT_KEYS = ("n_prompt_tokens", "n_ctx")
 
 

@@ -48,7 +48,7 @@ def find_model_family(name: str) -> EmbeddingModelFamily | None:
 
 
 _HINT = "The server or its model is at fault: reload the model, or choose another"
-_MIN_SIMILARITY = 0.99  # of a text embedded alone and in a batch; rounding causes far smaller differences
+_MIN_SIMILARITY = 0.99  # cosine of a text's vectors alone and in a batch; rounding causes far smaller differences
 
 
 def check_vectors(
@@ -79,14 +79,14 @@ def check_vectors(
 # Known texts are sent first and last in every batch, to detect a wrong order or a changed model.
 _FIRST, _LAST = "7041", "a river between two hills"
 _SPECIAL_TOKENS = 2
-_SHARE_WHERE_ESTIMATED = 0.75
+_SHARE_WHERE_ESTIMATED = 0.75  # of the model's token limit, if tokens are only estimated
 _UNKNOWN_MODEL = EmbeddingModelFamily(())
 
 
 class ServerEmbedding(EmbeddingModel):
-    """An embedding model behind a server. The first request is sent for the first vector, limit or identity.
+    """An embedding model on a server. No request is sent before a vector, the token limit or the identity is needed.
 
-    A chunk above the token limit is refused here, by an estimate that is rather too high than too low, and again by the
+    A chunk above the token limit is refused before it is sent, by an estimate that is usually too high, or else by the
     server. A truncated text is never embedded. Several threads may share one object.
     """
 
@@ -111,7 +111,7 @@ class ServerEmbedding(EmbeddingModel):
 
     @abstractmethod
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        """Request the vectors of texts once. Raises a ModelError. The caller checks the vectors."""
+        """Request the vectors of texts, without retries. Raises a ModelError. The caller checks the vectors."""
 
     @abstractmethod
     def _identify(self) -> tuple[str, int]:

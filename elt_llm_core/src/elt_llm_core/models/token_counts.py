@@ -75,7 +75,7 @@ class TokenUpperBound:
 _WORD = re.compile(r"\S{1,1000}")
 _UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
 _CHARACTERS_PER_TOKEN = 4  # Chinese, Japanese, Korean: tokens of more than four characters are rare
-_TOKENS_KEPT_BY_OLLAMA = 8  # beyond half the window, in a truncated prompt; at most three were observed
+_TOKENS_KEPT_BY_OLLAMA = 8  # of a truncated prompt, beyond half the window; at most three were observed
 _DOUBTFUL_RATIO = 1.7  # estimated tokens per counted token
 
 
@@ -92,9 +92,9 @@ def min_tokens(text: str) -> int:
 def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -> bool:
     """Return whether a server that counted `prompt_tokens` truncated the texts.
 
-    A prompt is truncated if it has more words than counted tokens, or if it fills the window to its last token. Ollama
+    A prompt was truncated if it has more words than the server counted tokens, or if it fills the whole window. Ollama
     truncates a long prompt to half the window and a few tokens. Such a count is accepted only if it is near the
-    estimate.
+    estimated number of tokens.
     """
     if prompt_tokens < sum(map(min_tokens, texts)):
         return True
@@ -108,11 +108,11 @@ def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -
 
 
 _SPACED_WORD = re.compile(r"\s{0,1000}\S{1,1000}|\s{1,1000}")
-_MAX_PIECE_CHARACTERS = 64  # maximum length of a part of a word that is longer than a piece
+_MAX_PIECE_CHARACTERS = 64  # length of the parts of a word that does not fit into one piece
 
 
 def split_prompt(text: str, most: int, count: Callable[[str], int]) -> list[str]:
-    """Split the text into pieces of at most `most` tokens by `count`, at line ends where possible.
+    """Split the text into pieces for which `count` returns at most `most` tokens, at line ends where possible.
 
     The joined pieces equal the text. The token count of a piece of whole lines differs by at most one from the count of
     the same lines within the text.
@@ -143,9 +143,9 @@ def _split_finer(text: str, most: int, count: Callable[[str], int]) -> Iterator[
 
 MIN_WINDOW = 512
 """Tokens that every server reads: the minimum of the setting `context_window`."""
-_TEMPLATE_TOKENS = 64  # at most, added to one message by a chat template, including its own system message
-_MESSAGE_TOKENS = 8  # at most, added to each further message by a chat template
-_SHARE = 0.98  # minimum share of the tokens counted in pieces; prompts that were read whole reach 0.9866
+_TEMPLATE_TOKENS = 64  # that a chat template adds at most to the first message, including a system message of its own
+_MESSAGE_TOKENS = 8  # that a chat template adds at most to each further message
+_SHARE = 0.98  # smallest share of the tokens counted in pieces; prompts that were read whole reach 0.9866
 _FEW = 8  # tokens of tolerance, because splitting changes the tokens at the ends of pieces
 _FILLER = "x"  # a token in every vocabulary
 
@@ -183,7 +183,7 @@ class PromptVerifier:
             setting = f"{described.section}.context_window"
             raise PromptTooLong(
                 f"{described} read {read} tokens of a prompt that has about {expected}{loaded}",
-                hint=f"Set {setting} to what the server really reads, or give the server the window of {setting}",
+                hint=f"Set {setting} to the window of the server, or give the server the window of {setting}",
             )
         with self._lock:
             self._verified = max(self._verified, read)

@@ -159,11 +159,11 @@ class CancellableStream(Generic[Piece]):
 
 MAX_REPLY_BYTES = 128 << 20
 """Maximum size of one reply. A thousand vectors of 4096 numbers take 100 MB, and 128,000 streamed tokens 50 MB."""
-_GRACE_SECONDS = 10.0  # the deadline of the reader comes first and has the better message
+_GRACE_SECONDS = 10.0  # the reader's own deadline passes earlier and gives a better message
 
 
 class _LimitedStream(httpx.SyncByteStream):
-    """The bytes of a reply, limited to `seconds` plus ten and to `MAX_REPLY_BYTES`.
+    """The bytes of a reply. Reading is limited to `seconds` plus ten seconds, and to `MAX_REPLY_BYTES`.
 
     Reading a longer reply raises UnusableReply or httpx.ReadTimeout. A compressed reply raises UnusableReply, because
     its content may be a thousand times as large as the received bytes.
@@ -204,11 +204,11 @@ def client_options(
     reply_seconds: float | None = None,
     request_hooks: Sequence[Callable[[httpx.Request], None]] = (),
 ) -> dict[str, Any]:
-    """Return options of httpx clients that connect to this address only.
+    """Return the options of an httpx client that connects to this address only.
 
-    The clients use no proxy of the environment and follow no redirection. Their requests can be cancelled, and their
-    replies are limited. `patience` is the maximum of seconds between two reads, if it is below `request_timeout` of the
-    settings. `reply_seconds` limits a whole reply; it defaults to `patience`.
+    The client ignores proxies in the environment and does not follow redirections. Its requests can be cancelled, and
+    its replies are limited. `patience` is the maximum of seconds between two reads, if it is below the configured
+    `request_timeout`. `reply_seconds` limits a whole reply; it defaults to `patience`.
     """
     seconds = min(patience or chosen.request_timeout, chosen.request_timeout)
 
@@ -227,7 +227,7 @@ def client_options(
 
 
 def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
-    """Return the result of a blocking request of at most three times `patience` seconds. Raises a ModelError."""
+    """Return the result of `call`, which may take three times `patience` seconds. Raises a ModelError on failure."""
 
     def results() -> Iterator[Result]:
         yield call()
@@ -260,7 +260,10 @@ class JsonServer(Closeable):
 
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return the server's count of tokens in the messages, with a minimal answer; None if it does not count."""
+        """Return the server's count of the tokens in the messages; None if it does not report a count.
+
+        The count comes from a request for a minimal answer.
+        """
 
     def explain(self, error: EltError) -> EltError:
         """Return the error with details from the server, such as its context window; by default the same error."""
@@ -278,5 +281,5 @@ class JsonServer(Closeable):
             raise error_from_status(status, error_text(content), self.described)
         if not isinstance(value, dict):
             address_key = f"{self.described.section}.base_url"
-            raise UnusableReply(f"{self.described} replies with no JSON object", hint=f"Correct {address_key}")
+            raise UnusableReply(f"{self.described} does not reply with a JSON object", hint=f"Correct {address_key}")
         return value

@@ -100,7 +100,7 @@ def _line_number(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-_MAX_SHOWN = 20
+_MAX_SHOWN = 20  # mistakes in one message
 
 _NAMES: Mapping[object, str] = {
     bool: "true or false",
@@ -115,11 +115,11 @@ _NAMES: Mapping[object, str] = {
 def validate_model(
     model: type[Model], value: Mapping[str, Any], origins: Mapping[Location, str], shown_as: str
 ) -> Model:
-    """Validate a mapping as a model, without conversions: "8" is not a number.
+    """Validate a mapping against a pydantic model, without conversions: the text "8" is not a number.
 
-    A section that is null has its defaults. `origins` gives the file and line of each key. `shown_as` is used for keys
-    without an origin, such as missing keys. Raises SettingsError that lists the first mistakes, one per line, and the
-    number of further mistakes.
+    A section whose value is null gets its defaults. `origins` gives the file and line of each key. `shown_as` is used
+    for keys without an origin, such as missing keys. Raises SettingsError that lists the first mistakes, one per line,
+    and the number of further mistakes.
     """
     fields = model.model_fields
     sections = {key for key, field in fields.items() if section_model(field.annotation) is not None}
@@ -140,7 +140,7 @@ def describe_allowed(field: FieldInfo) -> str:
 
 
 def section_model(annotation: object) -> type[BaseModel] | None:
-    """Return the model in an annotation, whether optional or not; None for a plain value."""
+    """Return the pydantic model in a type annotation, optional or not; None if there is no such model."""
     choices = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
     return next((item for item in choices if isinstance(item, type) and issubclass(item, BaseModel)), None)
 
@@ -166,7 +166,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) ->
     if detail["type"] in {"value_error", "assertion_error"} or field is None:
         return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if get_origin(field.annotation) is dict and detail["type"] != "dict_type":
-        # The mistake is in a name or value of the mapping. The field describes neither.
+        # A name or a value within the mapping is wrong. The field describes only the mapping as a whole.
         return "must be a list" if detail["type"] == "list_type" else detail["msg"]
     allowed = _describe(field.annotation, field.metadata)
     meant = nearest_name(str(detail["input"]), _choices(field.annotation))
@@ -187,7 +187,7 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """Return the field that a validation error refers to (of a list item: the list), and its section model."""
+    """Return the field of a validation error, and its section model. For a list item, the field is the list."""
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
@@ -198,7 +198,7 @@ def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, t
 
 
 def _nested_model(annotation: object) -> type[BaseModel] | None:
-    """Return the model in an annotation, also the model of the items of a list or tuple."""
+    """Return the pydantic model in a type annotation, which may be the model of the items of a list or tuple."""
     return section_model(annotation) or next(filter(None, map(_nested_model, get_args(annotation))), None)
 
 
@@ -261,7 +261,7 @@ class LoadedSettings:
 
 
 def load_settings(config: Path | None, environment: Mapping[str, str], working_directory: Path) -> LoadedSettings:
-    """Load the settings of `config`, or of the nearest `config/rag_config.yaml`, or the defaults.
+    """Load the settings from `config`, else from the nearest `config/rag_config.yaml`, else use the defaults.
 
     The nearest file is in the working directory or a folder above it. `ELT_LLM_<SECTION>__<KEY>` in the environment
     overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError that names the file and line,
@@ -294,7 +294,7 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
 
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
-    """Read a YAML file as a model. Messages name it relative to `shown_from`. Raises SettingsError for a mistake."""
+    """Read a YAML file as a pydantic model. SettingsErrors show the path relative to `shown_from`."""
     shown_as = shown_path(path, shown_from)
     document = read_yaml(path, shown_as)
     return validate_model(model, document.value, document.origins, shown_as)
@@ -326,7 +326,7 @@ def _with_environment(document: YamlDocument, variables: Mapping[str, str], show
 
 
 def _override(variable: str, text: str) -> tuple[str, str, object]:
-    """Return section, key and value, parsed as YAML, of an environment variable. Raises SettingsError if unknown."""
+    """Return the section, key and value (parsed as YAML) that an environment variable sets, or raise SettingsError."""
     # A key may also have its former name.
     known = {
         f"{_PREFIX}{name}__{spelling}".upper(): (name, key, field)
@@ -347,7 +347,7 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
         raise SettingsError(f"environment variable {variable} = {text!r}: must be {allowed}") from error
-    # Text remains text, so that `no` can be a language.
+    # A setting that is text is not parsed, because YAML would read the language `no` as false.
     takes_text = allowed.startswith(("text", "a path", "one of"))
     return section_name, key, text if takes_text and value is not None else value
 
@@ -367,7 +367,7 @@ def shown_path(path: Path, start: Path) -> str:
 
 
 def find_yaml_file(given: str, folder: Path, working_directory: Path) -> Path:
-    """Return `folder`/NAME.yaml for a bare name, else the path. Raises UsageError that suggests a name."""
+    """Return `folder`/NAME.yaml if `given` is only a NAME, else the path `given`. Raises UsageError if it is absent."""
     named = folder / f"{given}.yaml"
     if Path(given).name == given and named.is_file():
         return named

@@ -17,7 +17,7 @@ _HEADER = """\
 # All keys with their defaults. `# ` starts an explanation, `#` alone a key with its default: remove the `#` and change
 # the value. ELT_LLM_<SECTION>__<KEY> in the environment overrides a key.
 """
-_WIDTH = 110
+_WIDTH = 110  # characters
 
 
 def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
@@ -57,7 +57,7 @@ def _single_line(text: str) -> str:
 def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: Collection[str] = ()) -> str:
     """Return every key of a model as YAML with an explanation.
 
-    Keys in `given`, also of sections, have values; others are comments. Keys in `leave_out` are omitted.
+    Keys in `given`, which may be nested, have values; other keys are comments. Keys in `leave_out` are omitted.
     """
     lines = [f"# {_single_line(str(given['description']))}"]
     for key, field in model.model_fields.items():
@@ -75,7 +75,7 @@ def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: C
 
 
 def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bool = True) -> Iterator[str]:
-    """Yield the lines of the given keys of a section with explanations; with `others`, then the rest as comments."""
+    """Yield the given keys of a section with explanations. With `others`, also yield its other keys, as comments."""
     defaults = section().model_dump(mode="json")
     for key in section.model_fields if others else given:
         yield from _comment_lines(section, key, "  ")

@@ -1,1 +1,1 @@
-"""The state in `state.sqlite3`: conversations, feedback, jobs, calibrations, metrics, keys. Never documents."""
+"""The state in `state.sqlite3`: conversations, feedback, jobs, calibrations, metrics and keys, but no documents."""

@@ -1,4 +1,4 @@
-"""Fitted calibrations of confidence by collection, and metrics of the server by period."""
+"""The stored calibrations of answer confidence by collection, and the server's metrics by period."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,10 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """The calibration of one generation (its identity) and profile (the key of its settings), as JSON in `fitted`."""
+    """A calibration, as JSON text in `fitted`.
+
+    `generation` is the identity of a generation, and `profile` is the key of a profile's settings.
+    """
 
     generation: str
     profile: str
@@ -72,7 +75,10 @@ class MetricTable(DatabaseTable):
                 self._database.execute("INSERT OR REPLACE INTO measures VALUES (?, ?, ?)", (period, start, whole))
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
-        """Return the last `most` rows of a period from `since` on, by their start, oldest first."""
+        """Return the content of each row of a period by its start, oldest first.
+
+        Only rows that start at `since` or later are returned, and of these the last `most`.
+        """
         rows = self._database.rows(
             "SELECT start, content FROM measures WHERE period = ? AND start >= ? ORDER BY start DESC LIMIT ?",
             (period, since, most),

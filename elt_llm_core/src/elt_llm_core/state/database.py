@@ -12,12 +12,12 @@ STATE_VERSION = 4
 
 
 def open_state(data_dir: Path) -> Database:
-    """Open, create or migrate the database, which the caller closes. Raises StoreError if it is newer or unwritable."""
+    """Open, create or migrate the database. The caller closes it. Raises StoreError for a newer or read-only file."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(data_dir)
     database = Database(data_dir / STATE_NAME, for_writing=True)
     try:
-        # Deleted rows may quote a purged document.
+        # Overwrite deleted rows, because they may quote a purged document.
         database.execute("PRAGMA secure_delete = ON")
         if schema_version(database) == STATE_VERSION:
             return database

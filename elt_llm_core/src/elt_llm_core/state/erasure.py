@@ -1,4 +1,4 @@
-"""Erase quotes of removed documents from conversations, feedback, rows, reviews and trace files."""
+"""Erase quotes of removed documents from conversations, feedback, job rows, reviews and trace files."""
 
 import fcntl
 import json
@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class TraceFiles:
-    """The latest `most` trace files, to which several processes may append: one a day, or more if it is full."""
+    """The latest `most` trace files. Several processes may append. Each day has one file, and more if that is full."""
 
     def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
@@ -108,7 +108,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """The rule for erasing an entry: it quotes a document for which `is_gone` is true, or contains one of `words`."""
+    """The rule that erases an entry if it quotes a document for which `is_gone` is true, or contains one of `words`."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()

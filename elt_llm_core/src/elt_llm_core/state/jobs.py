@@ -22,7 +22,7 @@ _NO_LIMIT = -1  # SQLite reads a negative LIMIT as no limit
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A queued job. `arguments` depend on its kind. `result` and `progress` are JSON objects, empty at first."""
+    """A job of the server. `arguments` depend on its kind. `result` and `progress` are JSON objects, empty at first."""
 
     id: str
     kind: str
@@ -74,7 +74,10 @@ class JobQueue(DatabaseTable):
         return [_job_from_row(row) for row in self._database.rows(statement, (*statuses, most))]
 
     def next(self, kinds: Collection[str] = (), besides: Collection[str] = ()) -> QueuedJob | None:
-        """Return the oldest queued job of these kinds (default: any) and not in `besides`, or None. It stays queued."""
+        """Return the oldest queued job of these kinds (default: any) whose id is not in `besides`, or None.
+
+        The job stays queued.
+        """
         rows = self._database.rows(f"{_SELECT_JOB} WHERE status = 'queued' ORDER BY rowid")
         waiting = (job for job in map(_job_from_row, rows) if job.id not in besides)
         return next((job for job in waiting if not kinds or job.kind in kinds), None)
@@ -113,7 +116,10 @@ class JobQueue(DatabaseTable):
         )
 
     def wait_again(self, identity: str, *, counted: bool) -> None:
-        """Put a running job back into the queue. If not `counted`, as for a held lock, the attempt does not count."""
+        """Put a running job back into the queue.
+
+        If `counted` is false, for example because a lock was held, the attempt does not count.
+        """
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
             " WHERE id = ? AND status = 'running'",
@@ -121,7 +127,7 @@ class JobQueue(DatabaseTable):
         )
 
     def abandoned(self, identity: str, reason: str) -> None:
-        """Queue a job again whose process died. After `MAX_ATTEMPTS` attempts, the job fails with `reason`."""
+        """Put a job whose process died back into the queue. After `MAX_ATTEMPTS` attempts, it fails with `reason`."""
         job = self.get(identity)
         if job.attempts >= MAX_ATTEMPTS:
             self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
@@ -185,7 +191,7 @@ class RowId(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredRow:
-    """A finished row as JSON text. `made_from` is the hash of all inputs of the row."""
+    """A finished row of a batch job, as JSON text. `made_from` is the hash of all inputs of the row."""
 
     place: RowId
     made_from: str
@@ -198,7 +204,7 @@ class StoredRow:
 
 @dataclass(frozen=True)
 class OutputRow:
-    """A row as last written to the output. `digest` is a hash of the fields that a reviewer sees."""
+    """A row of a batch job, as last written to the output. `digest` is a hash of the fields that a reviewer sees."""
 
     place: RowId
     content: str
@@ -230,8 +236,8 @@ class JobRowTable(DatabaseTable):
     def put(self, name: JobName, row: StoredRow) -> None:
         """Store a finished row durably and replace the former row of the same key.
 
-        A row written by a language model does not replace a row written without one, and vice versa. An unreachable
-        model server thus does not discard earlier model output.
+        Rows that were written with and without a language model do not replace each other. A run without a reachable
+        model server therefore does not discard earlier model output.
         """
         names = (*name, *row.place)
         with self._database.transaction():
@@ -242,7 +248,7 @@ class JobRowTable(DatabaseTable):
             )
 
     def all(self, name: JobName) -> dict[RowId, tuple[StoredRow, ...]]:
-        """Return all stored rows of a job by row id. A row id has one or two stored rows."""
+        """Return all stored rows of a job by row id: one or two, written with and without a language model."""
         rows = self._database.rows(
             "SELECT part, row_key, made_from, content, documents, calls, seconds FROM job_rows"
             " WHERE job = ? AND kind = ? ORDER BY part, row_key, made_from",
@@ -256,7 +262,7 @@ class JobRowTable(DatabaseTable):
         return kept
 
     def keep_only(self, name: JobName, places: Collection[RowId]) -> None:
-        """Delete all stored rows of a job except `places`."""
+        """Delete all stored rows of a job except the rows with the ids `places`."""
         gone = [place for place in self.all(name) if place not in places]
         with self._database.transaction():
             self._database.execute_many(
@@ -286,7 +292,7 @@ class JobRowTable(DatabaseTable):
         return {row.place: row for row in found}
 
     def shown_at(self, name: JobName, place: RowId) -> OutputRow | None:
-        """Return the row with this id of the last output, or None."""
+        """Return the row with this id in the last output, or None."""
         row = self._database.row(
             f"SELECT content, digest, documents FROM job_shown WHERE {_OF_ROW}",  # noqa: S608 - column names
             (*name, *place),
@@ -294,7 +300,10 @@ class JobRowTable(DatabaseTable):
         return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete every row for which `is_gone` holds. Return how many, counting a row that is also shown once."""
+        """From the stored rows and the rows of the last output, delete every row for which `is_gone` is true.
+
+        Returns the number of deleted rows. A row that is in both counts once.
+        """
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
     def _erase_from(self, table: str, is_gone: ErasePredicate) -> set[tuple[str, ...]]:
@@ -318,7 +327,7 @@ def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
 
 @dataclass(frozen=True)
 class StoredReview:
-    """The review of a row that quoted `documents`. `digest` is a hash of the fields that the reviewer saw."""
+    """A review of a row that quotes `documents`. `digest` is a hash of the fields that the reviewer saw."""
 
     place: RowId
     status: str
@@ -379,7 +388,7 @@ class JobReviewTable(DatabaseTable):
         )
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Erase the reviews for which `is_gone` holds, and return how many were erased.
+        """Erase the reviews for which `is_gone` is true, and return how many were erased.
 
         If the row still exists, its review status is kept. The comment is erased, since it may repeat document text.
         """

@@ -18,7 +18,7 @@ from elt_llm_core.utilities import Closeable
 
 KEY_PREFIX = "elt_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-# The name of the caller without a key. A key of this name would own the conversations of that caller.
+# Callers without a key have this name. A key with this name would own their conversations.
 _NAME_TAKEN = "local"
 _SECRET_BYTES = 32  # a secret is random, so a fast hash is sufficient
 

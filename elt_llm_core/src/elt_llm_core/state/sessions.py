@@ -13,9 +13,9 @@ from elt_llm_core.store.database import DatabaseTable
 from elt_llm_core.store.records import utc_now
 
 EARLIER_TURNS_KEY = "earlier_turns"
-"""The metadata key of a result that lists the numbers of the conversation turns that a model read for the result."""
-_MAX_TITLE = 80
-_MIN_PREFIX_LENGTH = 4  # letters of a shortened conversation id
+"""The key in the metadata of a result that lists the numbers of the earlier turns that a language model read for it."""
+_MAX_TITLE = 80  # characters
+_MIN_PREFIX_LENGTH = 4  # characters of a shortened conversation id
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class SessionTable(DatabaseTable):
         ]
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Append a turn. `result.question` is the rewritten question. Raises UsageError if the session is unknown."""
+        """Append a turn. `result.question` is the rewritten question. Raises UsageError for an unknown id."""
         moment = utc_now()
         with self._database.transaction():
             known = self._database.row("SELECT title FROM sessions WHERE id = ?", (session_id,))
@@ -130,7 +130,7 @@ class SessionTable(DatabaseTable):
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete the turns for whose result `is_gone` holds and the turns that depend on a deleted turn.
+        """Delete the turns for whose result `is_gone` is true, and the turns that depend on a deleted turn.
 
         A turn depends on a deleted turn if it is a follow-up question right after the deleted turn, or if a model read
         the deleted turn to write the answer. A conversation without turns is deleted. Otherwise, the first remaining
@@ -197,7 +197,7 @@ class FeedbackRecord:
 
 
 class FeedbackTable(DatabaseTable):
-    """The feedback in a state database. Deleting a turn deletes its feedback; `erase`, that of removed documents."""
+    """The feedback in a state database. Deleting a turn deletes its feedback, too."""
 
     def give(self, answer: RatedAnswer, verdict: Verdict, comment: str) -> FeedbackRecord:
         """Store feedback and replace former feedback of the same caller on the same answer."""
@@ -225,7 +225,7 @@ class FeedbackTable(DatabaseTable):
         return found
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete all feedback for which `is_gone` holds, and return how many entries were deleted."""
+        """Delete all feedback for which `is_gone` is true, and return how many entries were deleted."""
         doomed = [
             one.feedback_id
             for one in self.all()

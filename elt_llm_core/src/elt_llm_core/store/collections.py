@@ -17,7 +17,8 @@ class CollectionJob:
     """The job that filled a collection.
 
     If the job splits files into groups, `group` is the group of this collection and `files` are the keys of its files.
-    A key identifies a file's path, bytes and reader, so that a file with a known key need not be read for its groups.
+    A key identifies a file's path, bytes and reader. To find the groups of a file with a known key, the file need not
+    be read.
     """
 
     job: str

@@ -23,7 +23,7 @@ MIN_SQLITE = (3, 51, 3)  # older versions can corrupt a write-ahead log
 Row = tuple[Any, ...]
 
 _BUSY_MILLISECONDS = 20_000
-_BATCH_SIZE = 500
+_BATCH_SIZE = 500  # values in one SQL statement
 _ROOM_TO_WRITE = 1 << 20  # bytes that a small change needs in the write-ahead log
 
 
@@ -65,7 +65,7 @@ class Database:
         return found[0] if found else None
 
     def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
-        """Yield the rows of a statement with `IN ({})` for batches of `values`, each after the `leading` parameters."""
+        """Run a statement with `IN ({})` for batches of `values`, after `leading` parameters, and yield the rows."""
         for start in range(0, len(values), _BATCH_SIZE):
             batch = values[start : start + _BATCH_SIZE]
             yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
@@ -126,7 +126,7 @@ class Database:
 
 
 class DatabaseTable:
-    """The rows of one kind in a database, which threads and processes can use concurrently."""
+    """The base of all tables: rows of one kind in a database, which threads and processes can use concurrently."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -189,6 +189,7 @@ def back_up(database: Database, schema: int) -> Path:
 
 def list_backups(data_dir: Path) -> list[Path]:
     """Return the complete backups of a data directory, oldest first."""
+    # The last 24 characters of a name are its time and `.sqlite3`.
     return sorted((data_dir / BACKUPS_FOLDER).glob("store-schema-*.sqlite3"), key=lambda path: path.name[-24:])
 
 
@@ -214,7 +215,7 @@ def schema_version(database: Database) -> int:
 def migrate(database: Database) -> None:
     """Migrate the store to the current schema, with one transaction per schema step.
 
-    A store with data is backed up first. Raises StoreError for a newer store, and without space for the backup.
+    A store with data is backed up first. Raises StoreError if the store is newer or there is no space for the backup.
     """
     check_not_newer(database)
     present = schema_version(database)

@@ -1,4 +1,4 @@
-"""Disk checks: flushing files, free space, network file systems."""
+"""Flush files to the disk, and check its free space and the type of its file system."""
 
 import hashlib
 import os
@@ -74,7 +74,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def file_system_of(path: Path, mounts: str) -> str:
-    """Return the type of the file system of `path`, or "", from `mounts`, the text of `/proc/self/mountinfo`."""
+    """Return the file system type of `path`, or "" if unknown. `mounts` is the text of `/proc/self/mountinfo`."""
     best, kind = "", ""
     for line in mounts.splitlines():
         before, separator, after = line.partition(" - ")

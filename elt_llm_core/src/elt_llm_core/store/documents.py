@@ -74,7 +74,7 @@ class DocumentTable(DatabaseTable):
         return sorted(min(same)[2] for same in self._same_bytes(versions))
 
     def duplicates(self, versions: Sequence[int]) -> dict[str, str]:
-        """Return, for each document that is not indexed, the path of the identical document that is."""
+        """Return, by id of each document that is not indexed, the path of the identical document that is indexed."""
         found: dict[str, str] = {}
         for same in self._same_bytes(versions):
             first, *others = sorted(same)
@@ -103,7 +103,7 @@ class DocumentTable(DatabaseTable):
         return str(row[0]), tuple(json.loads(row[1])), int(row[2])
 
     def in_generation(self, collection: int, generation: int) -> list[StoredDocument]:
-        """Return the documents of a generation by path, without their texts."""
+        """Return the documents of a generation, sorted by root and path, without their texts."""
         rows = self._database.rows(
             f"SELECT {_COLUMNS} FROM document_versions v JOIN generation_documents g ON g.version = v.id"
             " WHERE g.collection = ? AND g.generation = ? ORDER BY v.root, v.path",
@@ -236,7 +236,7 @@ def _metadata(described: NewDocument | NewNode) -> str:
 
 
 def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], artefacts: Sequence[str]) -> bytes:
-    """Return the checksum of a version. Empty values of the later columns are left out."""
+    """Return the checksum of a version. Empty values of the columns in `_CHECKED_LATER` are left out."""
     earlier, later = checked[: len(_CHECKED)], [value for value in checked[len(_CHECKED) :] if value]
     return sha256(*earlier, text, *stems, *later, *artefacts)
 
@@ -316,7 +316,10 @@ class ForgottenDocument:
 
 @dataclass(frozen=True)
 class ForgottenIdentities:
-    """The documents that ingest skips, by id and content hash. `names` are digests, for repeated requests to forget."""
+    """The documents that ingest skips, by id and content hash.
+
+    `names` are digests of file names, by which a repeated request to forget a document is recognised.
+    """
 
     document_ids: frozenset[str]
     content_hashes: frozenset[bytes]
@@ -356,7 +359,7 @@ class ForgottenTable(DatabaseTable):
         return len(self.all(collection).document_ids)
 
     def add(self, collection: int, documents: Iterable[ForgottenDocument]) -> None:
-        """Add documents in one transaction. One may have several content hashes; an empty one matches no file."""
+        """Add documents in one transaction. A document may have several hashes; an empty hash matches no file."""
         with self._database.transaction():
             self._database.execute_many(
                 "INSERT OR IGNORE INTO forgotten (collection, document_id, content_hash, name, forgotten_at)"

@@ -48,8 +48,8 @@ def sweep(database: Database, unfinished: Collection[int] = ()) -> SweepCounts:
 def delete_contents(store: Store, collection: int, generations: Sequence[int], versions: Collection[int]) -> None:
     """Delete these generations and document versions, and the vectors that only they used.
 
-    The caller opens the transaction. If there are versions, all enrichments are deleted too, since they hold model
-    output without a reference to its text.
+    The caller opens the transaction. If there are versions, all enrichments are deleted too, since they hold output of
+    a language model without a reference to the text from which it was written.
     """
     database = store.database
     models, suspects = _known_fingerprints(database), _embedded_hashes(database, versions)
@@ -72,7 +72,7 @@ def _delete_versions(database: Database, versions: Collection[int]) -> None:
 
 
 def _delete_vectors(database: Database, suspects: Collection[bytes], fingerprints: Collection[bytes]) -> int:
-    """Delete the vectors of these text hashes by these models, unless a node still uses them."""
+    """Delete the vectors that these models computed for the texts with these hashes, unless a node still uses them."""
     wanted = {bytes(digest) for (digest,) in database.rows("SELECT DISTINCT embedded_hash FROM nodes")}
     keys = [vector_key(model, digest) for model in fingerprints for digest in suspects if digest not in wanted]
     [(before,)] = database.rows("SELECT count(*) FROM vectors")
@@ -101,7 +101,7 @@ def _delete_dead_vectors(database: Database) -> int:
     return len(dead)
 
 
-_ATTEMPTS = 3
+_ATTEMPTS = 3  # to empty the write-ahead log
 
 
 def unpublished_versions(store: Store, record: CollectionRecord) -> list[int]:
@@ -112,7 +112,7 @@ def unpublished_versions(store: Store, record: CollectionRecord) -> list[int]:
 
 
 def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Sequence[int]) -> None:
-    """Delete all generations except the published one, these versions, and the rows of missing files.
+    """Delete these versions, the rows of missing files, and all generations except the published one.
 
     Everything is deleted in one transaction. Afterwards, an interrupted run cannot be continued and must start over.
     """
@@ -129,7 +129,10 @@ def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Seq
 
 
 def vacuum(database: Database) -> None:
-    """Rewrite the database without deleted rows and empty its log. Raises StoreError for little space or a reader."""
+    """Rewrite the database without deleted rows and empty its write-ahead log.
+
+    Raises StoreError if there is too little space, or if a reader keeps the log open.
+    """
     # SQLite's temporary file has no name, so a crash leaves nothing of it.
     named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
     choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
@@ -149,7 +152,7 @@ def vacuum(database: Database) -> None:
 
 
 def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
-    """Delete the rows of files and folders that are neither published nor present."""
+    """Delete the rows of files and folders that are neither published nor on the disk."""
     roots = store.collections.roots(record.id)
     published = store.documents.in_generation(record.id, record.published or 0)
     seen = {document.document_id for document in published}
@@ -166,8 +169,8 @@ def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
 
 _MAX_SAMPLES = 60
 _VERSIONS_SAMPLED = 20
-_MAX_SAMPLE_LENGTH = 80
-_SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # shorter samples occur in other files by chance
+_MAX_SAMPLE_LENGTH = 80  # characters
+_SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # characters; shorter samples occur in other files by chance
 
 
 @dataclass(frozen=True)
@@ -220,7 +223,7 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a row still contains the sample, so that a file with it proves no incomplete erasure."""
+    """Return whether a row still contains the sample. If so, a file that contains it shows no failed erasure."""
     row = store.database.row(
         "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
         " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"
@@ -233,7 +236,7 @@ def is_text_published(store: Store, sample: str) -> bool:
 
 
 SAMPLES_NAME = "forgotten-samples.json"
-_MAX_STORED = 600
+_MAX_STORED = 600  # samples
 
 
 def store_samples(store: Store, samples: Sequence[str]) -> None:

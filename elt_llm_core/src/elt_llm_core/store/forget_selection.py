@@ -39,13 +39,13 @@ class KnownFile:
         return self.path.rsplit("/", 1)[-1]
 
     def forgotten(self) -> ForgottenDocument:
-        """Return the register's entry of the file, without a content hash if it is empty or the row is older."""
+        """Return the file's register entry. It has no content hash if the file is empty or the version is old."""
         digest = self.content_hash if self.size and self.present else b""
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
 
 def known_files(store: Store, collection: int) -> list[KnownFile]:
-    """Return the files of a collection from all rows, sorted by root and path, once per version."""
+    """Return the files of the last scan and of every stored version of a collection, sorted by root and path."""
     rows = [
         KnownFile(identity, root, path, title, bytes(digest), int(size), bool(present))
         for identity, root, path, title, digest, size, present in store.database.rows(_KNOWN_FILES, (collection,))

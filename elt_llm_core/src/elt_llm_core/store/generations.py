@@ -55,7 +55,7 @@ class GenerationTable(DatabaseTable):
         built_upon: int | None,
         rolled_back: bool = False,
     ) -> None:
-        """Add a generation and publish it in one transaction; `rolled_back` is what the collection then counts as.
+        """Add a generation and publish it in one transaction. If `rolled_back`, the collection counts as rolled back.
 
         Raises StoreError, changing nothing, if another generation than `built_upon` was published in the meantime.
         """
@@ -131,7 +131,7 @@ class GenerationTable(DatabaseTable):
 
 
 PIN_NAME = "pin"
-_ATTEMPTS = 100
+_ATTEMPTS = 100  # to pin the published generation while other generations are being published
 
 
 class GenerationPin:

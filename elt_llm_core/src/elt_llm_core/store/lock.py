@@ -31,7 +31,10 @@ class LockHolder:
 
 @contextmanager
 def writer_lock(data_dir: Path, command: str) -> Iterator[None]:
-    """Hold the lock of `data_dir`, made with mode 0700. Raises LockHeld, with the holder, after half a second."""
+    """Hold the writer's lock of `data_dir` during the block. A missing folder is created with mode 0700.
+
+    Raises LockHeld, which names the process that holds the lock, after half a second.
+    """
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

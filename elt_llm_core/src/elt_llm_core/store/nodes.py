@@ -46,7 +46,7 @@ class NodeTable(DatabaseTable):
         return sorted((NodeRecord(*row) for row in rows), key=lambda node: node.node_id)
 
     def stems_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """Return, by node id, the fingerprint of the tokeniser of the stems, the stems, and the embedded text."""
+        """Return, by node id, the fingerprint of the tokeniser that was used, its stems, and the embedded text."""
         rows = self._database.rows_in(
             "SELECT n.node_id, v.tokeniser, n.stems, n.context, n.text FROM nodes n"
             " JOIN document_versions v ON v.id = n.version WHERE n.version IN ({})",
@@ -85,7 +85,7 @@ class NodeTable(DatabaseTable):
         return [(int(start), int(end), str(text)) for start, end, text in self._database.rows(statement, (version,))]
 
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
-        """Return the distinct texts to embed of these document versions by hash, ordered by version and position."""
+        """Return, by hash, the distinct texts to embed of these document versions, ordered by version and position."""
         found: dict[bytes, str] = {}
         for digest, context, text in self._database.rows_in(
             "SELECT embedded_hash, context, text FROM nodes WHERE version IN ({}) ORDER BY version, ordinal", versions
@@ -190,7 +190,7 @@ class VectorTable(DatabaseTable):
 
 
 class EnrichmentTable(DatabaseTable):
-    """Model output by the hash of its inputs. An empty text represents an unusable reply."""
+    """Texts that a language model wrote, by the hash of its inputs. An empty text represents an unusable reply."""
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the stored texts by key. Unknown keys are skipped."""

@@ -196,7 +196,7 @@ def utc_now() -> str:
 
 @dataclass(frozen=True)
 class EmbeddingFingerprint:
-    """All properties of an embedding model that change its vectors. `digest` is its files' SHA-256, or its server's."""
+    """All properties of an embedding model that change its vectors. `digest` is from its files or its server."""
 
     provider: str
     model: str

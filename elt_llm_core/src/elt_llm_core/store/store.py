@@ -57,7 +57,7 @@ class Store(Closeable):
 
 
 def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
-    """Open a data directory. To write, the caller holds the lock; the directory is then created or migrated.
+    """Open a data directory. If `for_writing`, the caller holds the lock, and the directory is created or migrated.
 
     Raises StoreError if there is no data to read, or if a newer program wrote the data.
     """
@@ -95,7 +95,7 @@ def _no_data_error(data_dir: Path) -> StoreError:
 
 
 def _refuse_lost_record(data_dir: Path) -> None:
-    """Raise StoreError if there are generations without a store, because an empty store would delete them."""
+    """Raise StoreError if there are generations without a store, because a new, empty store would delete them."""
     if any(path.name.isdecimal() for path in data_dir.glob("collections/*/*")):
         raise StoreError(
             f"{data_dir / STORE_NAME} is missing or empty although there are collections.",

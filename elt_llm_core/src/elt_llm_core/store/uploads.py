@@ -37,9 +37,9 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
 
 
 def unpublished_uploads(store: Store, collections: Collection[str], pending: Collection[tuple[str, str]]) -> list[Path]:
-    """Return the uploads that no published document comes from.
+    """Return the uploaded files from which no published document was read.
 
-    Searched are the folders of these collections, the folders of unknown collections, and interrupted uploads.
+    The function searches the folders of these collections, the folders of unknown collections, and interrupted uploads.
     `pending` lists the uploads that wait to be read, as (collection, file name). Pending uploads are not returned.
     """
     known = {record.name for record in store.collections.all()}
@@ -58,6 +58,6 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
 
 
 def _roots(store: Store, record: CollectionRecord) -> list[str]:
-    """Return the names of the roots that are the collection's upload folder."""
+    """Return the names under which the upload folder of the collection is stored as a source folder."""
     folder = uploads_folder(store.data_dir, record.name).resolve()
     return [name for name, (path, _) in store.collections.roots(record.id).items() if path == folder]

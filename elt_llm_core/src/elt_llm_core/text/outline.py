@@ -63,9 +63,9 @@ class MarkedTerms:
     """The terms that the markup of a document emphasises or defines, as ascending character offsets in its text."""
 
     definitions: tuple[Pair, ...] = ()
-    """The entries of definition lists: start and end of a term, then start and end of its meaning."""
+    """The entries of definition lists: start and end of a term, then start and end of its definition."""
     terms: tuple[Span, ...] = ()
-    """Terms that their markup marks as defined by the sentence around them."""
+    """Terms whose markup shows that the sentence around them defines them."""
     leading: tuple[Span, ...] = ()
     """Emphasised words at the start of a paragraph, whether or not the paragraph defines them."""
 

@@ -22,7 +22,7 @@ MONTHS = frozenset(month_numbers(_DATED))
 # ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
 
 CLOSERS = "\"'”’»)\\]*_"
-# Possessive, and never from the middle of a run, because a long row of dots would otherwise take quadratic time.
+# Quantifiers are possessive, and no match starts within a run: a long row of dots would take quadratic time.
 END = re.compile(rf"(?<![.!?…])[.!?…]++[{CLOSERS}]*+(?=\s)|(?<![。！？｡])[。！？｡]++[」』”’）]*+")
 FIRST_WORD = re.compile(r"[\s\"'“‘«„(\[*_]*((?:l')?[^\W_]+|)")
 LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]{0,24}\Z")
@@ -52,7 +52,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of blocks of lines: one paragraph, list item, heading or table row each."""
+    """Yield the span of each block of lines. A block is a paragraph, list item, heading or table row."""
     start = position = 0
     previous = ""
     for line in text.splitlines(keepends=True):
@@ -70,6 +70,7 @@ def _starts_block(line: str, previous: str) -> bool:
         return True
     if CLOSED_LINE.match(before) or CLOSED_LINE.match(line) or ITEM_LINE.match(line):
         return True
+    # A heading in capitals has several words and at most 80 characters.
     is_capital_heading = len(before) <= 80 and before.isupper() and before[-1] not in ",;:-" and " " in before.strip()
     if is_capital_heading or not (match := NUMBER_LINE.match(line)):
         return is_capital_heading

@@ -23,14 +23,14 @@ def stopwords_of(language: str) -> frozenset[str]:
 
 ALGORITHM_VERSION = 2  # raise this whenever the same text could give other stems
 CACHED_WORDS = 200_000
-# Chinese, Japanese and Korean have no spaces between words, or attached particles, so character pairs are compared.
+# Chinese and Japanese have no spaces between words, and Korean attaches particles, so character pairs are compared.
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED_RUN = re.compile(rf"{UNSPACED.pattern}+|[^{UNSPACED.pattern[1:]}+")
 _VERSION_CODE = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 
 
 class KeywordTokeniser:
-    """A thread-safe tokeniser into Snowball stems of a language. Raises SettingsError for a language without a file."""
+    """A thread-safe tokeniser that returns Snowball stems. Raises SettingsError if the language is unknown."""
 
     def __init__(self, language: str = "en") -> None:
         import Stemmer
@@ -110,7 +110,7 @@ class KeywordTokeniser:
 
 
 def _unsoften_stem(stem: str, language: str) -> str:
-    """Return a folded stem with `c` or `dz`, once `č` or `dž`, unsoftened: Lithuanian `medz` as `med`."""
+    """Undo the softening of a Lithuanian stem, whose `č` or `dž` was folded to `c` or `dz`: `medz` becomes `med`."""
     if language != "lt" or len(stem) <= _MIN_STEM:
         return stem
     if stem.endswith("dz"):

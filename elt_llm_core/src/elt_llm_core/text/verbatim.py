@@ -58,7 +58,7 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
     if found < 0:
         return
     offsets = [offset for word in locate_words(text) for offset in (word.start - 1, *range(word.start, word.end))]
-    while found >= 0:  # the space before the first word has an offset too
+    while found >= 0:  # hence + 1: `offsets` starts with the space before the first word
         yield offsets[found + 1], offsets[found + len(sought)] + 1
         found = squeezed.find(sought, found + 1)
 
