@@ -61,7 +61,7 @@ def ingest(
     """Bring a collection up to date with its files, and publish it if anything changed.
 
     The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment. By
-    default it uses the language model of the settings. Raises UsageError for a missing path, a URL whose host is not
+    default it uses the configured language model. Raises UsageError for a missing path, a URL whose host is not
     allowed, or a collection that was rolled back, FingerprintMismatch if it was built with another embedding model, and
     IngestError if there is nothing to ingest.
     """

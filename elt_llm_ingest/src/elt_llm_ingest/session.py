@@ -1,4 +1,4 @@
-"""Ingest one task, once or after every change, with one model and one pool of workers.
+"""Ingest one task, once or after every change, with one embedding model and one pool of workers.
 
 Heavy modules are imported only after the writer's lock is taken, so that a second writer fails at once.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CollectionTask:
-    """A collection, absolute paths and URLs. Without both, the former sources of the collection are scanned."""
+    """A collection, and absolute paths and URLs to ingest. Without any, its former sources are scanned."""
 
     collection: str
     paths: tuple[Path, ...]

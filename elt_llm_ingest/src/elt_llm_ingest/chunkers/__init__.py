@@ -32,7 +32,7 @@ def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "Sp
 
 
 def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[str, Any]:
-    """Return the configured sizes, reduced to leave room for written contexts if enrichment is enabled."""
+    """Return the configured chunk sizes. With enrichment they may be smaller, to leave room for written contexts."""
     sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
     if settings.enrichment == "llm":
         from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room

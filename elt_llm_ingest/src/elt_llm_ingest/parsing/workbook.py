@@ -40,7 +40,7 @@ _IS_ERROR = b't="e"'
 
 @dataclass
 class SheetExtent:
-    """The rows and columns of the filled area of a sheet. `errors` are error values by (row, column) from 0."""
+    """The rows and columns of the filled area of a sheet. `errors` maps (row, column), from 0, to error values."""
 
     rows: int = 0
     columns: int = 0
@@ -61,7 +61,7 @@ def xlsx_extent(xml: bytes) -> SheetExtent:
     """Measure the filled area of a sheet in the XML of an XLSX file."""
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
-        # Whole columns may be formatted but empty, so that only cells with content count.
+        # Only cells with content count, since whole columns may be formatted but empty.
         filled = [match.group() for match in _CELL.finditer(xml) if not match.group().endswith(b"/>")]
         extent = _bounding_box(
             {name for cell in filled for name in _COLUMN.findall(cell)},
@@ -117,7 +117,7 @@ class SheetRemarks:
 
 @dataclass(frozen=True)
 class _Package:
-    """The content of a workbook's zip package that the library for cells does not read.
+    """The parts of a workbook's zip package that the library that reads the cells ignores.
 
     XLSX sheets are found by name, ODS sheets by their number from 0.
     """
@@ -139,7 +139,7 @@ def _check_package(path: Path) -> _Package:
         if _CONTENT in archive:
             sheets = list(parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"))
             extents = list(map(ods_extent, sheets))
-            # A single sheet beyond the limit refuses the file, since the library loads all sheets of the file at once.
+            # The file is refused if one sheet is beyond the limit, since the library loads all sheets at once.
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
@@ -153,14 +153,14 @@ def _check_package(path: Path) -> _Package:
 
 
 def _check_well_formed(archive: Archive, name: str) -> None:
-    """Parse the XML of a member without keeping it, since the library may never return on truncated XML."""
+    """Check that the XML of a member is complete, since the library may never return on truncated XML."""
     from lxml import etree
 
     discard: Any = SimpleNamespace(close=lambda: None)
     parser = etree.XMLParser(target=discard, resolve_entities=False, no_network=True, huge_tree=False)
     try:
         data = archive.read_member(name)
-        # In pieces, since the parser refuses a buffer of tens of megabytes as an attack.
+        # The XML is parsed in pieces, since the parser refuses a buffer of tens of megabytes as an attack.
         for start in range(0, len(data), _PIECE):
             parser.feed(data[start : start + _PIECE])
         parser.close()
@@ -210,7 +210,7 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
 
 
 def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
-    """Return the kinds and the names of the members to which a member of the package refers, by relation id."""
+    """Map the relation ids of a package member to the kinds and names of the members that it refers to."""
     folder = dirname(part)
     relations = f"{folder}/_rels/{part[len(folder) + 1 :]}.rels"
     if relations not in archive:
@@ -335,7 +335,7 @@ def _relative_formula(cell: str, formula: str) -> str:
 
 
 def _place_names(places: Sequence[str]) -> str:
-    """Return cells as a list of ranges: neighbours in a column, or else in a row, are one range."""
+    """Return cell names as a list of ranges. Neighbouring cells in a column, or else in a row, are one range."""
     columns = _joined_ranges(places, by_column=True)
     rows = _joined_ranges(places, by_column=False)
     ranges = min(columns, rows, key=len)
@@ -366,7 +366,7 @@ _ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{
 
 
 def ods_extent(sheet: _Element) -> SheetExtent:
-    """Measure the filled area of an ODS sheet. Each repetition of a cell counts, but no empty row at the end."""
+    """Measure the filled area of an ODS sheet. Repeated cells count each time, empty rows at the end do not."""
     extent, empty = SheetExtent(), 0
     for row in sheet.iter(_ODS_ROW):
         times, column, width = _repetitions(row, "rows"), 0, 0
@@ -453,7 +453,7 @@ _ZIP = b"PK"
 
 @dataclass(frozen=True)
 class Sheet:
-    """The filled area of one sheet. Empty cells are "", numbers are floats, and formulas are their last values.
+    """The filled area of one sheet. Empty cells are "", numbers are floats, and formula cells hold their last values.
 
     All `rows` have the same length. They start at the first filled row and column. `merged` holds the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
@@ -470,7 +470,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Workbook:
-    """The sheets of a workbook in order, with empty sheets and charts. `metadata` may have authors, year and title."""
+    """The sheets of a workbook in order, even empty ones and charts. `metadata` may have authors, year and title."""
 
     sheets: list[Sheet]
     metadata: Mapping[str, MetadataValue]
@@ -522,7 +522,7 @@ def _merged_ranges(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:
 
 @contextmanager
 def _name_errors() -> Iterator[None]:
-    """Translate the errors of the library. A panic of its native code derives from BaseException."""
+    """Raise UnreadableDocument for the library's errors. A panic of its native code derives from BaseException."""
     try:
         yield
     except PasswordError as error:

@@ -13,7 +13,7 @@ _HTML_SUFFIXES = (".xhtml", ".html", ".htm", ".svg", ".ncx")
 # Every repetition is bounded, so that the time is linear in the length of a hostile prolog.
 _DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})[\"']")
 _PLAIN_DOCTYPE = re.compile(r"<!DOCTYPE\s[^<>\[\]]{1,1000}>", re.IGNORECASE)
-# The encodings in which `<` is its ASCII byte. In an encoding such as UTF-7, markup could hide from the check.
+# The encodings that store `<` as its ASCII byte. In an encoding such as UTF-7, the check could miss markup.
 _KNOWN = re.compile(r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d", re.IGNORECASE)
 
 

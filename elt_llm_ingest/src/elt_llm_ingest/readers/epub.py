@@ -34,7 +34,7 @@ class _ManifestItem(NamedTuple):
 
 
 def _chapters(archive: Archive, path: str, root: _Element) -> dict[str, str]:
-    """Return the archive member of each chapter, in reading order, with its title in the table of contents, or "".
+    """Map each chapter's archive member, in reading order, to its title in the table of contents, or "".
 
     `root` is the package file at `path`. Raises UnreadableDocument if a chapter is encrypted.
     """
@@ -80,7 +80,7 @@ def _refuse_encrypted(archive: Archive, pages: set[str]) -> None:
 
 
 def _table_of_contents(archive: Archive, items: Mapping[str, _ManifestItem]) -> dict[str, str]:
-    """Return the title of each page: that of the first entry in the table of contents that leads to it."""
+    """Return the title of each page. It is the first entry in the table of contents that leads to the page."""
     titles: dict[str, str] = {}
     for item in items.values():
         if item.member in archive and ("nav" in item.properties.split() or item.kind == _NCX_TYPE):
@@ -128,7 +128,7 @@ _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
 
 class EpubReader(DocumentReader):
-    """Read .epub files. A chapter without a heading gets its title in the table of contents as heading."""
+    """Read .epub files. A chapter without a heading gets the title from the table of contents."""
 
     name: ClassVar[str] = "epub"
     version: ClassVar[int] = 2

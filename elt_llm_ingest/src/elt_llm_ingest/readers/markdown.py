@@ -65,7 +65,7 @@ def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]
     )
 
 
-# Type, parameters and payload of an address. The payload is possessive, so that each character is matched once.
+# Type, parameters and payload of a `data:` address. The quantifiers are possessive, for linear time.
 _ADDRESS = re.compile(r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w.+=-]{1,60}){0,4},[^\s\"'<>()\[\]]*+", re.IGNORECASE)
 # A line that only defines such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole.
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{0,9}<?$")

@@ -129,7 +129,7 @@ class OdtStyles:
         return None
 
     def is_a(self, name: str | None, *kinds: str) -> bool:
-        """Whether the name of a paragraph style, or of a style it is based on, contains one of the words."""
+        """Whether the name of a paragraph style, or of a style it is based on, contains one of the words in `kinds`."""
         for style in self._chain("paragraph", name):
             own = (style.get(f"{STYLE}display-name") or style.get(f"{STYLE}name") or "").casefold().replace("_20_", " ")
             if any(kind in own for kind in kinds):
@@ -166,7 +166,7 @@ def _list_levels(parent: _Element) -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of table cells that may still be repeated: a few bytes of a file can request any number."""
+    """The number of table cells that may still be repeated. It has a limit, since a file can request any number."""
 
     left: int = _MOST_REPEATED
 
@@ -339,7 +339,7 @@ class OdtWriter(OfficeBodyWriter):
         self._write_aside(aside)
 
     def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
-        """Return the texts of all rows, repeated in all cells that a merged cell covers, and the count of header rows.
+        """Return the texts of all rows, with merged cells repeated, and the number of header rows.
 
         The frames and notes of the cells are added to `aside`.
         """

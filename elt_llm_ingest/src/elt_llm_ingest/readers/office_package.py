@@ -154,13 +154,13 @@ class OfficeBodyWriter:
         return replace(document, title=document.title or first)
 
     def _kind(self, paragraph: OfficeParagraph, label: str, *, is_item: bool, defines: bool = False) -> BlockKind:
-        """Return the kind of a paragraph. `defines` is set if its style is that of a definition."""
+        """Return the block kind of a paragraph. `defines` is set if its style marks a definition."""
         text = f"{label} {paragraph.text}".strip()[:120]
         kind = kind_of_line(text, is_item=is_item)
         return "definition" if kind == "prose" and (defines or is_bold_definition(paragraph.term, text)) else kind
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Record the defined terms in the blocks from number `first`. `part` is their role in a definition list."""
+        """Record the terms that the blocks from index `first` define. `part` is their role in a definition list."""
         span = self.builder.span(first)
         if span is None:
             return
@@ -232,7 +232,7 @@ class OfficePackage:
         return self.part(names[0]) if names else None
 
     def relations(self, part: str) -> dict[str, PackageRelation]:
-        """Return the relations of a part, "" for the package, by id. External and missing targets are excluded."""
+        """Return the relations of a part (or of the package, "") by id. External and missing targets are excluded."""
         if part not in self._relations:
             self._relations[part] = dict(self._read_relations(part))
         return self._relations[part]

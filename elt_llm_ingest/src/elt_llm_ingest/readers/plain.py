@@ -80,7 +80,7 @@ class _Outline:
         return line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
-        """Return whether a line such as "----" underlines the first line, or the second if the first is one too."""
+        """Return whether a line such as "----" underlines the first line, or the second line if the first is "----"."""
         texts = [self._line(line) for line in lines[:3]]
         below = texts[1:] if underline_character(texts[0]) else texts
         return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), 20)
@@ -89,7 +89,7 @@ class _Outline:
         return self.text[span[0] : span[1]]
 
     def _underlined(self, lines: list[tuple[int, int]]) -> int | None:
-        """Return the level of an underlined heading, by the order in which its kind of line is first used, or None."""
+        """Return the level of an underlined heading, or None. Each new style of underline gets the next level."""
         over = underline_character(self._line(lines[0]))
         title = lines[1] if over else lines[0]
         under = lines[2] if over and len(lines) > 2 else lines[1]

@@ -155,7 +155,7 @@ class LeanixInventoryReader(DocumentReader):
 class SheetsReader(DocumentReader):
     """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    The cells of formulas have their last values. Comments, the labels of charts and the formulas follow the tables.
+    Formula cells have their last values. Comments, the labels of charts and the formulas follow the tables.
 
     Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets.
     `version` must also be raised when the text of these fact sheets changes.
@@ -192,7 +192,7 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
-    """Repeat the value of merged cells in each of them, unless they are alone in their row, as a title is."""
+    """Repeat the value of a merged range in each of its cells, unless it is alone in its row, like a title."""
     for (top, left), (bottom, right) in merged:
         value = rows[top][left]
         lonely = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
@@ -201,7 +201,7 @@ def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows by merged cells: their height, and a row of names below a wide merged cell."""
+    """Count the header rows by the height of merged cells, and by a row of names below a wide merged cell."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

@@ -23,7 +23,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
-    """Append a table of a sheet. `header_rows` is the height of the header, if it has one, by its merged cells."""
+    """Append a table of a sheet. `header_rows` is the height of a header, if there is one."""
     rows = [row for row in ([_SPACE.sub(" ", cell).strip() for cell in cells] for cells in rows) if any(row)]
     if max((_count_filled(row) for row in rows), default=0) <= 1:
         # The cells of a single column are paragraphs, rules or items.
@@ -110,7 +110,7 @@ _REPEATED_BELOW = 200
 
 
 def row_text(cells: Sequence[str]) -> str:
-    """Join the cells of a row as `a | b`. The text of a row that is one merged cell appears once."""
+    """Join the cells of a row as `a | b`. If the row is one merged cell, its text appears once."""
     if len(cells) > 1 and len(set(cells)) == 1:
         return cells[0]
     once = [

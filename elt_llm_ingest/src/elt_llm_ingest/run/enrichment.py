@@ -66,7 +66,7 @@ def context_sentence(reply: str) -> str:
     return ""
 
 
-_MIN_TOKENS = 8  # a shorter part of a sentence is dropped
+_MIN_TOKENS = 8  # a shortened sentence with fewer tokens is dropped
 
 
 class ContextWriter:
@@ -78,7 +78,7 @@ class ContextWriter:
 
     @property
     def identity(self) -> str:
-        """Return everything the sentences depend on: the model, the prompt version and the maximum of tokens."""
+        """Return what the sentences depend on: the language model, the prompt version and the token maximum."""
         return f"{self._llm.class_name()}/{self._llm.metadata.model_name}-{PROMPT_VERSION}:{SENTENCE_TOKENS}"
 
     def key(self, document: NewDocument, node: NewNode) -> bytes:
@@ -149,7 +149,7 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the `extraction` value of enriched versions, a part of their key, so that later runs find them."""
+    """Return the `extraction` value of enriched versions. It is part of the key by which later runs find them."""
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 
@@ -176,10 +176,10 @@ def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter
 def enrich_versions(
     store: Store, versions: Sequence[int], writer: ContextWriter, progress: ProgressListener
 ) -> list[int]:
-    """Return the enriched versions that replace `versions`, with documents within files, ascending.
+    """Return the enriched versions that replace `versions`, in ascending order, with documents within files.
 
-    The cost is reported before the first call. Every sentence is stored as it arrives. Raises the model's errors. The
-    same call again requests only missing sentences. The caller holds the writer's lock.
+    The cost is reported before the first call. Every sentence is stored as it arrives. Raises the errors of the
+    language model. The same call again requests only missing sentences. The caller holds the writer's lock.
     """
     cost = enrichment_cost(store, versions, writer)
     progress.note(str(cost))

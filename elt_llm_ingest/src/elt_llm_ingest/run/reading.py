@@ -68,7 +68,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
 
 
 def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
-    """Return the sections of the highest level that has several; a single section above is the document's title."""
+    """Return the sections of the highest level that has several. A single section above them is only a title."""
     counts = Counter(section.level for section in sections)
     several = [level for level, count in counts.items() if count > 1]
     level = min(several or counts, default=0)
@@ -118,7 +118,7 @@ class FileReading:
 
     @property
     def scope(self) -> str:
-        """Return the selected part of each file, for the identity of versions; empty for the whole file."""
+        """Return a name of the selected part of each file, for version identities; empty for whole files."""
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:

@@ -192,7 +192,7 @@ class Scan:
         return seen
 
     def _is_stored(self, seen: ScannedFile) -> bool:
-        """Whether nothing has to be read: the version is stored, or no reader fits. Then the outcome is recorded."""
+        """Whether nothing has to be read: the version is stored, or no reader fits. If so, the outcome is recorded."""
         located = seen.located
         try:
             reader = self._reading.identity(located)
@@ -303,7 +303,7 @@ def _unread_outcomes(
 
 
 def nothing_to_ingest_error(sources: CollectionSources) -> IngestError:
-    """Build the error of a run without a single file. Its message names skipped files."""
+    """Build the error for a run that found no file to ingest. Its message names skipped files."""
     if sources.failed:
         reasons = "; ".join(source.reason for source in sources.failed)
         return IngestError(f"There is nothing to ingest: {reasons}.", hint="Correct the source, and run it again.")

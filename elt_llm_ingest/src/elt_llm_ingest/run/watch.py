@@ -20,7 +20,7 @@ _SETTLE_MS = 300
 _LOOK_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
 _TICK_MS = 100
-_READY_SECONDS = 60.0  # a folder that contains very many folders needs time
+_READY_SECONDS = 60.0  # starting to watch very many folders takes time
 _TEMPORARY_SUFFIXES = frozenset({".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp", ".swx", ".bak", ".lock"})
 
 

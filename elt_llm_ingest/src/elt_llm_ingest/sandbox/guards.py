@@ -167,7 +167,7 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that Landlock denies: files need its version 3, TCP 4, access to other processes 6."""
+    """The rights that Landlock denies. It supports files from version 3, TCP from 4 and other processes from 6."""
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
@@ -194,7 +194,7 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
         _BIND_AND_CONNECT_TCP,
         _ABSTRACT_SOCKETS_AND_SIGNALS,
     )
-    words = 3 if version >= 6 else 2 if version >= 4 else 1  # the part of the rights that this version supports
+    words = 3 if version >= 6 else 2 if version >= 4 else 1  # the fields of _Ruleset that this version supports
     size = ctypes.c_size_t(words * ctypes.sizeof(ctypes.c_uint64))
     ruleset = library.syscall(_CREATE_RULESET, ctypes.byref(rights), size, 0)
     if ruleset < 0:
@@ -253,7 +253,7 @@ def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
 
 @contextmanager
 def _name_open_errors(unlinked: Path | None = None) -> Iterator[None]:
-    """Translate the errors of opening a file. The path `unlinked` may not be a link."""
+    """Raise UnreadableDocument for errors of opening a file. `unlinked` is a path that must not be a link."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:

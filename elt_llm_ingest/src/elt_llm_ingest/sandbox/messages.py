@@ -59,14 +59,14 @@ _MAX_NAME_LENGTH = 1000
 _MAX_METADATA_LENGTH = 20_000  # characters of one value, or entries
 _MAX_METADATA = 1000
 _DEEPEST_ARTEFACT = 100
-# A list takes 30 times the memory of its JSON. Readers within their memory limit return a fifth of these values.
+# A list takes 30 times the memory of its JSON. Readers within their memory limit return at most a fifth.
 _MAX_VALUES = 10_000_000
 _SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot hold too many values
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# The closing quote is optional. Without one, the pattern would try each quote as the start of a string.
+# The closing quote is optional. If it is missing, the pattern must not try each quote as the start of a string.
 _STRING = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?')
-_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # the name becomes the name of a folder
+_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # this name becomes a folder name
 
 
 class MalformedAnswer(Exception):
@@ -104,9 +104,9 @@ def _decode_document(value: dict[str, Any], *, is_part: bool = False) -> ParsedD
     text = _require_text(value.get("text"))
     parts = () if is_part else tuple(_decode_part(item) for item in _require_list(value.get("parts")))
     if is_part and (value.get("parts") or value.get("artefacts")):
-        raise MalformedAnswer("a part contains another part")
+        raise MalformedAnswer("a document part contains another part")
     if len({part.name for part in parts}) < len(parts):
-        raise MalformedAnswer("two parts have the same name")
+        raise MalformedAnswer("two document parts have the same name")
     return ParsedDocument(
         text=text,
         title=_require_text(value.get("title"))[:_MAX_TITLE_LENGTH],
@@ -124,7 +124,7 @@ def _decode_part(value: Any) -> Part:
     item = _require_object(value)
     name, group = _require_text(item.get("name")), _require_text(item.get("group"))
     if max(len(name), len(group)) > _MAX_NAME_LENGTH:
-        raise MalformedAnswer("a part has a name that is too long")
+        raise MalformedAnswer(f"a document part has a name or group of more than {_MAX_NAME_LENGTH} characters")
     return Part(name, group, _decode_document(_require_object(item.get("document")), is_part=True))
 
 

@@ -26,7 +26,7 @@ class ParseRequest:
 
 
 class Parser(Protocol):
-    """An object that parses files."""
+    """The interface of objects that parse files."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
@@ -74,7 +74,7 @@ class CachingParser:
             yield self._kept[key] if key in self._kept else passing[key]
 
     def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room. None is evicted, since repeated runs start again from the first file."""
+        """Cache a result if there is room. Nothing is evicted, since repeated runs start again from the first file."""
         size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
         if self._characters + size > _MAX_CHARACTERS:
             return False

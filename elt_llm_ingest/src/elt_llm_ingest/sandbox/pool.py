@@ -35,13 +35,13 @@ _WORKER = "elt_llm_ingest.sandbox.worker"
 _SECONDS_TO_START = 60.0
 _CHUNK = 1 << 20
 _MAX_GREETING = 1000
-# Signals that end a program without memory: its own abort, a trap, or access to memory that it did not get.
+# Signals that end a program that ran out of memory: abort, a trap, or access to memory that it did not get.
 _MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
 
 
 class WorkerDied(UnreadableDocument):
-    """The worker process ended during a file. `retry` is set if a fresh process might parse the file."""
+    """The worker process ended while it parsed a file. `retry` is set if a fresh process might parse the file."""
 
     def __init__(self, reason: str, *, hint: str = "", retry: bool = False) -> None:
         super().__init__(reason, hint=hint)

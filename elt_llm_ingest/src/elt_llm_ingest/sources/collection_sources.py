@@ -28,7 +28,7 @@ class RootNames:
 
     A file in a known root belongs to that root, even if a folder within or around the root is given, so that the file
     is not ingested twice. If the folder of a known name no longer exists, a new folder of that name takes over the
-    name: the folder was moved.
+    name, since the folder was probably moved.
     """
 
     def __init__(self, known: Mapping[str, Path]) -> None:
@@ -99,7 +99,7 @@ class CollectionSources:
 
     @property
     def whole_roots(self) -> frozenset[str]:
-        """Return the names of the completely scanned roots, in which a missing file was deleted."""
+        """Return the names of the completely scanned roots, in which a missing file counts as deleted."""
         return frozenset(name for name, (_, whole) in self.roots.items() if whole)
 
 
@@ -175,7 +175,7 @@ def find_sources(
 
 
 def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str, tuple[Path, bool]]:
-    """Return the known folders whose missing files were deleted, except folders that could not be scanned."""
+    """Return the known folders whose missing files count as deleted: all except those that could not be scanned."""
     unseen = [path.resolve() for path in incomplete]
     return {
         name: (path, True)

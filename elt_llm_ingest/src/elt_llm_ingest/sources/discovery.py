@@ -101,7 +101,7 @@ class _Search:
     suffixes: frozenset[str] = field(default_factory=lambda: SUPPORTED_SUFFIXES | readable_suffixes())
 
     def scan(self, root: Path) -> None:
-        """Add every file below `root`. With an unreadable folder the root does not count as scanned."""
+        """Add every file below `root`. If a folder cannot be read, the root does not count as scanned."""
         self.incomplete.discard(root)
         folders = [root]
         while folders:

@@ -88,7 +88,7 @@ class PathPattern:
 class PathSelection:
     """The files to ingest: all files, or files that match `include`, except files that match `exclude`.
 
-    A pattern of one name, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
+    A pattern without `/`, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
     excluded folder is excluded with everything in it.
     """
 
@@ -129,7 +129,7 @@ class PathSelection:
 
     @cached_property
     def _plain(self) -> frozenset[tuple[str, ...]]:
-        """Return the included paths that contain no wildcards as a set, because there may be thousands."""
+        """Return the include patterns without wildcards as a set of paths, because there may be thousands."""
         return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
 
     @cached_property

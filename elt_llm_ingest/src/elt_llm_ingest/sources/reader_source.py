@@ -36,7 +36,7 @@ class ReaderSource:
 
 
 def find_reader_class(name: str) -> str:
-    """Return `package:Class` for that name itself or for an entry point of this name; empty if there is neither."""
+    """Return a name such as `package:Class` unchanged, and for an entry point its `package:Class`; else ""."""
     if ":" in name:
         return name
     return next((entry.value for entry in entry_points(group=ENTRY_POINTS, name=name)), "")

@@ -25,7 +25,7 @@ from elt_llm_core.utilities import install_command
 SCHEMES = frozenset(("http", "https", "s3", "sftp", "webdav", "webdavs"))
 _MOST_FILES = 10_000
 _MEGABYTE = 1 << 20
-_STAMP_BITS = 60  # a stamp made from an etag must be an earlier time than any scan
+_STAMP_BITS = 60  # bits of a stamp made from an etag; as a time, it must be earlier than any scan
 _Result = TypeVar("_Result")
 
 
@@ -95,7 +95,7 @@ class RemoteUrl:
 
 @dataclass(frozen=True)
 class RemoteEntry:
-    """A remote file as listed. `stamp` changes with the file: it is made from its etag, or else is its time."""
+    """A remote file as listed. `stamp` changes with the file: it is made from the etag or is the write time."""
 
     url: str
     name: str
@@ -191,7 +191,7 @@ class RemoteSource:
         return sorted(entries, key=lambda entry: entry.url)
 
     def _listed_entry(self, fs: Any, url: str, listed: Mapping[str, Any]) -> RemoteEntry:
-        """Build the entry of a listed file. An HTTP listing has neither sizes nor etags, so each file is asked for."""
+        """Build the entry of a listed file. An HTTP listing lacks sizes and etags, so each file is requested."""
         if not self._is_http:
             return _make_entry(url, listed)
         try:
@@ -229,7 +229,7 @@ class RemoteSource:
         return fsspec.filesystem(protocol, skip_instance_cache=True, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of the back end. Without credentials in the URL, each back end uses its own sources."""
+        """Return the options of the back end. If the URL has no credentials, each back end looks for them itself."""
         user, password = self.url.user, self.url.password
         seconds = self._settings.remote.timeout_seconds
         parts = urlsplit(self.url.url)

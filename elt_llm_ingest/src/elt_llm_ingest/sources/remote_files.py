@@ -87,7 +87,7 @@ class _RemoteSearch:
         self._roots[reader.root] = (Path(reader.root), all(path for path, _ in documents.values()))
 
     def drop_unlisted(self) -> None:
-        """Count the documents of known sources that the request no longer names as deleted."""
+        """Treat documents as deleted if they belong to known sources that the request no longer names."""
         failed = tuple(source.url for source in self._failed)
         for name, (path, whole) in self._known.roots.items():
             is_unseen = any(url.startswith(name) or name.startswith(url) for url in failed)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HEADERS = (*("from", "to", "cc", "date", "subject"), *("message-id", "in-reply-to", "references", "thread-topic"))
 _MESSAGE_ID = re.compile(r"<[^<>\s]{1,900}>")
 _DAMAGE = (errors.CloseBoundaryNotFoundDefect, errors.StartBoundaryNotFoundDefect, errors.NoBoundaryInMultipartDefect)
-_MOST_LEVELS = 50  # of multipart containers inside each other
+_MOST_LEVELS = 50  # levels of nested multipart containers
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Mail:
         return " ".join(printable(self.headers.get(name, "")).split())[:1000]
 
     def _thread(self) -> str:
-        """Return the id of the first message of the conversation, or the topic if no header has the id of a message."""
+        """Return the id of the conversation's first message, or the topic if no header contains a message id."""
         for name in ("references", "in-reply-to", "message-id"):
             if value := self._header(name):
                 found = _MESSAGE_ID.search(value)
@@ -130,7 +130,7 @@ def _attachments(message: EmailMessage) -> list[MIMEPart]:
 
 
 def _check_levels(message: EmailMessage) -> None:
-    """Refuse containers inside containers inside containers, which Python's e-mail package would read recursively."""
+    """Refuse deeply nested containers, since Python's e-mail package reads them recursively."""
     level: list[MIMEPart] = [message]
     for _ in range(_MOST_LEVELS):
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]
@@ -250,7 +250,7 @@ class _Storage:
                 yield _Storage(self._container, path)
 
     def _headers(self) -> dict[str, str]:
-        """Return the headers of the transport; properties replace missing ones, as in messages that were not sent."""
+        """Return the transport headers. Missing ones are taken from properties, as in messages that were not sent."""
         found = message_from_string(self.text(_HEADERS), policy=policy.default)
         headers = {name: header_text(found, name) for name in HEADERS}
         address = self.text(_SENDER_SMTP) or self.text(_SENDER_ADDRESS)
@@ -260,7 +260,7 @@ class _Storage:
         return {name: headers[name] or values.get(name, "") for name in HEADERS}
 
     def _time(self) -> str:
-        """Return the time of sending, which is a count of 100 ns since 1601."""
+        """Return the time of sending, which the file stores in units of 100 ns since 1601."""
         head = 24 if self._folder else 32
         rows = self._stream_at("__properties_version1.0")[head:]
         for start in range(0, len(rows) - 15, 16):

@@ -37,7 +37,7 @@ def printable(name: str) -> str:
 
 
 class ContainerReader(DocumentReader):
-    """A reader of files in a file. With `with_members=False`, it lists the contained files without reading them."""
+    """A reader of a file that contains files. With `with_members=False`, it lists these files without reading them."""
 
     def __init__(self, options: ReaderOptions, *, with_members: bool = True) -> None:
         self.options, self.with_members = options, with_members
@@ -106,7 +106,7 @@ class Members:
         self._notes.append(note)
 
     def _next_path(self, name: str) -> PurePosixPath:
-        """Count one more member, and return its path without steps that lead out of the folder."""
+        """Count one more member, and return its path without `..` or other steps that lead out of the folder."""
         self.count += 1
         steps = (step for step in printable(name).replace("\\", "/").split("/") if step not in ("", ".", ".."))
         return PurePosixPath("/".join(steps)[-200:] or f"{self._group}-{self.count}")

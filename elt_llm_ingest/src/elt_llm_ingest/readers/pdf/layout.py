@@ -12,14 +12,14 @@ from elt_llm_ingest.parsing.parsed_document import BlockKind
 from elt_llm_ingest.readers.headings import kind_of_line
 from elt_llm_ingest.readers.pdf.text_layer import PageText
 
-# At least three letters precede the number, since the number in km2 is no reference.
+# At least three letters precede the number of a note, so that the number in km2 is not mistaken for one.
 _CANDIDATE = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?)\]\u201d\u2019\"'])(\d{1,3})(?!\w)")
 _AT_LINE_START = re.compile(r"(\d{1,3})\s?(?=[^\W\d_]|[\u201c\"'(])")
-_LEAST_RISE = 0.2  # of the type size
+_LEAST_RISE = 0.2  # share of the type size by which the number of a note is raised
 
 
 def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
-    """Put raised numbers of a line, which refer to notes, in brackets. `size` is the type size in points."""
+    """Put raised numbers of a line in brackets, since they refer to notes. `size` is the type size in points."""
 
     def is_raised(figure: int, beside: int) -> bool:
         return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
@@ -71,7 +71,7 @@ class PdfLine:
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
     header: str | None = None
-    """The unit and column heads, as a row, above a row of a table of figures; "" without them, None in other lines."""
+    """For a row of a table of figures, its unit and column heads, or "" without them. None for other lines."""
 
 
 class UnreadablePage(Exception):
@@ -79,7 +79,7 @@ class UnreadablePage(Exception):
 
 
 def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
-    """Return the lines of a page in the order of its content; an empty list if it has no text layer.
+    """Return the lines of a page in the order in which the file draws them; an empty list without a text layer.
 
     Raises UnreadablePage if the text layer is meaningless.
     """
@@ -132,7 +132,7 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
     last = first + len(bare) - 1
     left, right = page_text.box(first), page_text.box(last)
     size = page_text.font_size(first)
-    # Under a scaled matrix the font size can be 1. The box has the size of the type on the page.
+    # If a matrix scales the type, the font size can be 1. The box has the size of the type on the page.
     size = size if size > 1.5 else round(left.top - left.bottom, 1)
     return PdfLine(
         readable_text(bracket_raised_figures(page_text, bare, first, size)),
@@ -198,7 +198,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a nearby line has a cell at the same left edge as this line. The marker of a list item is no cell."""
+    """Whether a nearby line has a cell at the same left edge as this line. The marker of a list item does not count."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -245,8 +245,8 @@ _MOST_LINES_OF_TABLE = 300
 def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
     """Rebuild the tables of figures, such as financial statements, with one line per row and one for the column heads.
 
-    A row is what has one base line, in whatever order the file draws its cells. Each figure is in the column that it
-    is below; a cell without a figure is empty. A currency sign or bracket apart from its figure joins it.
+    All text on one base line is a row, in whatever order the file draws its cells. A figure belongs to the column at
+    its position, and a cell without a figure is empty. A separate currency sign or bracket is joined to its figure.
     """
     joined = [replace(line, cells=_joined_signs(line.cells)) if line.cells else line for line in lines]
     result: list[PdfLine] = []
@@ -269,7 +269,7 @@ def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Put lines that have only figures beside the line on their base line, as a file may draw a table by columns."""
+    """Join lines of figures to the row on the same base line, since a file may draw a table column by column."""
     rows: list[PdfLine] = []
     grown: list[PdfLine] = []
     for line in lines:
@@ -283,13 +283,13 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
         text = " ".join(cell.text for cell in cells)
         rows[own] = replace(rows[own], text=text, left=cells[0].left, right=cells[-1].right, cells=cells)
         grown.append(rows[own])
-    # Two columns of text may have a few figures beside each other.
+    # A few figures on the base lines of other text may also be in two columns of text.
     by_column = len({row.bottom for row in grown}) > _FEWEST_FIGURE_ROWS
     return (_from_top(rows, grown) if by_column else None) or list(lines)
 
 
 def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine] | None:
-    """Sort the lines of a table that was drawn by columns from its top to its bottom, with its column heads.
+    """Sort the lines of a table, with its column heads, from top to bottom. The file drew it column by column.
 
     Return None if lines would remain side by side, as in two columns of text, whose order would be lost.
     """
@@ -316,7 +316,7 @@ def _is_level(row: PdfLine, line: PdfLine) -> bool:
 
 
 def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
-    """Join a separate currency sign or opening bracket with the figure after it, a closing bracket with that before."""
+    """Join a currency sign or opening bracket to the next figure, and a percent sign or bracket to the previous one."""
     joined: list[PdfLine] = []
     for cell in cells:
         before = joined[-1] if joined else None
@@ -329,14 +329,14 @@ def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
 
 
 def _is_figure_row(line: PdfLine) -> bool:
-    """Whether a line is a label and figures, not all of them years."""
+    """Whether a line consists of a label and figures that are not all years."""
     label = line.cells[0].text if len(line.cells) > 1 else ""
     named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL and not label.endswith("...")
     return named and _is_figures(line.cells[1:]) and not all(_YEAR.fullmatch(cell.text) for cell in line.cells[1:])
 
 
 def _table_end(lines: Sequence[PdfLine], start: int) -> int:
-    """Return the end of the rows from `start`, which may have single lines (groups or wrapped labels) between them."""
+    """Return the end of the rows from `start`. Single lines (groups or wrapped labels) may be between the rows."""
     if not _is_figure_row(lines[start]):
         return start
     end = position = start
@@ -375,19 +375,19 @@ def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
 
 
 def _shares_columns(rows: Sequence[PdfLine]) -> bool:
-    """Whether the figures are below each other: in the last column of two rows."""
+    """Whether the figures of the rows form columns: two neighbouring rows end at the same right edge."""
     rights = [row.cells[-1].right for row in rows if row.cells]
     return any(abs(one - other) < 2 * _SAME_PLACE for one, other in pairwise(rights))
 
 
 def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]) -> list[PdfLine]:
-    """Return the lines right above the figures that name columns: all but their first cell are above columns."""
+    """Return the column heads right above the figures: lines whose cells, except the first, are above columns."""
     heads: list[PdfLine] = []
     for line in reversed(above[-_MOST_HEAD_LINES:]):
         cells = line.cells or (line,)
         over = [cell for cell in cells if cell.right > columns[0][0] - 2 * line.size]
         named = over and len(over) >= len(cells) - 1 and cells[0].right < columns[0][0] + line.size
-        named = named or len(cells) - 1 == len(columns)  # heads in the middle may be far from figures at the right
+        named = named or len(cells) - 1 == len(columns)  # centred heads may be far from right-aligned figures
         is_text = not line.cells and (line.text[-1] in ".;:" or line.left < columns[0][0] - 6 * line.size)
         if line.header is not None or is_text or "..." in line.text or not (named or len(over) == len(cells)):
             break
@@ -396,7 +396,7 @@ def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]
 
 
 def _unit(above: Sequence[PdfLine]) -> str:
-    """Return the unit of the figures in brackets, such as "(in thousands)", if a line close above names it, or ""."""
+    """Return the unit of the figures in brackets, such as "(in thousands)", if a line above names it, or ""."""
     texts = [line.text for line in reversed(above[-3:]) if not line.cells and names_unit(line.text)]
     return f"({texts[0].strip('() ')})" if texts else ""
 
@@ -414,7 +414,7 @@ def _table_lines(
     first = " ".join(head.cells[0].text for head in heads if head.cells and head.cells[0].right < columns[0][0])
     header = CELL_SEPARATOR.join([first or unit, *names]).strip() if any(names) else ""
     if not {word for head in heads for word in head.text.split()} <= set(header.split()):
-        header = ""  # rather no column heads than lost words
+        header = ""  # losing words would be worse than no column heads
     result = [replace(heads[-1], text=header, header="")] if header else list(heads)
     for row in rows:
         if row.cells:
@@ -427,13 +427,13 @@ def _table_lines(
 
 
 def _names(head: PdfLine, columns: Sequence[tuple[float, float]]) -> list[str]:
-    """Return what a line of column heads has above each column. A head over several columns is repeated."""
+    """Return the text that a line of column heads has above each column. A head over several columns is repeated."""
     named = head.cells[-len(columns) :]
     all_over = len(head.cells) == len(columns) and named[0].right > columns[0][0] - 2 * head.size
     if all_over or len(head.cells) - 1 == len(columns):
         return [cell.text for cell in named]
     half = len(head.text) // 2
-    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the same head twice, close together
+    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the line has the same head twice, close together
         return [head.text[:half]] * len(columns)
     return [_over(head, column) for column in columns]
 
@@ -486,7 +486,7 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """Return the right edge of the column of each line, measured on nearby lines without the longest."""
+    """Return the right edge of each line's column, measured on nearby lines. The longest of them is ignored."""
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]

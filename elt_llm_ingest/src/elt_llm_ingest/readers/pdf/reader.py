@@ -41,7 +41,7 @@ OCR_VERSION = 1
 DOTS_PER_INCH = 300
 _MAX_PIXELS = 40_000_000
 _POINTS_PER_INCH = 72
-_MIN_CONFIDENCE = 40.0  # of 100; false text in photographs and drawings has lower values
+_MIN_CONFIDENCE = 40.0  # mean of a paragraph, 0 to 100; false text in pictures has lower values
 _WORD_ROW = "5"
 _COLUMNS = 12
 
@@ -142,7 +142,7 @@ def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]
 
 
 def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Map the numbers of lines with the text of a bookmark, possibly after a number, to the bookmark's level."""
+    """Map the number of each line that shows the title of a bookmark, perhaps after a number, to its level."""
     keys = [_title_key(line.text) for line in lines]
     levels: dict[int, int] = {}
     for title, level in bookmarks:
@@ -172,7 +172,7 @@ class Typography:
     """The typography of the headings in a document without an outline.
 
     `body` is the type size of most characters. `levels` is the heading level of each larger size. `labels` are bold
-    lines that repeat, such as the header of a table, and are no headings.
+    lines that repeat, such as the header of a table; they are not headings.
     """
 
     body: float
@@ -193,7 +193,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Return the levels of sizes above `body` with few characters. A size on a single page lowers no other level."""
+    """Return heading levels for rarely used sizes above `body`. A size on one page only does not lower other levels."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -228,7 +228,7 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
 
 
 def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | None, *, apart: bool) -> bool:
-    """Whether an italic line with capitals in its words precedes upright text, outside a paragraph."""
+    """Whether an italic line of capitalised words is outside a paragraph and precedes upright text."""
     words = [word for word in line.text.split() if word[:1].isalpha() and len(word) > 3]
     titled = bool(words) and all(word[0].isupper() for word in words) and len(words) <= _MOST_TITLE_WORDS
     ended = before is None or before.text.endswith((".", "!", "?", ":"))
@@ -256,7 +256,7 @@ def _may_be_heading(line: PdfLine) -> bool:
 
 
 def find_title(lines: Sequence[PdfLine], body: float) -> str:
-    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body."""
+    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body text."""
     candidates = [
         number
         for number, line in enumerate(lines[:_TITLE_LINES])
@@ -289,7 +289,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - A line is removed if it repeats on three pages and on a fifth of all pages.
     - If a third of the pages have such a line at one height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page number is removed.
-    - Lines with equal starts or ends on a third of the pages are removed if their rest is also a line elsewhere.
+    - If lines on a third of the pages start or end with the same words, each is removed whose rest is a line elsewhere.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -334,7 +334,7 @@ def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
 def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
     """Yield the outermost lines of a page, each with its edge and its text with digits replaced.
 
-    The unit below the titles of all statements of a report, such as "(in thousands)", is none.
+    A line that only names the unit of a table, such as "(in thousands)", is not yielded.
     """
     by_height = sorted((line for line in lines if not names_unit(line.text)), key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
@@ -365,7 +365,7 @@ def _height_band(line: PdfLine) -> int:
 
 
 def _number_offsets(line: PdfLine, page: int) -> set[int]:
-    """Return the numbers at the ends of a line, minus the page number from 0."""
+    """Return the first and the last word of a line if they are numbers, each minus `page`, which counts from 0."""
     words = line.text.split()
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
@@ -379,7 +379,7 @@ _MAX_VALUE_LENGTH = 1000
 
 
 def pdf_metadata(properties: Mapping[str, str]) -> dict[str, MetadataValue]:
-    """Return the metadata from properties such as `Author` and `CreationDate`. Program names are no authors."""
+    """Return the metadata from properties such as `Author` and `CreationDate`. Program names are not authors."""
     author, subject, keywords = (
         " ".join(properties.get(key, "").split())[:_MAX_VALUE_LENGTH] for key in ("Author", "Subject", "Keywords")
     )
@@ -400,7 +400,7 @@ _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt",
 
 
 class PdfReader(DocumentReader):
-    """Read the text layer of a PDF; OCR reads other pages if set. Not thread-safe, since pdfium is not."""
+    """Read the text layer of a PDF. If OCR is on, it reads pages without one. Not thread-safe, as pdfium is not."""
 
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 6

@@ -22,7 +22,7 @@ from elt_llm_core.text.stems import stopwords_of
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FORMS = re.compile("[\ufb1d-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]")
-_SPACE_WIDTH = 0.18  # of the type size; the gaps between the letters of a word are below .1
+_SPACE_WIDTH = 0.18  # share of the type size; the gaps between the letters of a word are below 0.1
 _LEAST_SPACE = 0.1  # points
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 
@@ -177,7 +177,7 @@ class PageText:
         return (_pair_brackets(text) if right_to_left else text), order
 
     def _font_size_at(self, index: int) -> float:
-        """Return the size of the type in points by pdfium's index, measured by the box if a matrix scales the type."""
+        """Return the type size in points at pdfium's index. If a matrix scales the type, the box is measured."""
         size = float(pdfium.FPDFText_GetFontSize(self._page, index))
         box = self._box(index)
         return size if size > 1.5 else box.top - box.bottom
@@ -189,7 +189,7 @@ class PageText:
         for index in numbers:
             character, box = self.text[index], self._box(index)
             if character.isspace() and box.right - box.left < _LEAST_SPACE:
-                continue  # pdfium made it up, where it took the next word to be
+                continue  # pdfium added this space, which the file does not draw
             glyph = _Glyph(character, index, self._origin(index)[0], box.left, box.right)
             (marks if unicodedata.combining(character) else glyphs).append(glyph)
         glyphs = _join_ligatures(glyphs)
@@ -215,7 +215,7 @@ def _ligatures() -> frozenset[str]:
 
 
 def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
-    """Join the letters that share one box to the ligature that they are; pdfium may have reversed them."""
+    """Join letters that share one box into the ligature that they form; pdfium may have reversed them."""
     joined: list[_Glyph] = []
     for _, group in groupby(glyphs, key=lambda glyph: (glyph.left, glyph.right, glyph.origin)):
         letters = list(group)
@@ -239,7 +239,7 @@ def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]
 
 
 def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
-    """Yield glyphs from left to right, with a space in each gap where the file has none."""
+    """Yield glyphs from left to right. Insert a space in each wide gap where the file has none."""
     for before, glyph in pairwise(glyphs):
         yield before
         is_apart = glyph.origin - before.right > _SPACE_WIDTH * size
@@ -249,7 +249,7 @@ def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
 
 
 def reading_order(glyphs: Sequence[_Glyph], right_to_left: bool) -> list[_Glyph]:
-    """Return glyphs that are ordered from left to right in the order in which they are read."""
+    """Put glyphs, given from left to right, into the order in which they are read."""
     if right_to_left:
         return _read_to_the_left(glyphs)
     ordered: list[_Glyph] = []
@@ -309,7 +309,8 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
 def _pair_brackets(text: str) -> str:
     """Turn the brackets of a right-to-left line so that each pair opens before it closes.
 
-    A bracket is drawn mirrored there, and files differ in whether they name the bracket that is meant or the one drawn.
+    Such a line is drawn with mirrored brackets. Some files store the bracket that is meant, others the one that is
+    drawn.
     """
     for opening, closing in _BRACKETS:
         count = text.count(opening) + text.count(closing)
@@ -337,10 +338,10 @@ def is_unprintable(character: str) -> bool:
 
 
 def is_meaningless(text: str) -> bool:
-    """Return whether a text is in no language.
+    """Return whether a text is not in any language.
 
-    It is mostly signs, or has Latin letters without vowels and common words. Fonts without a map to Unicode show their
-    own numbering: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
+    Such a text consists mostly of signs, or of Latin letters without vowels and common words. A font without a map to
+    Unicode yields its own numbering of the letters: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
     """
     shown = [character for character in text if not character.isspace()]
     letters = [character for character in shown if character.isalpha()]
