@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
     from elt_llm_ingest.chunkers.pieces import TokenCounter
     from elt_llm_ingest.chunkers.span_chunker import SpanChunker
+_SMALLEST = 16  # tokens of a chunk, however little room its context leaves
 
 
 def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "SpanChunker":
@@ -38,6 +39,6 @@ def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[
         from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room
 
         text_room, table_room = chunk_room(counter, SENTENCE_TOKENS + MARGIN)
-        sizes["chunk_size"] = max(16, min(settings.chunk_size, text_room))
-        sizes["table_chunk_size"] = max(16, min(settings.table_chunk_size, table_room))
+        sizes["chunk_size"] = max(_SMALLEST, min(settings.chunk_size, text_room))
+        sizes["table_chunk_size"] = max(_SMALLEST, min(settings.table_chunk_size, table_room))
     return sizes

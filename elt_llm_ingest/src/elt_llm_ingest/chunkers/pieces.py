@@ -16,7 +16,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 
 # Chunks must stay small even if a tokenizer encodes a word of any length as one unknown token.
 _MAX_TOKEN_LENGTH = 64
-_SLICE_OF_LONG_TOKEN = 4
+_SLICE_OF_LONG_TOKEN = 4  # characters
 # The most characters that are tokenised at a time, even without white space.
 MAX_SLICE_LENGTH = 524_288
 # Characters that are white space for every tokeniser.

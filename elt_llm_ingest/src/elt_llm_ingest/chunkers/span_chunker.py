@@ -25,8 +25,8 @@ from elt_llm_ingest.chunkers.pieces import (
 from elt_llm_ingest.parsing.document_reader import from_llama_document
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 
-_PATH_TOKENS = 40
-_HEADER_TOKENS = 60
+_PATH_TOKENS = 40  # tokens of the title and headings in a context
+_HEADER_TOKENS = 60  # tokens of a table's header row in a context
 _CHARACTERS_PER_TOKEN = 32  # a generous upper bound for text
 SENTENCE_TOKENS = 48  # most tokens of the sentence that a language model may add to a context
 

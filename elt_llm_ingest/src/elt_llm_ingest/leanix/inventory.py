@@ -96,7 +96,7 @@ def cell_text(cell: CellValue) -> str:
     match cell:
         case bool():
             return "true" if cell else "false"
-        case float() if cell.is_integer() and abs(cell) < 1e15:
+        case float() if cell.is_integer() and abs(cell) < 1e15:  # floats with 15 digits are exact
             return str(int(cell))
         case datetime() if cell.time() == datetime.min.time():
             return cell.date().isoformat()

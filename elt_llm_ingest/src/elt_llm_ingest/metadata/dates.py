@@ -34,7 +34,7 @@ def _months(year: int, month: int) -> list[str]:
 
 
 def _full_year(digits: str) -> int:
-    return (1900 if digits >= "70" else 2000) + int(digits)
+    return (1900 if digits >= "70" else 2000) + int(digits)  # 70 to 99 are in the 20th century
 
 
 _THREE_NUMBERS = re.compile(r"\d[./-] ?\d{1,2}[./-] ?\d\d")

@@ -67,6 +67,7 @@ _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the 
 _ABBREVIATED = re.compile(
     r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $"
 )  # an entry in a list of abbreviations
+_BEFORE_RUN = 40  # characters before a run that are searched for the end of a sentence
 _ACRONYM_REACH = 20  # characters before a name that are searched for its acronym
 _ACTING_ACRONYM = re.compile(
     r"(?<![\w-])(?!(?:API|CEO|CFO|CTO|MP|USA|UK|US|USSR|NOTE|GP|II|III|IV)\b)(?P<name>[A-Z]{2,6})"
@@ -231,7 +232,7 @@ def _stopwords() -> frozenset[str]:
 
 def _runs(text: str, language: str) -> Iterator[_Run]:
     for match in _RUN.finditer(text):
-        before = text[max(0, match.start() - 40) : match.start()].rstrip(" \t\"'(\u201c\u201e\u00ab")
+        before = text[max(0, match.start() - _BEFORE_RUN) : match.start()].rstrip(" \t\"'(\u201c\u201e\u00ab")
         words = tuple(_read_word(piece, match.start()) for piece in _RUN_WORD.finditer(match[0]))
         yield _Run(text, words, not before or before[-1] in _SENTENCE_END, language)
 

@@ -171,7 +171,7 @@ def _coordinate(geometry: "_Element | None", name: str) -> float:
         value = float((geometry.get(name) if geometry is not None else None) or 0)
     except ValueError:
         return 0.0
-    return value if abs(value) < 1e9 else 0.0
+    return value if abs(value) < 1e9 else 0.0  # pixels; a larger value is an error in the file
 
 
 def _diagram_notes(diagram: Diagram, repeated: list[str]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from elt_llm_ingest.readers.office_package import (
 from elt_llm_ingest.readers.tables import may_be_header_row, row_text, write_grid
 
 VALUE = f"{WORD}val"
-_MOST_BASES = 20
+_MOST_BASES = 20  # styles that a style is based on, one after the other
 _HEADING = re.compile(r"heading (\d)")
 _BODY_LEVEL = 9
 _NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")

@@ -69,6 +69,7 @@ def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]
 _ADDRESS = re.compile(r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w.+=-]{1,60}){0,4},[^\s\"'<>()\[\]]*+", re.IGNORECASE)
 # A line that only defines such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole.
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{0,9}<?$")
+_DEFINITION_REACH = 300  # characters before an address that are searched for the start of its line
 _SHORTEST = 64  # characters; shorter addresses are examples in a text about addresses, and stay
 
 
@@ -92,7 +93,7 @@ def remove_inline_images(text: str) -> str:
 
 def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span of an address, or of the whole line if the line only defines a name for the address."""
-    before = text[max(0, start - 300) : start].rpartition("\n")[2]
+    before = text[max(0, start - _DEFINITION_REACH) : start].rpartition("\n")[2]
     if not _DEFINITION.match(before):
         return start, end
     stop = text.find("\n", end)

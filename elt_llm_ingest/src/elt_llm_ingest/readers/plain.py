@@ -15,6 +15,7 @@ _MIN_UNDERLINED = 3
 # A text with this many numbered headings numbers all headings, so that an underlined line with a deeper indentation
 # is the header row of a table, or a caption within the text.
 _MIN_NUMBERED = 3
+_ENOUGH = 20  # characters; an underline of this length may be shorter than its heading
 
 
 class PlainTextReader(DocumentReader):
@@ -83,7 +84,7 @@ class _Outline:
         """Return whether a line such as "----" underlines the first line, or the second line if the first is "----"."""
         texts = [self._line(line) for line in lines[:3]]
         below = texts[1:] if underline_character(texts[0]) else texts
-        return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), 20)
+        return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), _ENOUGH)
 
     def _line(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
@@ -96,7 +97,7 @@ class _Outline:
         mark = underline_character(self._line(under))
         if not mark or (over and over != mark) or underline_character(self._line(title)):
             return None
-        if len(self._line(under).strip()) < min(len(self._line(title).strip()), 20):
+        if len(self._line(under).strip()) < min(len(self._line(title).strip()), _ENOUGH):
             return None
         key = mark + (over or "")
         if key not in self.underlines:

@@ -23,7 +23,7 @@ from elt_llm_ingest.sources.collection_sources import CollectionSources, Located
 
 # A file written less than this time before the scan may be written again with the same time stamp.
 _SETTLED_NS = 2_000_000_000
-_MAX_DELETED_SHARE = 0.2
+_MAX_DELETED_SHARE = 0.2  # of the documents of a root
 _MAX_DELETED = 10
 
 

@@ -16,7 +16,7 @@ from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, readable_suffixes
 Result = TypeVar("Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
 
-_SETTLE_MS = 300
+_SETTLE_MS = 300  # the time without further changes that ends a change
 _LOOK_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
 _TICK_MS = 100

@@ -58,7 +58,7 @@ class ParseLimits:
     @property
     def answer_bytes(self) -> int:
         """The maximum size in bytes of a worker's result for a file."""
-        return 16 * MEGABYTE + 12 * self.characters
+        return 16 * MEGABYTE + 12 * self.characters  # escaped text, and room for the structure
 
 
 _LARGEST_FILE_WRITTEN = 256 * MEGABYTE

@@ -261,11 +261,11 @@ class _Storage:
 
     def _time(self) -> str:
         """Return the time of sending, which the file stores in units of 100 ns since 1601."""
-        head = 24 if self._folder else 32
+        head = 24 if self._folder else 32  # bytes before the first property, in [MS-OXMSG]
         rows = self._stream_at("__properties_version1.0")[head:]
         for start in range(0, len(rows) - 15, 16):
             kind, code, _, count = struct.unpack_from("<HHIQ", rows, start)
-            if (kind, code) == (0x40, _TIME) and 0 < count < 3 * 10**17:
+            if (kind, code) == (0x40, _TIME) and 0 < count < 3 * 10**17:  # a time before the year 2600
                 return format_datetime(_FIRST_YEAR + timedelta(microseconds=count // 10))
         return ""
 

@@ -50,9 +50,12 @@ _UNPRINTABLE = re.compile(r"[\x80-\x9f\ue000-\uf8ff]")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _SPACES = re.compile(r"\s+")
 _GAPS = re.compile(r"(?<=\S)\s+(?=\S)")
-_CELL_ROOM = 0.9
+_NO_BLANK = 0.12  # type sizes; a gap that is not wider is inside a word
+_LEAST_SHARED = 0.6  # share of its height that a part of a line has in common with the part beside it
+_SAME_SIZE = 0.2  # points between type sizes that count as equal
+_CELL_ROOM = 0.9  # type sizes; a wider gap separates the cells of a row
 # A currency sign after a figure belongs to the next column, however close it is.
-_FIGURE_ROOM = 0.4
+_FIGURE_ROOM = 0.4  # type sizes; a wider gap separates a figure and a currency sign
 _BETWEEN_FIGURES = re.compile(r"[\d)%]\s+[$\u20ac\u00a3\u00a5]")
 
 
@@ -133,7 +136,7 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
     left, right = page_text.box(first), page_text.box(last)
     size = page_text.font_size(first)
     # If a matrix scales the type, the font size can be 1. The box has the size of the type on the page.
-    size = size if size > 1.5 else round(left.top - left.bottom, 1)
+    size = size if size > 1.5 else round(left.top - left.bottom, 1)  # points
     return PdfLine(
         readable_text(bracket_raised_figures(page_text, bare, first, size)),
         left=min(left.left, right.left),
@@ -152,7 +155,7 @@ def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:
     for line in lines:
         before = merged[-1] if merged else None
         if before and _is_beside(before, line):
-            close = line.left - before.right < 0.12 * max(before.size, line.size)
+            close = line.left - before.right < _NO_BLANK * max(before.size, line.size)
             text = before.text + ("" if close else " ") + line.text
             bottom, top = min(before.bottom, line.bottom), max(before.top, line.top)
             wide = before if len(before.text) >= len(line.text) else line
@@ -169,12 +172,12 @@ def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:
 def _is_beside(before: PdfLine, line: PdfLine) -> bool:
     shared = min(before.top, line.top) - max(before.bottom, line.bottom)
     height = min(before.top - before.bottom, line.top - line.bottom)
-    return shared > 0.6 * height and -0.3 * line.size <= line.left - before.right < 40 * line.size
+    return shared > _LEAST_SHARED * height and -0.3 * line.size <= line.left - before.right < 40 * line.size
 
 
 CELL_SEPARATOR = " | "
-_SAME_PLACE = 3.0
-_NEAR = 6
+_SAME_PLACE = 3.0  # points between edges that count as equal
+_NEAR = 6  # lines above and below that are compared with a line
 _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1,5})[.):]?|[^\w\s]")
 
 
@@ -215,7 +218,7 @@ def _is_beside_cells(row: PdfLine, line: PdfLine) -> bool:
     """Whether a line is to the right of all cells of a row, on the base line of the first cell."""
     first = row.cells[0]
     shared = min(first.top, line.top) - max(first.bottom, line.bottom)
-    return shared > 0.6 * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
+    return shared > _LEAST_SHARED * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
 
 
 def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
@@ -237,8 +240,8 @@ _UNIT = re.compile(
     r"(?: of [\w .]{1,30}| ?[\u20ac$])?(?:, [\w -]{1,40})?\W{0,3}"
 )
 _FEWEST_FIGURE_ROWS = 2
-_MOST_HEAD_LINES = 4
-_LONGEST_LABEL = 90
+_MOST_HEAD_LINES = 4  # lines of column heads above a table
+_LONGEST_LABEL = 90  # characters of the label of a row
 _MOST_LINES_OF_TABLE = 300
 
 
@@ -444,7 +447,7 @@ def _over(line: PdfLine, column: tuple[float, float], first: int = 0) -> str:
     return " ".join(cell.text for cell in cells if cell.left < column[1] and cell.right > column[0])
 
 
-_NEIGHBOURS = 8
+_NEIGHBOURS = 8  # lines above and below that are measured
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(rf"([^\W\d_]{{0,80}})({HYPHEN_AT_LINE_END})([^\W\d_]{{0,80}})")
 _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
@@ -465,7 +468,7 @@ def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> li
     """Join the lines of one page to paragraphs. A heading over two lines becomes one paragraph."""
     rights = _right_edges(lines)
     # The usual gap between two lines of the page, in points; a clearly larger one separates paragraphs.
-    gaps = [before.bottom - line.top for before, line in pairwise(lines) if abs(before.size - line.size) < 0.2]
+    gaps = [before.bottom - line.top for before, line in pairwise(lines) if abs(before.size - line.size) < _SAME_SIZE]
     usual = statistics.median([gap for gap in gaps if gap > -2] or [0.0])
     paragraphs: list[PdfParagraph] = []
     for number, line in enumerate(lines):
@@ -500,7 +503,9 @@ def _continues_paragraph(
 ) -> bool:
     """Whether `line` continues the paragraph that ends with the line `before`."""
     if paragraph.level or level:
-        return paragraph.level == level and abs(before.size - line.size) < 0.2 and not _has_gap(before, line, usual)
+        return (
+            paragraph.level == level and abs(before.size - line.size) < _SAME_SIZE and not _has_gap(before, line, usual)
+        )
     same_size = abs(before.size - line.size) <= 0.1 * before.size
     # Rows of numbers stay separate.
     are_words = all(any(map(str.isalpha, text)) for text in (before.text, line.text))
@@ -524,6 +529,7 @@ def _is_open(text: str) -> bool:
 
 def _has_gap(before: PdfLine, line: PdfLine, usual: float) -> bool:
     """Whether the gap between two lines is wider than usual, or the second line is in another column."""
+    # A second line that is far above the bottom of the first is in another column.
     size = max(before.size, line.size)
     space = before.bottom - line.top
     return space > max(0.45 * size, usual + 0.3 * size) or space < -2.0 * size

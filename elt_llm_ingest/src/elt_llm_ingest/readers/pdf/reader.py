@@ -42,8 +42,8 @@ DOTS_PER_INCH = 300
 _MAX_PIXELS = 40_000_000
 _POINTS_PER_INCH = 72
 _MIN_CONFIDENCE = 40.0  # mean of a paragraph, 0 to 100; false text in pictures has lower values
-_WORD_ROW = "5"
-_COLUMNS = 12
+_WORD_ROW = "5"  # level of the rows that contain a word
+_COLUMNS = 12  # columns of tesseract's table; the last two are confidence and text
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,17 @@ def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
 
 
 _MAX_BOOKMARKS = 20_000
-_LARGER = 1.12
-_LONGEST = 150
-_OFTEN = 2
-_SHARE = 0.15
-_MOST_LINES = 3
-_MOST_TITLE_WORDS = 8
-_NEARLY = 0.95
-_TITLE_LINES = 20
+_LARGER = 1.12  # ratio of the smallest heading to the body text, in type size
+_LONGEST = 150  # characters of a heading or title
+_OFTEN = 2  # a bold line that occurs more often is a label
+_SHARE = 0.15  # of all characters; type of a larger share is not that of headings
+_MOST_LINES = 3  # lines of one heading
+_LONGEST_NUMBER = 14  # characters of the number before a heading, such as "chapter12"
+_MOST_TITLE_WORDS = 8  # words of an italic heading
+_NEARLY = 0.95  # ratio of two type sizes that may be equal
+_TITLE_LINES = 20  # lines that are searched for the title
 _NOT_TITLES = ("contents", "tableofcontents", "index")
-_LEVELS = 4
+_LEVELS = 4  # heading levels that differ in type size
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
@@ -157,7 +158,7 @@ def _title_lines(title: str, keys: Sequence[str], taken: Mapping[int, int]) -> r
         for first in range(len(keys) - count + 1):
             lines = range(first, first + count)
             text = "".join(keys[first : first + count])
-            is_numbered = len(text) - len(title) <= 14 and any(map(str.isdigit, text))
+            is_numbered = len(text) - len(title) <= _LONGEST_NUMBER and any(map(str.isdigit, text))
             if text.endswith(title) and (text == title or is_numbered) and taken.keys().isdisjoint(lines):
                 return lines
     return range(0)
@@ -265,7 +266,7 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
     if not candidates:
         return ""
     largest = max(candidates, key=lambda number: lines[number].size)
-    least = 0.75 * lines[largest].size
+    least = 0.75 * lines[largest].size  # a smaller line is not part of the title
     first = last = largest
     while first - 1 in candidates and lines[first - 1].size >= least and last - first < 3:
         first -= 1
@@ -276,11 +277,11 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
 
 
 Key = TypeVar("Key")
-_EDGE_LINES = 2
+_EDGE_LINES = 2  # lines at the top and at the bottom of a page that may be running lines
 _DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
-_MIN_PAGES = 3
-_POINTS = 6.0
-_END_WORDS = 3
+_MIN_PAGES = 3  # pages on which a running line occurs
+_POINTS = 6.0  # height of a band in which lines count as equally high
+_END_WORDS = 3  # words at the start or end of a line that are compared
 
 
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:

@@ -82,7 +82,7 @@ class PageText:
 
     def is_bold(self, position: int) -> bool:
         """Whether the font of a character is bold, by its weight or its name."""
-        if pdfium.FPDFText_GetFontWeight(self._page, self._index(position)) >= 600:
+        if pdfium.FPDFText_GetFontWeight(self._page, self._index(position)) >= 600:  # semi-bold
             return True
         name = self._font_name(position)
         return b"bold" in name or b"black" in name
@@ -324,11 +324,11 @@ def _pair_brackets(text: str) -> str:
 _FEWEST_CHARACTERS = 40
 _SAMPLED_CHARACTERS = 300
 _TESTED = 2000  # characters at the start of a page
-_MOST_UNMAPPED = 0.3
+_MOST_UNMAPPED = 0.3  # share of the sampled characters
 _FEWEST_LETTERS = 200
-_LEAST_VOWELS = 0.22
-_LEAST_LETTERS = 0.3
-_LEAST_COMMON_WORDS = 0.03
+_LEAST_VOWELS = 0.22  # share of the Latin letters
+_LEAST_LETTERS = 0.3  # share of letters and digits in the characters
+_LEAST_COMMON_WORDS = 0.03  # share of the words
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
