@@ -83,13 +83,13 @@ class IngestSession(Closeable):
             return self._plan(store)
 
     def scope(self) -> "WatchScope":
-        """Return the paths to watch for changes. Raises UsageError for an invalid job, and if no source is local."""
+        """Return the paths to watch for changes. Raises UsageError if the job is invalid or no source is local."""
         from elt_llm_ingest.run.watch import WatchScope
 
         sources, job_files = self._watched()
         if not sources:
             raise UsageError(
-                "--watch follows local files, and no source is one.",
+                "--watch follows local files, and there is no local source.",
                 hint="Remove --watch, and run the command from a timer to read URLs and readers again.",
             )
         return WatchScope(

@@ -96,7 +96,7 @@ class ParentChildChunker(MarkdownChunker):
         return f"{super().fingerprint}:{self.parent_size}"
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:
-        """Return the chunks of a document, ascending by start, each with its parent."""
+        """Return the chunks of a document in ascending order, each with its parent span."""
         cut = self._cut(document)
         parents: list[tuple[int, int]] = []
         groups: list[Sequence[TextPiece]] = []

@@ -134,7 +134,7 @@ class TextPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class DocumentPieces:
-    """A document split into pieces (sentences, rows, lines of code), with its tokens counted.
+    """A document that is split into pieces (sentences, rows, lines of code), with a token index of its text.
 
     A chunk of prose has at most `text_size` tokens, and a chunk of table rows at most `row_size`. These limits leave
     room for the longest context.

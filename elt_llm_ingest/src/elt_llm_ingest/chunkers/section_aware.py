@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d
 
 
 class SectionUnit(NamedTuple):
-    """A heading or numbered rule with its text, pieces[first:end]. Outer units have lower levels than inner units."""
+    """A heading or numbered rule with its text: pieces[first:end]. Outer units have lower levels than inner units."""
 
     first: int
     end: int
@@ -38,7 +38,7 @@ def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[Se
 
 
 def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Iterator[tuple[int, int, bool]]:
-    """Yield where each unit (section or numbered rule) starts, its level, and whether it is a rule.
+    """Yield each unit (section or numbered rule): the index of its first piece, its level, and whether it is a rule.
 
     Text above the first heading is a unit too.
     """
@@ -66,7 +66,7 @@ def _is_heading(pieces: Sequence[TextPiece]) -> bool:
 
 
 class SectionAwareChunker(SpanChunker):
-    """Keep a section or rule with its subsections in one chunk if it fits, else cut between its parts.
+    """Keep a section or rule, with its subsections, in one chunk if it fits. Otherwise cut it between its parts.
 
     Small sibling rules share a chunk. A section smaller than a third of `chunk_size` is joined to its next sibling. A
     section is cut at sentences only if it does not fit and has neither subsections nor rules.

@@ -154,7 +154,7 @@ class ChunkMaker:
         budget = max(1, min(size, self._counter.token_limit - needed - MARGIN))
         for packed in pack_pieces(run, budget, 0 if table else min(self._chunker.chunk_overlap, budget // 2)):
             context = self._contexts.of(packed[0].start, packed[0].header)
-            kind = chunk_kind(packed)  # a long heading over a table may fill a chunk that has no row
+            kind = chunk_kind(packed)  # a long heading above a table may fill a chunk without any row
             allowed = self._chunker.table_chunk_size if kind == "table" else self._chunker.chunk_size
             for start, end, tokens in self._fitting(packed[0].start, packed[-1].end, context, allowed):
                 yield ChunkSpan(start, end, context, kind, tokens)
@@ -232,7 +232,7 @@ class SpanChunker(NodeParser):
         return [group] if count_tokens(group[0], group[-1]) <= cut.text_size else split_tables(group)
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:
-        """Return the chunks of a document, ascending by start."""
+        """Return the chunks of a document in ascending order of their start."""
         cut = self._cut(document)
         return list(self._chunks(cut, self.groups(cut)))
 
@@ -275,5 +275,5 @@ class SpanChunker(NodeParser):
 
 
 def parent_metadata(span: ChunkSpan) -> dict[str, int]:
-    """Return the parent span of a chunk as metadata of its node; empty without a parent."""
+    """Return the parent span of a chunk as metadata for the chunk's node; empty if the chunk has no parent."""
     return {"parent_start": span.parent[0], "parent_end": span.parent[1]} if span.parent else {}

@@ -81,7 +81,7 @@ class IngestJob(SettingsSection):
 
     @property
     def chosen_reader(self) -> str:
-        """The name of the reader of files: `dictionary` if the job gives columns and no reader."""
+        """The name of the reader that reads the files. It is `dictionary` if the job gives columns but no reader."""
         if find_reader_class(self.reader):
             return "auto"
         return "dictionary" if self.columns and self.reader == "auto" else self.reader

@@ -36,7 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled before: its name, its group, and its files by `stable_path`."""
+    """A collection that a job filled earlier: its name, its group, and its file records by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -278,7 +278,7 @@ class JobRunner:
         return report
 
     def _check_not_filled_by_other_job(self, job: LoadedJob, collection: str) -> None:
-        """Raise UsageError if another job fills the collection: each would remove the other's documents."""
+        """Raise UsageError if another job fills the collection: each job would remove the other job's documents."""
         record = self._store.collections.find(collection)
         filling = self._store.collections.filled_by(record.id) if record else None
         if filling and filling.job != job.name and _still_exists(filling.job, self._loaded):
@@ -289,7 +289,7 @@ class JobRunner:
 
 
 def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) -> list[FilledCollection]:
-    """Return the collections with the job's prefix that the job, or a job that no longer exists, filled before."""
+    """Return the collections with the job's prefix that were filled by this job, or by a job that no longer exists."""
     collections = []
     for record in store.collections.all():
         filling = store.collections.filled_by(record.id)
@@ -369,4 +369,4 @@ def _planned_file(
     if groups:
         return PlannedFile(located.relative, "unchanged", f"in {', '.join(names[group] for group in groups)}")
     known = stable_path(located.root_path, located.relative) in before
-    return PlannedFile(located.relative, "changed" if known else "new", "its groups are known only after it is read")
+    return PlannedFile(located.relative, "changed" if known else "new", "its groups are not known before it is read")

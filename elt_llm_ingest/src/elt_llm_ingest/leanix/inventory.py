@@ -38,7 +38,7 @@ class InventoryColumns:
     first_row: int
 
     def value(self, row: Sequence[CellValue], key: str) -> str:
-        """Return the text of a row's cell in the (non-relation) column `key`; empty if there is no such column."""
+        """Return the text of a row's cell in the column `key`; empty if there is no such column."""
         column = self.plain.get(key)
         return cell_text(row[column]) if column is not None and column < len(row) else ""
 
@@ -156,7 +156,7 @@ def _fact_sheet(
         quality=next(filter(None, (columns.value(row, key) for key in _QUALITY)), ""),
         row=number,
         relations=_row_relations(columns, row, display_name, findings),
-        fields={  # all other filled columns, by label
+        fields={  # the filled cells of all other columns, by label
             label: value
             for key, label in columns.labels.items()
             if key not in _OWN_FIELDS and (value := columns.value(row, key))

@@ -233,7 +233,7 @@ class _ModelBuilder:
             self._add_relationship(relationship)
             return
         marked = cell.data.get("type", "").lower() == "relation" or "relationId" in cell.data
-        # An end is open if it is attached to nothing, but not if it is attached to a remark or another shape.
+        # An end of a line is open if nothing is attached to it. A remark or another shape may be attached to it.
         is_open = any(end not in page.diagram.by_id for end in (cell.source, cell.target))
         if marked or (is_open and (source.entity_id or target.entity_id)):
             self._add_incomplete(relationship)
@@ -276,7 +276,7 @@ class _ModelBuilder:
         return RelationshipEnd(entity_id=entity.id, name=entity.name, cardinality=cardinality)
 
     def _check_metadata(self, cell: DiagramCell, relationship: Relationship) -> None:
-        """Report a relation whose line connects other fact sheets than the line's data names, in whatever direction."""
+        """Report a relation whose line connects other fact sheets than its data names; the direction is ignored."""
         ends = (relationship.source, relationship.target)
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}

@@ -90,7 +90,7 @@ def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> M
 def check_model_artefacts(
     models: Iterable[Mapping[str, Any]], inventories: Iterable[Mapping[str, Any]] | None = None
 ) -> ModelReport:
-    """Check all models of a collection together, given as artefacts, against all inventories of a collection.
+    """Check all enterprise models of one collection together against all inventories of a collection.
 
     Entities of several files with the same id and name count once. Exported fact sheets with the same id and name count
     once too.

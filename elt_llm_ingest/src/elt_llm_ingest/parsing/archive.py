@@ -1,4 +1,4 @@
-"""Open zip archives safely: check the declared sizes first, and count the bytes while decompressing."""
+"""Open zip archives safely: check the declared sizes first, and count the bytes during decompression."""
 
 import stat
 import struct

@@ -69,7 +69,7 @@ def _is_known(charset: str) -> bool:
 
 
 def _detect_utf16(data: bytes) -> str | None:
-    """Detect UTF-16 without a byte order mark: in Latin text every other byte is zero."""
+    """Detect UTF-16 without a byte order mark: every other byte of Latin text in UTF-16 is zero."""
     sample = data[:_SAMPLE_BYTES]
     if len(sample) < 4 or len(data) % 2:
         return None

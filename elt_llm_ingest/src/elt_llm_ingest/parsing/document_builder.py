@@ -132,7 +132,7 @@ class DocumentBuilder:
             self._sections.append(Section(start, level, " ".join(text.split())))
 
     def resume(self, text: str) -> None:
-        """Continue the last block with further text, as for a paragraph that continues on the next page."""
+        """Append further text to the last block, such as the rest of a paragraph that continues on the next page."""
         block = self._blocks[-1]
         self._append(text.strip(), " ")
         self._blocks[-1] = Block(block.start, self._length, block.kind, block.header)
@@ -169,14 +169,14 @@ class DocumentBuilder:
 
 
 class UniqueNames:
-    """Make names unique: a name already in use becomes the first free one of `name~2`, `name~3`, and so on."""
+    """Make names unique: if a name is already in use, return the first unused name of `name~2`, `name~3`, and so on."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """Return the wanted name if no earlier call returned it, else the name with a number."""
+        """Return the wanted name, or the name with a number if an earlier call already returned it."""
         name = wanted
         while name in self._taken:
             self._last[wanted] = self._last.get(wanted, 1) + 1

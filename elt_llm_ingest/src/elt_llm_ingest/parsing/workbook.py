@@ -117,7 +117,7 @@ class SheetRemarks:
 
 @dataclass(frozen=True)
 class _Package:
-    """The parts of a workbook's zip package that the library that reads the cells ignores.
+    """Contents of a workbook's zip package that the library for reading cells ignores.
 
     XLSX sheets are found by name, ODS sheets by their number from 0.
     """
@@ -128,7 +128,7 @@ class _Package:
 
 
 def _check_package(path: Path) -> _Package:
-    """Check the zip package of a workbook before a library opens the file, and read its parts."""
+    """Check the zip package of a workbook before a library opens the file, and return the package's contents."""
     with open_archive(path) as archive:
         archive.check_members()
         check_xml_members(archive)
@@ -169,7 +169,7 @@ def _check_well_formed(archive: Archive, name: str) -> None:
 
 
 def _sheet_parts(archive: Archive) -> dict[str, str]:
-    """Return the names of the sheets of an XLSX file with their members in the package; empty for other files."""
+    """Map the names of the sheets of an XLSX file to their members in the package; empty for other files."""
     relations = _relations(archive, _WORKBOOK) if _WORKBOOK in archive else {}
     parts: dict[str, str] = {}
     for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet") if relations else ():
@@ -255,7 +255,7 @@ def _remark(kind: str, place: str, author: str, text: str) -> str:
 
 
 def _chart_labels(archive: Archive, name: str) -> str:
-    """Return the titles, the names of the series and the categories of a chart as one line; "" if it has none."""
+    """Return a chart's titles, series names and categories as one line; "" if the chart has none of these."""
     root = parse_xml(archive.read_member(name))
     chart = root.find("{*}chart")
     if chart is None:
@@ -302,7 +302,7 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 
 
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Return one line for each group of formulas that are equal relative to their cells.
+    """Return one line for each group of formulas that are the same relative to the cells that contain them.
 
     Each formula is given as its cell, its range and its text.
     """
@@ -320,7 +320,7 @@ def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
 
 
 def _relative_formula(cell: str, formula: str) -> str:
-    """Return a formula in which each reference is the distance from its cell, as in the notation R1C1."""
+    """Return a formula whose references are written as distances from the formula's cell, as in R1C1 notation."""
     home = _CELL_NAME.fullmatch(cell)
     if home is None:
         return formula

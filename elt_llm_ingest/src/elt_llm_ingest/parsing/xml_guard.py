@@ -25,7 +25,7 @@ def parse_xml(data: bytes, *, plain_doctype: bool = False) -> _Element:
     """
     from lxml import etree
 
-    # Without huge_tree the parser stops at 256 levels of nesting and at 10 MB of text in one element.
+    # Without the option huge_tree, the parser stops at 256 levels of nesting and at 10 MB of text in one element.
     text = check_prolog(data, plain_doctype=plain_doctype)
     parser = etree.XMLParser(
         encoding="utf-8", resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, dtd_validation=False
@@ -88,7 +88,7 @@ def _in_utf8(data: bytes) -> bytes:
 
 
 def _encoding(data: bytes) -> str:
-    """Return the encoding of the document. As in every XML parser, its bytes take precedence over its declaration."""
+    """Return the encoding of the document. Its first bytes take precedence over its declaration, as in XML parsers."""
     if data.startswith(BOM_UTF8):
         return "utf-8"
     if data.startswith((BOM_UTF16_LE, b"<\0")):

@@ -41,7 +41,7 @@ _HEADER_WORDS = {
     "id": ("global id", "element id", "identifier", "id", "code", "key"),
 }  # fmt: skip
 _LEAST_ROWS = 3
-_LEAST_FILLED = 0.6  # share of the rows that must have a value in a proposed column
+_LEAST_FILLED = 0.6  # share of the rows that must have a distinct name, and a definition
 _LEAST_DEFINITION_WORDS = 3
 
 _Rows = Sequence[Sequence[str]]
@@ -124,7 +124,7 @@ def propose_columns(rows: _Rows) -> dict[str, str]:
 
 
 def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
-    """Return the column number of each role. A header that equals a word of the role precedes one that contains it."""
+    """Return the column number of each role. A header equal to a word of the role is preferred."""
     names = [" ".join(re.findall(r"[^\W_]+", cell.casefold())) for cell in header]
     columns: dict[str, int] = {}
     for role, words in _HEADER_WORDS.items():
@@ -169,7 +169,7 @@ class _Table:
         self._headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
         self._address_columns = [column for column in range(len(self._headers)) if self._holds_addresses(column)]
         self.addresses: dict[str, str] = {}
-        """The first web address of each entry that has one, by the id of the entry."""
+        """The first web address of each entry, by entry id. Entries without an address are left out."""
         self.without_name = 0
 
     def fact_sheets(self, unique: UniqueNames) -> Iterator[FactSheet]:

@@ -35,7 +35,7 @@ from elt_llm_ingest.readers.office_package import (
 from elt_llm_ingest.readers.tables import may_be_header_row, row_text, write_grid
 
 VALUE = f"{WORD}val"
-_MOST_BASES = 20  # styles that a style is based on, one after the other
+_MOST_BASES = 20  # levels of styles that are based on other styles
 _HEADING = re.compile(r"heading (\d)")
 _BODY_LEVEL = 9
 _NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")
@@ -200,7 +200,7 @@ class DocxNumbering:
         return self._formatted(level, self._counts[counted], levels)
 
     def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
-        # Lists with the same definition share one count, unless a list sets its own start.
+        # Lists with the same definition continue one count, unless a list sets its own start.
         starts = self._starts.pop(list_id, {})
         for level in _LEVELS:
             if level in starts:
@@ -295,7 +295,7 @@ class DocxNotes:
                     self._texts[kind, note.get(f"{WORD}id", "")] = note
 
     def mark(self, kind: str, note_id: str) -> str:
-        """Return the mark of a "footnote" or "endnote" in the text, or "" if it is unknown or already referenced."""
+        """Return the mark of a "footnote" or "endnote", or "" if the note is unknown or was referenced before."""
         note = self._texts.pop((kind, note_id), None)
         if note is None:
             return ""

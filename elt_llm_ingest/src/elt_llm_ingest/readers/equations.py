@@ -57,7 +57,7 @@ def _is_bracketed(text: str) -> bool:
 
 
 def _value(element: _Element, properties: str, name: str, default: str) -> str:
-    """Return a property such as the character of a bracket; an empty value means that no character is drawn."""
+    """Return a property, such as the character of a bracket. An empty value means that no character is drawn."""
     found = element.find(f"{MATH}{properties}/{MATH}{name}")
     return default if found is None else found.get(f"{MATH}val", "")
 

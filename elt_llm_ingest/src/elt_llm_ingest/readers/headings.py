@@ -55,7 +55,7 @@ def starts_item(line: str) -> bool:
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """Return the block kind by the start of a line. `is_item` is set if the format marks a list item."""
+    """Return the block kind that the start of a line indicates. `is_item` is set if the format marks a list item."""
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 
@@ -69,7 +69,7 @@ def bold_heading_level(text: str, *, bold: bool) -> int | None:
 
 
 def is_bold_definition(term: str, text: str) -> bool:
-    """Return whether a paragraph defines the bold term with which it starts."""
+    """Return whether a paragraph starts with a bold term and defines this term."""
     term = " ".join(term.split())
     rest = text[len(term) :].strip()
     if not term or not rest or len(term) > _LONGEST_TERM:

@@ -20,7 +20,7 @@ from elt_llm_ingest.readers.headings import starts_rule
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
 _SPACE = re.compile(r"\s+")
-# A table with tables, headings or lists inside serves only for layout.
+# A table that contains tables, headings or lists serves only for layout.
 _LAYOUT = "table table, td h1, td h2, td h3, td ul, td ol, td pre"
 _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
@@ -88,7 +88,7 @@ def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marke
 
 
 def _visible_spans(pieces: Iterable[LinePiece]) -> Iterator[tuple[LinePiece, Span]]:
-    """Yield each part of a line that has words, with the span of its words after blanks in the line are collapsed."""
+    """Yield each part of a line that has words, with the span of these words in the line with collapsed blanks."""
     length, after_blank = 0, True
     for piece in pieces:
         shown = _SPACE.sub(" ", piece.text)
@@ -224,7 +224,7 @@ class HtmlBlockWriter:
             self._flush()
             self._builder.add_heading(_single_line(node), level)
         elif tag in ("td", "th") and _is_item_label(node):
-            return True  # The label was written with the row.
+            return True  # The label was written together with its row.
         elif tag == "table" and node.css_first(_LAYOUT) is None and not _is_list(node):
             self._flush()
             self._write_table(node)
@@ -280,7 +280,7 @@ def _is_item_label(cell: LexborNode) -> bool:
 
 
 def _is_list(table: LexborNode) -> bool:
-    """Whether each row of a table is a list item, as in legal texts that indent their lists by tables."""
+    """Whether each row of a table is a list item, as in legal texts that use tables to indent lists."""
     rows = table.css("tr")[:_MOST_SPANNED]
     return bool(rows) and all(_item_label(row) for row in rows)
 
@@ -317,7 +317,7 @@ def _span_of(cell: LexborNode, name: str) -> int:
 
 
 def _note_mark(link: LexborNode) -> str:
-    """Return a mark such as `[1]` for a link to a note whose text is a bare number, else ""."""
+    """Return a mark such as `[1]` if a link leads to a note and its text is only a number, else ""."""
     attributes = link.attributes
     roles = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
     text = link.text().strip() if _NOTE_LINKS.intersection(roles) else ""
@@ -364,7 +364,7 @@ def html_metadata(tree: LexborHTMLParser) -> dict[str, MetadataValue]:
 
 
 def _meta_values(tree: LexborHTMLParser) -> dict[str, list[str]]:
-    """Return the contents of `meta` elements by lower-case name. A web address is not accepted as an author."""
+    """Map lower-case names of `meta` elements to their contents. A web address is not accepted as an author."""
     meta: dict[str, list[str]] = {}
     for node in tree.css("meta[content]"):
         name = node.attributes.get("name") or node.attributes.get("property") or node.attributes.get("itemprop") or ""
@@ -394,7 +394,7 @@ _MAIN = "main, [role=main]"
 _LEAST_SHARE = 0.4
 # Limits that no real page reaches, and that let a hostile page cost a few seconds at most.
 _MOST_REMOVED = 20_000
-# The parser compares each attribute of a tag with all earlier ones, so that its time is quadratic.
+# The parser compares each attribute of a tag with all earlier attributes, which takes quadratic time.
 _MOST_ATTRIBUTES = 20_000
 _TAG = re.compile(r"<[A-Za-z][^>]*")
 

@@ -37,7 +37,7 @@ DRAW = f"{{{_NAMES}:drawing:1.0}}"
 STYLE = f"{{{_NAMES}:style:1.0}}"
 _FORMAT = f"{{{_NAMES}:xsl-fo-compatible:1.0}}"
 _STYLE_NAME = f"{TEXT}style-name"
-_MOST_BASES = 20  # styles that a style is based on, one after the other
+_MOST_BASES = 20  # levels of styles that are based on other styles
 _DEEPEST = 10
 _LEVELS = (f"{TEXT}list-level-style-number", f"{TEXT}outline-level-style")
 _MOST_REPEATS = 100
@@ -166,7 +166,7 @@ def _list_levels(parent: _Element) -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of table cells that may still be repeated. It has a limit, since a file can request any number."""
+    """How many more table cells may be repeated. The number is limited, since a file can request any number."""
 
     left: int = _MOST_REPEATED
 
@@ -219,7 +219,7 @@ def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagrap
 
 
 def _read_element(element: _Element, bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> list[Piece]:
-    """Append an element if it is text, a note or a frame. Return the children of any other element, last first."""
+    """Append an element if it is text, a note or a frame. Otherwise return the element's children, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))
@@ -357,7 +357,7 @@ class OdtWriter(OfficeBodyWriter):
         return grid, header_rows
 
     def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
-        """Append a cell with its repetitions. `text` is None for a covered cell, which has the text in `covering`."""
+        """Append a cell and its repetitions. A covered cell has the `text` None, and gets the text in `covering`."""
         repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
         width = _repeat_count(cell, "number-columns-spanned")
         is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1

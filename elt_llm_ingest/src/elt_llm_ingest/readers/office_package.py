@@ -32,7 +32,7 @@ _STREAMS = (
 
 
 def refuse_legacy_office(path: Path) -> None:
-    """Raise UnreadableDocument, with the format to save the file in, for an OLE file or Rich Text."""
+    """Raise UnreadableDocument for an OLE file or Rich Text. The error names the format in which to save the file."""
     data = read_bytes(path)
     if data.startswith(b"{\\rtf"):
         raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
@@ -97,7 +97,7 @@ class StyledText(NamedTuple):
 
 @dataclass
 class OfficeParagraph:
-    """The pieces of a paragraph's text, with None where a page starts, and its text boxes and notes."""
+    """The text of a paragraph as pieces (None marks the start of a page), and its text boxes and notes."""
 
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
@@ -111,7 +111,7 @@ class OfficeParagraph:
 
     @property
     def text(self) -> str:
-        """Return the text of the paragraph, its lines with single blanks between words."""
+        """Return the text of the paragraph by lines, with single blanks between words."""
         return collapse_blanks(self.raw)
 
     @property
@@ -172,7 +172,7 @@ class OfficeBodyWriter:
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
-# The date of the last change is first, since the creation date is often that of the template.
+# The date of the last change takes precedence, since the creation date is often that of the template.
 _DATES = (f"{_TERMS}modified", f"{_DUBLIN_CORE}date", f"{_TERMS}created", f"{_META}creation-date")
 _AUTHORS = (f"{_META}initial-creator", f"{_DUBLIN_CORE}creator")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-)")

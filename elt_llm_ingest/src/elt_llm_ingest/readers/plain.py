@@ -55,7 +55,7 @@ class _Outline:
         return tuple(self.blocks), tuple(self.sections)
 
     def _heading_lines(self, lines: list[tuple[int, int]]) -> int:
-        """Record the heading at the top of a paragraph, and return the number of its lines."""
+        """Record the heading at the top of a paragraph, if there is one, and return how many lines it has."""
         if len(lines) >= 2 and self._follows_scheme(lines[0]) and (level := self._underlined(lines)):
             count = 3 if underline_character(self._line(lines[0])) and len(lines) > 2 else 2
         elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
@@ -73,7 +73,7 @@ class _Outline:
         return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
     def _follows_scheme(self, line: tuple[int, int]) -> bool:
-        """Return whether a line may be a heading: it is indented no deeper than the numbered headings of the text."""
+        """Return whether a line may be a heading: its indentation must not exceed that of the numbered headings."""
         deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
         return self.is_underlined or not deeper or not self.sections
 

@@ -1,4 +1,4 @@
-"""Write one sentence of context per chunk with a language model, resumably, and estimate the cost beforehand."""
+"""Let a language model write one sentence of context per chunk. Runs can be resumed, and their cost is estimated."""
 
 import re
 import unicodedata
@@ -70,7 +70,7 @@ _MIN_TOKENS = 8  # a shortened sentence with fewer tokens is dropped
 
 
 class ContextWriter:
-    """Write contexts with `llm`. `counter` is the embedding model that will embed the contexts."""
+    """Write contexts with the language model `llm`. `counter` is the embedding model that will embed them."""
 
     def __init__(self, llm: "LLM", counter: TokenCounter) -> None:
         self._llm = llm
@@ -86,7 +86,7 @@ class ContextWriter:
         return sha256(self.identity, context_prompt(document, node))
 
     def write(self, document: NewDocument, node: NewNode) -> str:
-        """Return the model's sentence; empty if its reply is unusable. Raises a ModelError if the call fails.
+        """Return the language model's sentence; empty if the reply is unusable. Raises a ModelError if the call fails.
 
         A reply that the server broke off is requested once more with another seed.
         """
@@ -128,7 +128,7 @@ _CHARACTERS_PER_TOKEN = 4  # a rough average for language models
 
 @dataclass(frozen=True)
 class EnrichmentCost:
-    """Remaining calls, number of chunks with a stored sentence, and estimates of tokens read and written."""
+    """The number of remaining calls and of chunks with a stored sentence, and estimates of tokens read and written."""
 
     calls: int
     known: int

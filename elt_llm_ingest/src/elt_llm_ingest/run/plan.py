@@ -32,7 +32,7 @@ _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """The planned outcome of one file. `missing` means deleted, but kept without --allow-delete.
+    """The planned outcome of one file. `missing`: the file is deleted, but its document is kept without --allow-delete.
 
     `columns` are the headers by role, such as entity and definition, of a file that looks like a data dictionary.
     """

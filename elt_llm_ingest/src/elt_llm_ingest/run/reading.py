@@ -21,7 +21,7 @@ UNTYPED_GROUP = "other"  # the group of documents without a type
 
 
 def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
-    """Return the groups of a document in order, each once. Only an empty document has none."""
+    """Return the groups of a document in order, each once. Only an empty document has no groups."""
     if split_by == "section":
         return [group for group, _, _ in _section_slices(parsed)]
     types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
@@ -30,7 +30,7 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 
 
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
-    """Return the part of a document that belongs to a group (a section or a type); an empty document if no part does.
+    """Return the part of a document that belongs to a group (a section or a type). It may be an empty document.
 
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
     file belong to its first section. Artefacts describe the whole file and belong to every group. Marked terms belong
@@ -60,7 +60,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
     for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
         title = " ".join(section.title.split()) or UNTYPED_GROUP
         name = title
-        while name in taken:  # a third section with the same title gets the next number
+        while name in taken:  # a further section with the same title gets the next number
             numbers[title] += 1
             name = f"{title} ({numbers[title] + 1})"
         taken.add(name)

@@ -82,7 +82,7 @@ class FileWatcher(Generic[Result]):
         self._stopped.set()
 
     def go(self) -> None:
-        """Watch until stopped or interrupted. Raises errors of the first `scope` and UsageErrors of the first run."""
+        """Watch until stopped or interrupted. Raises errors of the first `scope()` and UsageErrors of the first run."""
         scope = self._scope()
         first: float | None = None
         while not self._stopped.is_set():
@@ -142,7 +142,7 @@ def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
 
 
 def _folder_states(scope: WatchScope) -> list[object]:
-    """Return a value that changes if a folder is replaced or removed, which a watch does not report."""
+    """Return a value that changes if a watched folder itself is replaced or removed, which is not reported."""
     states: list[object] = [scope]
     for folder in scope.folders:
         try:

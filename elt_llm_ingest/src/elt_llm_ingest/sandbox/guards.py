@@ -90,7 +90,7 @@ def limit_computing(seconds: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when its parent ends. Outside Linux, it ends when it finds its pipe closed."""
+    """End this process when its parent ends. Outside Linux, it ends when its pipe is closed."""
     if sys.platform == "linux":
         library = ctypes.CDLL(None, use_errno=True)
         library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -223,7 +223,7 @@ def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
 
 
 def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
-    """Check that a path is a readable regular file within the size limit, inside the folder `within` if that is set.
+    """Check that a path is a readable regular file within the size limit and, if `within` is set, inside this folder.
 
     The check does not wait on pipes, and does not follow a link that has replaced the file in the meantime.
 

@@ -59,7 +59,7 @@ _MAX_NAME_LENGTH = 1000
 _MAX_METADATA_LENGTH = 20_000  # characters of one value, or entries
 _MAX_METADATA = 1000
 _DEEPEST_ARTEFACT = 100
-# A list takes 30 times the memory of its JSON. Readers within their memory limit return at most a fifth.
+# A parsed list takes 30 times the memory of its JSON. Readers within their memory limit return fewer values.
 _MAX_VALUES = 10_000_000
 _SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot hold too many values
 _LARGEST_INTEGER = 2**63 - 1
@@ -80,7 +80,7 @@ def parse_json(payload: bytes) -> dict[str, Any]:
         text = payload.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite)
         if _ESCAPED_SURROGATE.search(text) and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-            raise MalformedAnswer("the JSON holds half a surrogate pair")
+            raise MalformedAnswer("the JSON holds an unpaired surrogate")
     except (ValueError, RecursionError) as error:
         raise MalformedAnswer(str(error)) from error
     return _require_object(value)
@@ -214,7 +214,7 @@ def _require_object(value: Any) -> dict[str, Any]:
 
 
 def _refuse_many_values(payload: bytes) -> None:
-    """Count the values of the JSON before parsing. Text is excluded, since it takes no more memory than its bytes."""
+    """Refuse JSON with too many values before parsing. Text does not count: it takes no more memory than its bytes."""
     if len(payload) > _SMALL_PAYLOAD:
         bare = _STRING.sub(b"", payload)
         if sum(map(bare.count, (b"[", b"{", b","))) > _MAX_VALUES:

@@ -1,4 +1,4 @@
-"""The worker process parses one file for each request of its parent and returns a result.
+"""The worker process: for each request of its parent process, it parses one file and returns the result.
 
 It is started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`. Requests come on standard input, and
 results go to the original standard output.

@@ -74,7 +74,7 @@ def _composed_path(path: Path) -> str:
 
 @dataclass(frozen=True)
 class FailedSource:
-    """A remote source that could not be listed. If it is `known`, its documents are kept."""
+    """A remote source that could not be listed. If an earlier run ingested it (`known`), its documents are kept."""
 
     url: str
     reason: str

@@ -62,7 +62,7 @@ class PathPattern:
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """Match a path from left to right, and return the numbers of the pattern parts that may come next."""
+        """Match a path from left to right, and return the indexes of the pattern parts that may match the next part."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return the given numbers of pattern parts, and the number after each `**`, which may match no folder."""
+        """Return the given indexes of pattern parts, and the index after each `**`, since `**` may match no folder."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:

@@ -328,7 +328,7 @@ class _BoundedFile(io.FileIO):
 
 
 def _known_hosts_policy() -> Any:
-    """Return the policy of paramiko that accepts only the host keys in `~/.ssh/known_hosts`."""
+    """Return a policy for paramiko that accepts only the host keys in `~/.ssh/known_hosts`."""
     import paramiko
 
     class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # paramiko has no types
@@ -356,7 +356,7 @@ def _host_and_port(parts: SplitResult) -> str:
 
 
 def _is_allowed(url: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether the list contains the host of a URL, with its port if the URL has a port."""
+    """Return whether `allowed` contains the host of a URL, including the port if the URL has one."""
     try:
         return _host_and_port(urlsplit(url)) in {host.lower() for host in allowed}
     except ValueError:

@@ -92,7 +92,7 @@ class ConvertedReader(DocumentReader):
 def _convert(data: bytes, media_type: str) -> "ExtractionResult":
     from kreuzberg import ExtractionConfig, KreuzbergError, extract_bytes_sync
 
-    # The media type is given, since kreuzberg would look up an unknown one on the internet.
+    # The media type is given, since kreuzberg would look up an unknown media type on the internet.
     config = ExtractionConfig(output_format="markdown", use_cache=False)
     try:
         return extract_bytes_sync(data, media_type, config)

@@ -89,7 +89,7 @@ class Mail:
 
 
 class EmailReader(ContainerReader):
-    """Read .eml files. The text is subject, sender, receivers, date and body; attachments are parts."""
+    """Read .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "email"
     version: ClassVar[int] = 2
@@ -113,7 +113,7 @@ class EmailReader(ContainerReader):
 
 
 def header_text(message: EmailMessage, name: str) -> str:
-    """Return a header with decoded words, or undecoded if Python's parser cannot parse the header."""
+    """Return a header with its encoded words decoded, or unchanged if Python's parser cannot parse the header."""
     try:
         return str(message[name] or "")
     except (ValueError, LookupError, AttributeError, TypeError):
@@ -176,7 +176,7 @@ _HEADER_PROPERTIES = {
 
 
 class OutlookReader(ContainerReader):
-    """Read .msg files. The text is subject, sender, receivers, date and body; attachments are parts."""
+    """Read .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "outlook"
     version: ClassVar[int] = 1
@@ -200,7 +200,7 @@ class OutlookReader(ContainerReader):
 
 
 class _Storage:
-    """The part of the container that holds the properties of one message or attachment. `folder` is its path."""
+    """The folder of a .msg container that holds the properties of one message or attachment; `folder` is its path."""
 
     def __init__(self, container: "OleFileIO[str]", folder: tuple[str, ...]) -> None:
         self._container, self._folder = container, folder

@@ -1,4 +1,4 @@
-"""Read archives, and the members of archives and attachments of e-mails, each as a document of its own."""
+"""Read archives. Each member of an archive, and each attachment of an e-mail, becomes a separate document."""
 
 import bz2
 import gzip
@@ -44,7 +44,7 @@ class ContainerReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The version of the reader, of kreuzberg and of the readers of all contained files, with the OCR options."""
+        """The versions of this reader, of kreuzberg and of the readers of all contained files, and the OCR options."""
         return f"{super().identity}-{installed_version('kreuzberg')}-{_readers_digest(self.options)}"
 
 
@@ -58,7 +58,7 @@ def _readers_digest(options: ReaderOptions) -> str:
 
 
 class Members:
-    """The members of an archive or the attachments of an e-mail, read one by one into parts."""
+    """The members of an archive, or the attachments of an e-mail. They are read one by one into document parts."""
 
     def __init__(self, reader: ContainerReader, group: str) -> None:
         self._reader, self._group = reader, group

@@ -507,14 +507,14 @@ def _continues_paragraph(
             paragraph.level == level and abs(before.size - line.size) < _SAME_SIZE and not _has_gap(before, line, usual)
         )
     same_size = abs(before.size - line.size) <= 0.1 * before.size
-    # Rows of numbers stay separate.
+    # Rows of numbers are separate paragraphs.
     are_words = all(any(map(str.isalpha, text)) for text in (before.text, line.text))
     if _paragraph_kind(line) != "prose" or before.cells or not same_size or not are_words:
         return False
     if before.text.endswith(HYPHEN_AT_LINE_END):
         return True
     if line.top > before.top:
-        # In the next column, the position of the line does not show whether the paragraph continues.
+        # If the line is in the next column, its position does not show whether it continues the paragraph.
         return _is_open(before.text) and line.text[:1].islower()
     # If the first word would have fitted on the previous line, that line was ended on purpose.
     word_width = (line.right - line.left) * len(line.text.split(" ", 1)[0]) / len(line.text)

@@ -1,4 +1,4 @@
-"""Read the text layer of PDFs, or scanned pages by OCR, as paragraphs below headings from outline or type sizes."""
+"""Read the text layer of PDFs, or scanned pages by OCR, with headings found by the outline or by type sizes."""
 
 import itertools
 import re
@@ -115,7 +115,7 @@ _MAX_BOOKMARKS = 20_000
 _LARGER = 1.12  # ratio of the smallest heading to the body text, in type size
 _LONGEST = 150  # characters of a heading or title
 _OFTEN = 2  # a bold line that occurs more often is a label
-_SHARE = 0.15  # of all characters; type of a larger share is not that of headings
+_SHARE = 0.15  # share of all characters; a size with a larger share is not used for headings
 _MOST_LINES = 3  # lines of one heading
 _LONGEST_NUMBER = 14  # characters of the number before a heading, such as "chapter12"
 _MOST_TITLE_WORDS = 8  # words of an italic heading
@@ -137,13 +137,13 @@ def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]
             if page is not None and title:
                 titles.setdefault(page, []).append((title, bookmark.level + 1))
     except (UnicodeDecodeError, pypdfium2.PdfiumError):
-        # The bookmarks before the damaged one are still useful.
+        # The bookmarks before the damaged bookmark are still useful.
         return titles
     return titles
 
 
 def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Map the number of each line that shows the title of a bookmark, perhaps after a number, to its level."""
+    """Map the index of each line that shows a bookmark's title, perhaps after a number, to the bookmark's level."""
     keys = [_title_key(line.text) for line in lines]
     levels: dict[int, int] = {}
     for title, level in bookmarks:
@@ -153,7 +153,7 @@ def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str,
 
 
 def _title_lines(title: str, keys: Sequence[str], taken: Mapping[int, int]) -> range:
-    """Return the first line, or consecutive lines, that hold a title; an empty range if there are none."""
+    """Return the range of the first line, or consecutive lines, with this title; an empty range if there are none."""
     for count in range(1, _MOST_LINES + 1):
         for first in range(len(keys) - count + 1):
             lines = range(first, first + count)
@@ -182,7 +182,7 @@ class Typography:
 
 
 def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
-    """Measure the sizes and labels of a whole document. All sizes after the fourth share the level of the fourth."""
+    """Measure the type sizes and labels of a document. All heading sizes after the fourth get the fourth level."""
     letters: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -205,7 +205,7 @@ def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Ma
 
 
 def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> dict[int, int]:
-    """Map line numbers to heading levels, for larger lines and for bold lines with a gap above."""
+    """Map the indexes of heading lines to levels. Headings are larger lines, and bold lines with a gap above."""
     levels: dict[int, int] = {}
     below = len(set(typography.levels.values())) + 1
     for number, line in enumerate(lines):
@@ -215,13 +215,13 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
         if line.size in typography.levels:
             levels[number] = numbered_level(line.text) or typography.levels[line.size]
             continue
-        # A heading has more room above it than the lines of a paragraph have between them.
+        # The gap above a heading is wider than the gaps between the lines of a paragraph.
         apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
         if line.text in typography.labels:
             continue
         after = lines[number + 1] if number + 1 < len(lines) else None
         is_bold = line.bold and apart and line.size >= typography.body
-        # Type of the same size in another style may measure slightly smaller.
+        # Italic type of the same nominal size may measure slightly smaller.
         is_italic = line.size >= _NEARLY * typography.body and _is_italic_title(before, line, after, apart=apart)
         if is_bold or is_italic:
             levels[number] = numbered_level(line.text) or below
@@ -280,7 +280,7 @@ Key = TypeVar("Key")
 _EDGE_LINES = 2  # lines at the top and at the bottom of a page that may be running lines
 _DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
 _MIN_PAGES = 3  # pages on which a running line occurs
-_POINTS = 6.0  # height of a band in which lines count as equally high
+_POINTS = 6.0  # height of the bands by which the positions of lines are compared
 _END_WORDS = 3  # words at the start or end of a line that are compared
 
 
@@ -302,7 +302,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         ([(edge, _height_band(line)) for edge, line, key in lines if (edge, key) in running] for lines in edges),
         filled / 3,
     )
-    # The differences between printed page numbers and the page count. There are several if parts restart their numbers.
+    # Differences between printed page numbers and page indexes. There are several if chapters restart at page 1.
     offsets = _frequent(
         (
             [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
@@ -333,7 +333,7 @@ def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
 
 
 def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
-    """Yield the outermost lines of a page, each with its edge and its text with digits replaced.
+    """Yield the outermost lines of a page: the edge ("top" or "bottom"), the line, and its text with digits replaced.
 
     A line that only names the unit of a table, such as "(in thousands)", is not yielded.
     """
@@ -345,7 +345,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Return the first and the last words of a line with their edge and height, each with the rest of the line."""
+    """Return two pairs: the first words of a line (with edge and height) and its other words; the same for the last."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
@@ -411,7 +411,7 @@ class PdfReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The name and version of the reader and of its OCR."""
+        """The name and version of the reader, and the identity of its OCR."""
         return super().identity + (f"+{self._ocr.identity}" if self._ocr else "")
 
     def read(self, path: Path) -> ParsedDocument:
@@ -503,7 +503,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """Return the title in the properties if an author wrote it, else a heading or the largest first line."""
+        """Return the title in the properties if an author wrote it, else a heading or the largest line at the top."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title

@@ -109,14 +109,14 @@ class PageText:
         unmapped = sum(
             pdfium.FPDFText_HasUnicodeMapError(self._page, self._index(position)) == 1 for position in sample
         )
-        # Old fonts have no map, but number their letters as ASCII does. Then the text has common words.
+        # Old fonts have no map to Unicode, but number their letters as ASCII does. Such a text has common words.
         return unmapped > _MOST_UNMAPPED * len(sample) and not _has_common_words(self.text[:_TESTED])
 
     def _index(self, position: int) -> int:
         return position if self._indexes is None else self._indexes[position]
 
     def _text_of_pdfium(self) -> str:
-        """Return the text with one character for each of pdfium's characters, so that their positions agree."""
+        """Return the text with exactly one character for each of pdfium's characters, so that their indexes agree."""
         count = self._page.count_chars()
         text: str = self._page.get_text_range()
         if len(text) == count:
@@ -125,7 +125,7 @@ class PageText:
         return "".join(chr(code) if code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF else " " for code in codes)
 
     def _order_lines(self) -> None:
-        """Order the characters of each line with right-to-left letters as they are read."""
+        """Put the characters of each line that has right-to-left letters into reading order."""
         pieces: list[str] = []
         indexes: list[int] = []
         for numbers in self._joined_lines():
@@ -228,7 +228,7 @@ def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]:
-    """Append each vowel mark to the letter whose middle is nearest to its own."""
+    """Append each vowel mark to the letter whose middle is nearest to the middle of the mark."""
     for mark in marks:
         middle = mark.left + mark.right
         letters = [number for number, glyph in enumerate(glyphs) if not glyph.text.isspace()]
@@ -284,7 +284,7 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
     """Return the start of the left-to-right text (Latin words, numbers) before `end`: `end - 1` for a single glyph."""
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
-    # In Hebrew a percent sign or a currency sign belongs to the number beside it, in Arabic it does not.
+    # In Hebrew, a percent or currency sign is read as part of the number beside it. In Arabic it is not.
     numeric = ("EN", "AN") if is_arabic else ("EN", "AN", "ET")
     if kinds[start] not in ("L", *numeric):
         return start
@@ -298,7 +298,7 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
             elif kinds[start] != "L":
                 break
         elif kinds[position] == "L":
-            # A number behind a Latin word is part of it, as in ISO 27001, but not a number behind brackets.
+            # A number after a Latin word continues the Latin text, as in ISO 27001, unless brackets are between them.
             if kinds[start] != "L" and any(kind not in ("WS", "ES", "CS") for kind in between):
                 break
             start = position
@@ -333,7 +333,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def is_unprintable(character: str) -> bool:
-    """Whether a character is a control, a surrogate, for private use, unassigned or the replacement character."""
+    """Whether a character is a control, surrogate, private-use, unassigned or replacement character."""
     return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Co", "Cn", "Cs")
 
 
@@ -347,7 +347,7 @@ def is_meaningless(text: str) -> bool:
     letters = [character for character in shown if character.isalpha()]
     digits = sum(map(str.isdigit, shown))
     if len(shown) >= _FEWEST_LETTERS and len(letters) + digits < _LEAST_LETTERS * len(shown):
-        # The signs of tables of contents, forms and tables do not count: dots, lines and bars.
+        # Dots, lines and bars do not count, since tables of contents, forms and tables have many of them.
         signs = sum(not character.isalnum() and character not in "._-|=·•…" for character in shown)
         return signs > len(shown) / 2
     latin = [unicodedata.normalize("NFD", letter)[0].lower() for letter in letters]
