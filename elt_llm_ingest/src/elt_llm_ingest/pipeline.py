@@ -1,6 +1,6 @@
 """Ingest files into a collection: discover, read, chunk, enrich, embed, publish.
 
-After an interruption, the same command continues from the stored state.
+If an ingest was interrupted, the same command continues from the stored state.
 """
 
 import time

@@ -39,7 +39,7 @@ class CollectionTask:
 
 @dataclass(frozen=True)
 class JobTask:
-    """The file of a job, or of a list of jobs."""
+    """A job file, or the file of a list of jobs."""
 
     file: Path
 
@@ -49,7 +49,7 @@ ProgressMaker = Callable[[], AbstractContextManager[ProgressListener]]
 
 
 class IngestSession(Closeable):
-    """Ingest one task any number of times. `command` is the command line that the lock records."""
+    """Ingest one task, any number of times. `command` is the command line that is recorded in the lock."""
 
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command

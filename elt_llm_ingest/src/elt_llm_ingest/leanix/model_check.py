@@ -71,8 +71,8 @@ class ModelReport:
 def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> ModelReport:
     """Check an enterprise model, alone or against an inventory whose fact sheets are compared by id.
 
-    Only inventory types that occur in the model are expected in the model. A name with different ids in model and
-    inventory is reported once, not as absent on both sides.
+    Fact sheets of the inventory are expected in the model only if their type occurs there. A name with different ids in
+    the model and the inventory is reported once, not as absent from both.
     """
     ids = Counter(entity.fact_sheet_id for entity in model.entities if entity.fact_sheet_id)
     alone = ModelReport(

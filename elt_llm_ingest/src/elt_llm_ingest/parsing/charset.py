@@ -26,7 +26,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
     """Return the text of `data` and notes on guessed charsets and damaged characters.
 
     The text has line feeds as line ends and no control characters. A byte order mark determines the charset. Without
-    one, valid UTF-8 is read as UTF-8; otherwise the declared charset is used, or one is detected.
+    such a mark, valid UTF-8 is read as UTF-8. Otherwise the declared charset is used, or the charset is detected.
     """
     for mark, charset in _MARKS:
         if data.startswith(mark):

@@ -119,7 +119,7 @@ class SheetRemarks:
 class _Package:
     """Contents of a workbook's zip package that the library for reading cells ignores.
 
-    XLSX sheets are found by name, ODS sheets by their number from 0.
+    XLSX sheets are identified by name, and ODS sheets by their index (from 0).
     """
 
     extents: Mapping[str | int, SheetExtent] = field(default_factory=dict)
@@ -304,7 +304,7 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
     """Return one line for each group of formulas that are the same relative to the cells that contain them.
 
-    Each formula is given as its cell, its range and its text.
+    `cells` holds the cell, the range and the text of each formula.
     """
     groups: dict[str, tuple[str, list[str]]] = {}
     for cell, place, formula in cells:

@@ -107,7 +107,8 @@ class DictionaryColumnsReader(DocumentReader):
 def propose_columns(rows: _Rows) -> dict[str, str]:
     """Return the header of each role in a sheet that looks like a data dictionary; empty for another sheet.
 
-    Such a sheet has a column of names, mostly different from each other, and a column of definitions of several words.
+    Such a sheet has a column of names, most of which differ from each other, and a column of definitions with several
+    words.
     """
     for number, header in enumerate(rows[:_HEADER_ROWS]):
         columns = _columns_by_role(header)

@@ -359,8 +359,8 @@ def trusted_page_count(package: OfficePackage, document: _Element) -> int | None
     """Return the number of pages in the document properties if the page breaks in the file agree with it, else None.
 
     The breaks come from the last program that laid out the file, with its fonts and printer. They are missing before
-    empty paragraphs. Since an uncertain page number is worse than none, the number of breaks must match the page count
-    in the properties, and no table row may have breaks in several cells.
+    empty paragraphs. Since a wrong page number is worse than no page number, the number of breaks must match the page
+    count in the properties, and no table row may have breaks in several cells.
     """
     breaks = _count_breaks(document)
     properties = package.related_part("", "extended-properties") if breaks else None

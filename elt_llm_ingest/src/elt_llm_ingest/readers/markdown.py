@@ -76,7 +76,7 @@ _SHORTEST = 64  # characters; a shorter address is probably an example in the te
 def remove_inline_images(text: str) -> str:
     """Remove `data:` addresses, so that `![Logo](data:image/png;base64,...)` becomes `![Logo]()`.
 
-    The names of pictures and all other addresses stay. The time is linear in the length of the text.
+    The names of pictures and all other addresses are kept. The time is linear in the length of the text.
     """
     kept: list[str] = []
     position = 0

@@ -341,7 +341,7 @@ class OdtWriter(OfficeBodyWriter):
     def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
         """Return the texts of all rows, with merged cells repeated, and the number of header rows.
 
-        The frames and notes of the cells are added to `aside`.
+        The frames and notes in the cells are added to `aside`.
         """
         grid: list[list[str]] = []
         header_rows = 0

@@ -81,7 +81,7 @@ class _Outline:
         return line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
-        """Return whether a line such as "----" underlines the first line, or the second line if the first is "----"."""
+        """Return whether a line such as "----" underlines the first line (or the second, if the first is "----")."""
         texts = [self._line(line) for line in lines[:3]]
         below = texts[1:] if underline_character(texts[0]) else texts
         return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), _ENOUGH)

@@ -88,7 +88,7 @@ class ContextWriter:
     def write(self, document: NewDocument, node: NewNode) -> str:
         """Return the language model's sentence; empty if the reply is unusable. Raises a ModelError if the call fails.
 
-        A reply that the server broke off is requested once more with another seed.
+        If the server breaks a reply off, the reply is requested once more with another seed.
         """
         prompt = context_prompt(document, node)
         written = complete_prompt(self._llm, prompt)
@@ -199,7 +199,7 @@ class _Enricher:
         self.unusable = 0
 
     def enriched(self, file: int) -> list[int]:
-        """Return the versions that replace those of a file; the same versions if they are already enriched."""
+        """Return the versions that replace the versions of a file; the same versions if they are already enriched."""
         stored = read_file_version(self._store.database, file)
         if _is_enriched(stored, self._writer):
             return list(stored.numbers)

@@ -83,7 +83,7 @@ def _has_text_before(parsed: ParsedDocument, end: int) -> bool:
 
 
 def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocument:
-    """Return text[start:end] with its pages, sections and blocks. Pages that start before `start` start at 0."""
+    """Return text[start:end] with its pages, sections and blocks. Pages that started earlier get the offset 0."""
     artefacts = {name: value for name, value in parsed.artefacts.items() if name != MARKED_TERMS_ARTEFACT}
     terms = MarkedTerms.from_json(parsed.artefacts.get(MARKED_TERMS_ARTEFACT), len(parsed.text)).cut(start, end)
     if terms:
@@ -107,7 +107,7 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
 
 @dataclass(frozen=True)
 class FileReading:
-    """Read files with `parser`; `reader` is a name or "auto". `split_by` and `group` select a part of each file."""
+    """Read files with `parser`. `reader` is a name or "auto". `split_by` and `group` select a part of each file."""
 
     parser: Parser
     options: ReaderOptions = field(default_factory=ReaderOptions)
@@ -126,7 +126,7 @@ class FileReading:
         return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
-        """Return name and version of the reader of a file. Raises UnreadableDocument if no reader fits."""
+        """Return the name and version of a file's reader. Raises UnreadableDocument if no reader supports the file."""
         suffix = located.file.path.suffix.lower()
         if suffix not in self._identities:
             reader = create_named_reader(self.reader, located.file.path, self.options)

@@ -58,7 +58,7 @@ class ParseLimits:
     @property
     def answer_bytes(self) -> int:
         """The maximum size in bytes of a worker's result for a file."""
-        return 16 * MEGABYTE + 12 * self.characters  # escaped text, and room for the structure
+        return 16 * MEGABYTE + 12 * self.characters  # the text as escaped JSON, and its structure
 
 
 _LARGEST_FILE_WRITTEN = 256 * MEGABYTE
@@ -81,7 +81,7 @@ def limit_resources(memory_mb: int) -> None:
 
 
 def limit_computing(seconds: int) -> None:
-    """Limit the further processor time of this process. Beyond the limit the system ends it with SIGXCPU."""
+    """Limit the processor time that this process may still use. Beyond the limit, the system ends it with SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -102,7 +102,8 @@ def die_with_parent(parent: int) -> None:
 def leave_network() -> bool:
     """Enter an empty network namespace; return False where the system does not allow it.
 
-    Root needs no user namespace for this step, and could not read the files of other users inside one.
+    The root user enters the network namespace without a user namespace, in which it could not read files of other
+    users.
     """
     if sys.platform != "linux":
         return False
@@ -111,9 +112,9 @@ def leave_network() -> bool:
 
 
 def give_up_privileges() -> None:
-    """Drop all capabilities of root except reading the files of other users.
+    """Drop all capabilities of the root user, except the capability to read the files of other users.
 
-    With the dropped capabilities, a worker could return to the network of its parent or read the memory of its parent.
+    With the dropped capabilities, a worker could return to its parent's network or read its parent's memory.
     """
     if sys.platform != "linux":
         return
@@ -137,7 +138,7 @@ def can_leave_network() -> bool:
 
 
 def peak_memory_mb() -> float:
-    """The peak memory of this process in megabytes, from /proc on Linux, to exclude the memory of its parent."""
+    """The peak memory of this process in megabytes. On Linux, /proc gives it without the memory of the parent."""
     status = Path("/proc/self/status")
     if status.is_file() and (own := _PEAK_MEMORY.search(status.read_text(encoding="ascii"))):
         return int(own.group(1)) / 1024
@@ -146,7 +147,7 @@ def peak_memory_mb() -> float:
 
 
 def _lower_limit(kind: int, wanted: int) -> None:
-    """Lower a resource limit, unless it is lower already or the system does not support it."""
+    """Lower a resource limit, unless it is already lower or the system does not support it."""
     _, hard = resource.getrlimit(kind)
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     try:
@@ -155,7 +156,7 @@ def _lower_limit(kind: int, wanted: int) -> None:
         return
 
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers, equal on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers, which are equal on every architecture
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 
@@ -178,7 +179,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def give_up_writing(but_below: Iterable[Path]) -> bool:
-    """Deny this process and its children all writing outside the given paths; return whether Landlock applied it.
+    """Deny all writing outside the given paths to this process and its children; return whether Landlock does so.
 
     Newer systems also deny TCP connections and signals to other processes. Reading stays allowed. The result is False
     where the system has no Landlock, or a version before 3, which cannot deny truncation.
@@ -269,7 +270,7 @@ _PREFIX = "elt-llm-read-"
 
 @contextmanager
 def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
-    """Open a file and yield a path with the same name that leads to the open file.
+    """Open a file, and yield a path with the same file name that leads to the open file, even if it is replaced.
 
     Links are followed only if `within` is set. Where the system has no paths of open files, the path itself is yielded.
 
@@ -295,7 +296,7 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
 
 
 def remove_pinned() -> None:
-    """Remove the folders with pinned files that ended worker processes have left behind."""
+    """Remove the folders of pinned files that worker processes left behind when they ended."""
     for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):
         process = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not (_OPENED.parents[1] / process).exists():

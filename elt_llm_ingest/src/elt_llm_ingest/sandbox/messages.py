@@ -53,10 +53,10 @@ _KINDS = frozenset(get_args(BlockKind))
 _DEEPEST_HEADING = 1000
 _MAX_NOTES = 1000
 _MAX_REASON_LENGTH = 400
-# Every chunk below a title contains the title, so that a title of a megabyte would become gigabytes.
+# The title is repeated in every chunk below it, so that a title of a megabyte would become gigabytes.
 _MAX_TITLE_LENGTH = 1000
 _MAX_NAME_LENGTH = 1000
-_MAX_METADATA_LENGTH = 20_000  # characters of one value, or entries
+_MAX_METADATA_LENGTH = 20_000  # characters of one value, or number of its entries
 _MAX_METADATA = 1000
 _DEEPEST_ARTEFACT = 100
 # A parsed list takes 30 times the memory of its JSON. Readers within their memory limit return fewer values.

@@ -33,7 +33,7 @@ class Parser(Protocol):
 
 
 class DirectParser:
-    """Parse in this process and without limits, as in tests and for files that the user has written."""
+    """Parse in this process without limits. This is for tests, and for files that the user wrote."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
@@ -48,7 +48,7 @@ class DirectParser:
 
 
 _MAX_CHARACTERS = 50_000_000
-# Device, inode, size, modification and change time, so that a changed file is parsed again.
+# Device, inode, size, modification time and change time: if one of these differs, the file is parsed again.
 _FileState = tuple[int, int, int, int, int]
 
 

@@ -92,7 +92,7 @@ class WorkerProcess:
         self._ready = bool(greeting.get("ready"))
 
     def ask(self, request: ParseRequest) -> dict[str, Any]:
-        """Send a request and return the result; raise MalformedAnswer or WorkerDied if the worker returns none."""
+        """Send a request and return the result; raise MalformedAnswer or WorkerDied if there is no result."""
         self.await_greeting()
         message = {
             "path": os.fspath(request.path.absolute()),
@@ -105,7 +105,7 @@ class WorkerProcess:
             "worker_megabytes": self._limits.worker_megabytes,
         }
         deadline = time.monotonic() + self._limits.seconds
-        # JSON escapes the bytes of a path that are not valid text.
+        # JSON escapes the bytes of a path that are not valid UTF-8.
         self._write(encode_frame(json.dumps(message).encode("ascii")))
         self.usable = self._read(1, deadline) == b"\1"
         payload = self._read(self._length(deadline, self._limits.answer_bytes), deadline)
@@ -182,7 +182,7 @@ class WorkerProcess:
         _, status, usage = os.wait4(self._process.pid, 0)
         remove_pinned()
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        # Linux includes the memory of the parent, so that only a higher value is certainly that of the child.
+        # Linux includes the memory of the parent process. Only a higher value is certainly the child's.
         inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
         return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)

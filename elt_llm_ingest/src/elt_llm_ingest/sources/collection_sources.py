@@ -15,7 +15,7 @@ from elt_llm_ingest.sources.remote import is_url
 
 @dataclass(frozen=True)
 class LocatedFile:
-    """A file with its lasting name, which is the name of its root and the path below the root."""
+    """A file with its lasting name: the name of its root, and the path below the root."""
 
     file: FoundFile
     root: str
@@ -44,7 +44,7 @@ class RootNames:
         return LocatedFile(file, self.name_of(file.root), file.root, file.relative)
 
     def name_of(self, root: Path) -> str:
-        """Return the name of a root. A new root gets its name now."""
+        """Return the name of a root, and give a new root a name."""
         for name, path in self._paths.items():
             if path == root:
                 return name
@@ -58,7 +58,7 @@ class RootNames:
 
 
 def _relative_to_root(file: FoundFile, root: Path) -> str | None:
-    """Return the path of a file within a root that equals, contains or lies in the file's own root; else None."""
+    """Return the path of a file within `root`, which may be, contain or lie in the file's own root; else None."""
     if file.root.is_relative_to(root):
         prefix = _composed_path(file.root.relative_to(root))
         return f"{prefix}/{file.relative}" if prefix else file.relative
@@ -105,7 +105,7 @@ class CollectionSources:
 
 @dataclass(frozen=True)
 class KnownSources:
-    """The former sources: `roots` maps names to (folder, given as a whole), `files` are the records by document id."""
+    """Sources of former ingests: `roots` maps names to (folder, whether given as a whole), `files` ids to records."""
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -150,7 +150,7 @@ def find_sources(
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
-    # A file with the path of a known folder does not replace the folder, which is reported as missing.
+    # If a file now has the path of a known folder, the folder is reported as missing, and not replaced by the file.
     existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
     discovery = discover([*paths, *existing], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
@@ -198,7 +198,7 @@ def _dropped_files(
 
 
 def _is_scanned(path: Path, scanned: frozenset[Path]) -> bool:
-    """Whether a folder was scanned, itself or with a parent. Hidden folders are not scanned with their parent."""
+    """Whether a folder was scanned itself or as part of a parent. A scan of the parent excludes hidden folders."""
     return path in scanned or any(
         parent in scanned and not any(part.startswith(".") for part in path.relative_to(parent).parts)
         for parent in path.parents

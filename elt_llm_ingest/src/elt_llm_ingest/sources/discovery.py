@@ -23,7 +23,7 @@ class FoundFile:
     """A file to read. `relative` is its path within `root`, with `/` and in Unicode's composed form (NFC).
 
     `size` is in bytes. `written_ns` is the time of the last write in nanoseconds since 1970. `modified_ns` is the later
-    one of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
+    of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
 
     `fetch` writes a remote file to `path`, once. It raises UnreadableDocument if that fails. The `root` of a remote
     file is the folder that contains `path`.

@@ -30,7 +30,7 @@ def literal_pattern(path: Path) -> str:
 
 @dataclass(frozen=True)
 class PathPattern:
-    """One pattern, matched part by part in linear time.
+    """A path pattern, which is matched part by part in linear time.
 
     A pattern that starts with `/` is absolute. Any other pattern matches paths below a folder.
     """
@@ -54,7 +54,7 @@ class PathPattern:
         return is_pattern(self.text)
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Return whether the pattern matches a path, given as its parts."""
+        """Return whether the pattern matches the path with these parts."""
         return len(self.parts) in self._reached(parts)
 
     def may_match_below(self, parts: Sequence[str]) -> bool:
@@ -102,7 +102,7 @@ class PathSelection:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the patterns name everything to ingest by absolute paths, not only a part of given folders."""
+        """Whether the patterns are absolute and name everything to ingest, instead of a part of given folders."""
         return any(pattern.is_absolute for pattern in self.include)
 
     def excluded_by(self, root: Path, path: Path) -> str:

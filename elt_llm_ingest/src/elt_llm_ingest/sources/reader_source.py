@@ -1,4 +1,4 @@
-"""Sources that a LlamaIndex reader of an installed package provides, such as the readers of LlamaHub."""
+"""Sources whose documents come from a LlamaIndex reader of an installed package, such as a reader of LlamaHub."""
 
 import json
 import os
@@ -88,4 +88,4 @@ def _run_child(source: ReaderSource, request: bytes, seconds: int) -> None:
             ) from None
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)  # the child, and every process that the reader started
+                os.killpg(child.pid, signal.SIGKILL)  # end the child and every process that the reader started

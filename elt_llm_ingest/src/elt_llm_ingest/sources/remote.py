@@ -45,7 +45,7 @@ def is_url(text: str) -> bool:
 
 @dataclass(frozen=True)
 class RemoteUrl:
-    """A URL without credentials, with the user and password that were given in it."""
+    """A URL without credentials, and separately the user and password that the given URL contained."""
 
     url: str
     user: str = field(default="", repr=False)
@@ -53,7 +53,7 @@ class RemoteUrl:
 
     @staticmethod
     def parse(text: str) -> "RemoteUrl":
-        """Parse a URL. Raises UsageError for an unsupported scheme, a missing host, and a query or fragment."""
+        """Parse a URL. Raises UsageError if it has an unsupported scheme, no host, or a query or fragment."""
         try:
             parts = urlsplit(text)
             host = _host_and_port(parts)
@@ -122,7 +122,7 @@ class RemoteSource:
 
     @property
     def root(self) -> str:
-        """Return the URL of the folder, or of the folder of the file."""
+        """Return the URL of the folder, or of the folder that contains the file."""
         if self.is_folder:
             return self.url.url.rstrip("/") + "/"
         return self.url.url.rpartition("/")[0] + "/"
@@ -138,7 +138,7 @@ class RemoteSource:
         return self._call(self._list_folder)
 
     def fetch(self, entry: RemoteEntry, target: Path) -> None:
-        """Write a file to `target`. Raises UnreadableDocument, and then leaves no file."""
+        """Write a file to `target`. If that fails, raise UnreadableDocument and leave no file."""
         limit = self._settings.max_file_mb
         if (entry.size or 0) > limit * _MEGABYTE:
             raise _too_large(limit)
@@ -156,7 +156,7 @@ class RemoteSource:
         return self.url.scheme in {"http", "https"}
 
     def _path(self, url: str) -> str:
-        """Return the path that the file system of fsspec expects for a URL without credentials."""
+        """Return the path that fsspec's file system expects for a URL without credentials."""
         if self._is_http:
             return url
         path = unquote(urlsplit(url).path)
@@ -210,7 +210,7 @@ class RemoteSource:
                     file.write(chunk)
 
     def _call(self, operation: Callable[[Any], _Result]) -> _Result:
-        """Run an operation in a daemon thread, because no library promises to end in time."""
+        """Run an operation with a time limit in a daemon thread, because no library guarantees to end in time."""
         errors: list[BaseException] = []
         with ThreadPool(1) as pool:
             result = pool.apply_async(lambda: operation(self._file_system), error_callback=errors.append)
@@ -376,7 +376,7 @@ def _make_entry(url: str, info: Mapping[str, Any]) -> RemoteEntry:
     if etag:
         stamp = int.from_bytes(sha256(f"{etag} {size}".encode()).digest()[:8], "big") >> (64 - _STAMP_BITS)
     else:
-        stamp = written or time.time_ns()  # without etag and time, the file is fetched at every run
+        stamp = written or time.time_ns()  # without an etag and a time, the file is fetched in every run
     return RemoteEntry(url, _file_name(url, info.get("mimetype") or ""), size, stamp, written)
 
 

@@ -294,7 +294,7 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
 def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine] | None:
     """Sort the lines of a table, with its column heads, from top to bottom. The file drew it column by column.
 
-    Return None if lines would remain side by side, as in two columns of text, whose order would be lost.
+    Return None if lines would remain side by side, because sorting would destroy the order of two columns of text.
     """
     lowest = min(row.bottom for row in grown)
     parts = [number for number, row in enumerate(rows) if len(row.cells) > 1 or _YEAR.fullmatch(row.text)]

@@ -2,8 +2,8 @@
 
 pdfium returns the characters of a line in the order in which the file draws them, and reverses what it takes for
 right-to-left text. Programs draw Arabic and Hebrew in either direction, letter by letter or with ligatures, so that the
-result has words or ligatures in reverse. A line with such letters is therefore ordered again by the positions of its
-characters, by the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
+result has words or ligatures in reverse. A line with such letters is therefore put into order again by the positions of
+its characters. This is the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
 """
 
 import ctypes
@@ -46,8 +46,8 @@ class _Glyph:
 class PageText:
     """The text of a page, one line after another, with the position and type of each character.
 
-    On a page whose letters are mostly written from right to left the boxes are mirrored, so that the text of each page
-    continues at larger x.
+    If most letters of a page are written from right to left, the boxes are mirrored. So text always continues at larger
+    x.
     """
 
     def __init__(self, page: pypdfium2.PdfPage) -> None:
@@ -136,7 +136,7 @@ class PageText:
         self.text, self._indexes = "\n".join(pieces), indexes
 
     def _joined_lines(self) -> Iterator[list[int]]:
-        """Yield the indexes of each line. pdfium ends a line wherever the file draws the next letter to the left."""
+        """Yield the character indexes of each line. pdfium ends a line where the next letter is drawn further left."""
         line: list[int] = []
         first = 0
         for raw in self.text.split("\n"):
