@@ -1,6 +1,6 @@
 """Ingest one task, once or after every change, with one embedding model and one pool of workers.
 
-Heavy modules are imported only after the writer's lock is taken, so that a second writer fails at once.
+Modules that import slowly are imported only after the writer's lock is taken, so that a second writer fails at once.
 """
 
 from collections.abc import Callable, Sequence

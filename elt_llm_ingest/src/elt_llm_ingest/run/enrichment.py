@@ -97,7 +97,7 @@ class ContextWriter:
         return context_sentence(written.text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
-        """Shorten a context sentence to the tokens that are left beside its chunk; empty if too few are left."""
+        """Shorten a sentence so that it fits into the token limit beside its chunk; empty if there is no room."""
         used = len(self._counter.token_spans(node.embedded_text))
         room = min(SENTENCE_TOKENS, self._counter.token_limit - used - MARGIN)
         spans = self._counter.token_spans(sentence)

@@ -226,7 +226,7 @@ def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
 def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
     """Check that a path is a readable regular file within the size limit and, if `within` is set, inside this folder.
 
-    The check does not wait on pipes, and does not follow a link that has replaced the file in the meantime.
+    The check does not block on a pipe, and does not follow a link that has meanwhile replaced the file.
 
     Raises:
         UnreadableDocument: the path is a pipe, a device, a folder or a link out of `within`, or the file is too large.
@@ -272,7 +272,7 @@ _PREFIX = "elt-llm-read-"
 def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
     """Open a file, and yield a path with the same file name that leads to the open file, even if it is replaced.
 
-    Links are followed only if `within` is set. Where the system has no paths of open files, the path itself is yielded.
+    Links are followed only if `within` is set. If the system has no paths for open files, the path itself is yielded.
 
     Raises:
         UnreadableDocument: the file cannot be opened, or the open file is not inside `within`.

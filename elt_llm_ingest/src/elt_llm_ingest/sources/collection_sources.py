@@ -144,8 +144,8 @@ def find_sources(
 ) -> CollectionSources:
     """Discover `paths`; without any, or with `everything`, also all known sources of the collection.
 
-    An absolute pattern in `selection.include` means that the patterns name the whole content of the collection: only
-    they are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does not
+    If `selection.include` has an absolute pattern, the patterns name the whole content of the collection: only matching
+    paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does not
     exist. Known paths that do not exist are reported as missing.
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive

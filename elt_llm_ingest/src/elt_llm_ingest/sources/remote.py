@@ -278,7 +278,7 @@ class RemoteSource:
             raise _RedirectRefused(f"an unencrypted address of {_host_and_port(urlsplit(target))}")
 
     def _describe(self, error: BaseException) -> Exception:
-        """Return an error without credentials for an error of the library, whose message may contain credentials."""
+        """Replace an error of a library, whose message may contain credentials, by an error without credentials."""
         chain: list[BaseException] = [error]
         while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
             chain.append(cause)

@@ -26,7 +26,7 @@ class IngestFlags(TypedDict, total=False):
 class IngestRequest:
     """A request to ingest `paths`, remote `urls` and the documents of `source_reader`.
 
-    Without them, the former folders and files of the collection are ingested.
+    If all are empty, the former folders and files of the collection are ingested.
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
     "auto". `columns` maps roles such as "entity" to the column headers of a data dictionary. `metadata` is added to
