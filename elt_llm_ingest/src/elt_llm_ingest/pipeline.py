@@ -1,6 +1,6 @@
 """Ingest files into a collection: discover, read, chunk, enrich, embed, publish.
 
-After an interruption, the same command continues from the stored state.
+If an ingest was interrupted, the same command continues from the stored state.
 """
 
 import time
@@ -61,7 +61,7 @@ def ingest(
     """Bring a collection up to date with its files, and publish it if anything changed.
 
     The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment. By
-    default it uses the language model of the settings. Raises UsageError for a missing path, a URL whose host is not
+    default it uses the configured language model. Raises UsageError for a missing path, a URL whose host is not
     allowed, or a collection that was rolled back, FingerprintMismatch if it was built with another embedding model, and
     IngestError if there is nothing to ingest.
     """
@@ -97,7 +97,7 @@ class _Run:
         self._published = published_documents(store, record)
         self._passport = published_passport(store, record)
         forgotten = store.forgotten.all(record.id)
-        # Published files, without those that an interrupted `forget` was removing.
+        # The published files. Files that an interrupted `forget` was removing are left out.
         self._files = {
             identity: document
             for identity, document in self._published.items()
@@ -157,7 +157,7 @@ class _Run:
         return enrich_versions(self._store, versions, self._writer, self._progress) if self._writer else versions
 
     def publish(self, versions: list[int]) -> EmbeddingCounts | None:
-        """Embed missing texts and publish a generation; None if nothing changed."""
+        """Embed texts without vectors, and publish a generation. Return None if nothing changed."""
         recipe = index_recipe(self._settings, self._embedding, collection_language(self._store, versions))
         if not self._must_publish(versions, recipe):
             return None
@@ -219,7 +219,7 @@ _READER, _ROOT = "text-1", "texts"
 
 @dataclass(frozen=True)
 class TextDocument:
-    """A document in memory; `name` becomes its source."""
+    """A document in memory; `name` becomes the source of the document."""
 
     name: str
     title: str
@@ -234,7 +234,7 @@ def ingest_texts(
     store: Store,
     progress: ProgressListener,
 ) -> None:
-    """Fill a collection with exactly these texts; embed only new ones. The caller holds the writer's lock."""
+    """Fill a collection with exactly these texts; embed only new texts. The caller holds the writer's lock."""
     remove_leftovers(store)
     record = store.collections.create(collection)
     store.collections.begin_run(record.id, "texts")

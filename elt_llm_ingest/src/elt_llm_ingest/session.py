@@ -1,6 +1,6 @@
-"""Ingest one task, once or after every change, with one model and one pool of workers.
+"""Ingest one task, once or after every change, with one embedding model and one pool of workers.
 
-Heavy modules are imported only after the writer's lock is taken, so that a second writer fails at once.
+Modules that import slowly are imported only after the writer's lock is taken, so that a second writer fails at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CollectionTask:
-    """A collection, absolute paths and URLs. Without both, the former sources of the collection are scanned."""
+    """A collection, and absolute paths and URLs to ingest. Without any, its former sources are scanned."""
 
     collection: str
     paths: tuple[Path, ...]
@@ -39,7 +39,7 @@ class CollectionTask:
 
 @dataclass(frozen=True)
 class JobTask:
-    """The file of a job, or of a list of jobs."""
+    """A job file, or the file of a list of jobs."""
 
     file: Path
 
@@ -49,7 +49,7 @@ ProgressMaker = Callable[[], AbstractContextManager[ProgressListener]]
 
 
 class IngestSession(Closeable):
-    """Ingest one task any number of times. `command` is the command line that the lock records."""
+    """Ingest one task, any number of times. `command` is the command line that is recorded in the lock."""
 
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
@@ -83,13 +83,13 @@ class IngestSession(Closeable):
             return self._plan(store)
 
     def scope(self) -> "WatchScope":
-        """Return the paths to watch for changes. Raises UsageError for an invalid job, and if no source is local."""
+        """Return the paths to watch for changes. Raises UsageError if the job is invalid or no source is local."""
         from elt_llm_ingest.run.watch import WatchScope
 
         sources, job_files = self._watched()
         if not sources:
             raise UsageError(
-                "--watch follows local files, and no source is one.",
+                "--watch follows local files, and there is no local source.",
                 hint="Remove --watch, and run the command from a timer to read URLs and readers again.",
             )
         return WatchScope(

@@ -104,7 +104,7 @@ def test_the_words_of_a_picture_are_read_or_the_reason_is_named(docs: Path, pool
 
 
 BAD_FILES: dict[str, tuple[bytes, str]] = {
-    "bomb.zip": (zip_file({"zeros.txt": bytes(20_000_000)}), "compressed more than 100 times"),
+    "bomb.zip": (zip_file({"zeros.txt": bytes(20_000_000)}), "compression ratio above 100"),
     "bomb.gz": (gzip.compress(bytes(50_000_000)), "to more than the limit of"),
     "bomb.bz2": (bz2.compress(bytes(50_000_000)), "to more than the limit of"),
     "bomb.xz": (lzma.compress(bytes(50_000_000)), "to more than the limit of"),

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
     from elt_llm_ingest.chunkers.pieces import TokenCounter
     from elt_llm_ingest.chunkers.span_chunker import SpanChunker
+_SMALLEST = 16  # tokens of a chunk, however little room its context leaves
 
 
 def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "SpanChunker":
@@ -32,12 +33,12 @@ def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "Sp
 
 
 def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[str, Any]:
-    """Return the configured sizes, reduced to leave room for written contexts if enrichment is enabled."""
+    """Return the configured chunk sizes. With enrichment they may be smaller, to leave room for written contexts."""
     sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
     if settings.enrichment == "llm":
         from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room
 
         text_room, table_room = chunk_room(counter, SENTENCE_TOKENS + MARGIN)
-        sizes["chunk_size"] = max(16, min(settings.chunk_size, text_room))
-        sizes["table_chunk_size"] = max(16, min(settings.table_chunk_size, table_room))
+        sizes["chunk_size"] = max(_SMALLEST, min(settings.chunk_size, text_room))
+        sizes["table_chunk_size"] = max(_SMALLEST, min(settings.table_chunk_size, table_room))
     return sizes

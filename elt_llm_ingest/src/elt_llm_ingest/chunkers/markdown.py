@@ -1,4 +1,4 @@
-"""Chunk by sections, also within larger parents, or pack sentences, with or without separate tables."""
+"""Chunkers that cut by sections, by sections within larger parents, by sentences, or by sentences and tables."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,10 @@ _TOP_LEVEL = 0
 
 
 class MarkdownChunker(SpanChunker):
-    """Cut at headings of any format, then pack sentences.
+    """Cut a document of any format at its headings, then pack the sentences of each section into chunks.
 
-    A heading without text joins the section that follows. A section of less than a third of `chunk_size` joins the next
-    section of its level or below if both fit into one chunk.
+    A heading without text below it is joined to the next section. A section smaller than a third of `chunk_size` is
+    joined to the next section of the same or a deeper level, if both fit into one chunk.
     """
 
     strategy: ClassVar[str] = "markdown"
@@ -26,7 +26,7 @@ class MarkdownChunker(SpanChunker):
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """Return the groups of pieces, each with the level of its first heading; 0 for text above all headings."""
+        """Return the groups of pieces, and the level of each group's first heading (0 for text above all headings)."""
         runs: list[list[TextPiece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
@@ -38,7 +38,7 @@ class MarkdownChunker(SpanChunker):
         return list(runs), levels
 
     def _joins(self, run: Sequence[TextPiece], top: int, section: Sequence[TextPiece], level: int) -> bool:
-        """Return whether a section joins the group of sections before it, whose first heading has level `top`."""
+        """Return whether to join a section to the group before it. The first heading of that group has level `top`."""
         if level < top or top == _TOP_LEVEL:
             return False
         tokens = count_tokens(run[0], run[-1])
@@ -57,7 +57,7 @@ def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tup
 
 
 class SentenceChunker(SpanChunker):
-    """Pack sentences; a chunk may extend from one section into the next."""
+    """Pack sentences into chunks. A chunk may start in one section and end in the next."""
 
     strategy: ClassVar[str] = "sentence"
 
@@ -76,15 +76,15 @@ class TableAwareChunker(SentenceChunker):
     strategy: ClassVar[str] = "table_aware"
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Separate tables from prose, even in a small document."""
+        """Separate the tables of a group from its prose, even if the whole group fits into one chunk."""
         return split_tables(group)
 
 
 class ParentChildChunker(MarkdownChunker):
-    """Cut as the markdown chunker does, within parents of at most `parent_size` tokens.
+    """Cut like the markdown chunker, and give each chunk a larger parent span of at most `parent_size` tokens.
 
     A parent contains one or more sections. Parents do not overlap and together contain the whole text. A section shares
-    a parent with the subsections that fit. A section that is larger than a parent is cut at sentences or rows.
+    a parent with those of its subsections that fit. A section larger than a parent is cut at sentences or rows.
     """
 
     strategy: ClassVar[str] = "parent_child"
@@ -92,11 +92,11 @@ class ParentChildChunker(MarkdownChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Return a key that changes with the sizes of chunks and parents."""
+        """Return a key that changes whenever a configured size of chunks or parents changes."""
         return f"{super().fingerprint}:{self.parent_size}"
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:
-        """Return the chunks of a document, ascending by start, each with its parent."""
+        """Return the chunks of a document in ascending order, each with its parent span."""
         cut = self._cut(document)
         parents: list[tuple[int, int]] = []
         groups: list[Sequence[TextPiece]] = []

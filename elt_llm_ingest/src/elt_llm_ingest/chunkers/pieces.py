@@ -1,4 +1,4 @@
-"""Split a document into the smallest units of a chunker (sentences, rows, lines of code), and pack them to size."""
+"""Split a document into the smallest units of chunks (sentences, rows, lines of code), and pack them into chunks."""
 
 import re
 from array import array
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
 
-# Chunks must stay small even if a model reads a word of any length as one unknown token.
+# Chunks must stay small even if a tokenizer encodes a word of any length as one unknown token.
 _MAX_TOKEN_LENGTH = 64
-_SLICE_OF_LONG_TOKEN = 4
+_SLICE_OF_LONG_TOKEN = 4  # characters
 # The most characters that are tokenised at a time, even without white space.
 MAX_SLICE_LENGTH = 524_288
 # Characters that are white space for every tokeniser.
@@ -28,14 +28,14 @@ class TokenCounter(Protocol):
 
     @property
     def token_limit(self) -> int:
-        """Return the most tokens of a text, without special tokens."""
+        """Return the maximum number of tokens of a text that is embedded, not counting special tokens."""
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token, in order."""
 
 
 class TokenIndex:
-    """The token positions of one text, with eight bytes per token.
+    """The token positions of one text, stored in eight bytes per token.
 
     A token of more than 64 characters counts as one token per 4 characters. The text is tokenised in slices that end at
     white space, which no token of a word-based tokeniser crosses. `exact` is false if there was no white space for half
@@ -57,11 +57,11 @@ class TokenIndex:
         return len(self._starts)
 
     def first(self, start: int) -> int:
-        """Return the number of the first token that ends after `start`."""
+        """Return the index of the first token that ends after `start`."""
         return bisect_right(self._ends, start)
 
     def last(self, end: int) -> int:
-        """Return one more than the number of the last token that starts before `end`."""
+        """Return one more than the index of the last token that starts before `end`."""
         return bisect_left(self._starts, end)
 
     def count(self, start: int, end: int) -> int:
@@ -69,7 +69,7 @@ class TokenIndex:
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """Return the last offset up to `end` with at most `budget` tokens before it, if possible the end of a word."""
+        """Return the last offset, at most `end`, up to which the text has `budget` tokens; if possible a word end."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)
@@ -77,7 +77,7 @@ class TokenIndex:
         return self._word_end(start, hard)
 
     def _word_end(self, start: int, hard: int) -> int:
-        """Return the last white space in the second half of text[start:hard], or else `hard`."""
+        """Return the offset of the last white space in the second half of text[start:hard]; without any, `hard`."""
         if self.text[hard - 1 : hard + 1].strip() != self.text[hard - 1 : hard + 1]:
             return hard
         words = self.text[start + (hard - start) // 2 : hard]
@@ -120,7 +120,8 @@ def _cut_long(spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDA
 class TextPiece(NamedTuple):
     """A sentence, table row or line of code: the span text[start:end] without outer white space.
 
-    `header` is the header row above a table row. Its tokens have the numbers `first` to `last`, excluding `last`.
+    `header` is the header row above a table row. The piece consists of the tokens from index `first` up to, but not
+    including, `last`.
     """
 
     start: int
@@ -133,9 +134,10 @@ class TextPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class DocumentPieces:
-    """A document split into pieces (sentences, rows, lines of code), with its tokens counted.
+    """A document that is split into pieces (sentences, rows, lines of code), with a token index of its text.
 
-    A chunk of prose has at most `text_size` tokens and a chunk of table rows at most `row_size`, whatever its context.
+    A chunk of prose has at most `text_size` tokens, and a chunk of table rows at most `row_size`. These limits leave
+    room for the longest context.
     """
 
     document: ParsedDocument
@@ -146,12 +148,12 @@ class DocumentPieces:
 
 
 def count_tokens(first: TextPiece, last: TextPiece) -> int:
-    """Count the tokens from the start of one piece to the end of another."""
+    """Count the tokens from the start of the piece `first` to the end of the piece `last`."""
     return max(0, last.last - first.first)
 
 
 def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[TextPiece]:
-    """Split a document into pieces that together contain all non-space text and that fit their token budgets."""
+    """Split a document into pieces that fit the token budgets and together contain all text except white space."""
     pieces: list[TextPiece] = []
     for block in all_blocks(document):
         if block.kind == "table":
@@ -169,7 +171,7 @@ def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, 
 
 
 def all_blocks(document: ParsedDocument) -> Iterator[Block]:
-    """Yield the blocks of a document, and the text between them as prose."""
+    """Yield the blocks of a document, and the text between blocks as blocks of prose."""
     position = 0
     for block in (*document.blocks, Block(len(document.text), len(document.text), "prose")):
         if block.start > position and not document.text[position : block.start].isspace():
@@ -218,7 +220,7 @@ def _lines(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 
 def pack_pieces(pieces: Sequence[TextPiece], budget: int, overlap: int) -> list[Sequence[TextPiece]]:
-    """Pack pieces into chunks of at most `budget` tokens, each with up to `overlap` tokens of the chunk before."""
+    """Pack pieces into chunks of at most `budget` tokens. Each repeats up to `overlap` tokens of the chunk before."""
     runs: list[Sequence[TextPiece]] = []
     first = 0
     while first < len(pieces):
@@ -242,7 +244,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return the piece after `first` at which the next chunk starts, so that the piece `end` still fits into it."""
+    """Return the index of the piece after `first` that starts the next chunk, into which piece `end` must fit."""
     start = end
     while (
         start - 1 > first
@@ -255,7 +257,7 @@ def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: in
 
 
 def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-    """Separate the pieces of tables from other text. The headings right above a table are put with its rows."""
+    """Separate the pieces of tables from other text. The headings right above a table stay with its rows."""
     runs: list[list[TextPiece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None

@@ -33,7 +33,7 @@ class RecursiveChunker(SpanChunker):
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return groups of neighbouring parts that fit into a chunk. A part that is cut further has its own groups."""
+        """Return groups of neighbouring parts that fit into a chunk. A part that must be cut forms separate groups."""
         cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
@@ -50,7 +50,7 @@ class _SeparatorSplitter:
         self._ends = [block.end for block in self._blocks]
 
     def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
-        """Yield text[start:end] in pieces that fit into a chunk. It is cut at the separators from number `depth` on."""
+        """Yield groups of pieces that fit into a chunk. The text is cut at `separators[depth]` and later separators."""
         fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:
@@ -66,7 +66,7 @@ class _SeparatorSplitter:
             yield fitting
 
     def _parts(self, start: int, end: int, depth: int) -> Iterator[tuple[int, int]]:
-        """Yield the parts of text[start:end] after each separator of number `depth`, without outer white space."""
+        """Cut text[start:end] after each `separators[depth]`, and yield the parts without white space at their ends."""
         text = self._index.text
         if depth < len(self._separators):
             separator = self._separators[depth]
@@ -76,7 +76,7 @@ class _SeparatorSplitter:
         yield strip_span(text, start, end)
 
     def _block(self, start: int, end: int) -> Block:
-        """Return a block with kind and header of the blocks in text[start:end]; prose if their kinds differ."""
+        """Return text[start:end] as a block with the kind and header of the blocks in it; prose if kinds differ."""
         covering = self._blocks[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
         kinds = {block.kind for block in covering if block.kind != "heading"}
         kind: BlockKind = kinds.pop() if len(kinds) == 1 else "prose" if kinds or not covering else "heading"

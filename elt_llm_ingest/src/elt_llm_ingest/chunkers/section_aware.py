@@ -10,12 +10,12 @@ from elt_llm_ingest.chunkers.span_chunker import SpanChunker
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 _TOP_LEVEL = 0
-_BELOW_HEADINGS = 1_000  # more than the heading levels of any format
+_BELOW_HEADINGS = 1_000  # larger than the level of any heading
 _NUMBER = re.compile(r"\W{0,4}(?:[A-Za-z]{3,10}\s{1,3})?([A-Za-z]?\d{0,4}(?:\.\d{1,4}){1,8})")
 
 
 class SectionUnit(NamedTuple):
-    """A heading or numbered rule with its text, pieces[first:end]. Outer units have lower levels than inner units."""
+    """A heading or numbered rule with its text: pieces[first:end]. Outer units have lower levels than inner units."""
 
     first: int
     end: int
@@ -38,7 +38,7 @@ def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[Se
 
 
 def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Iterator[tuple[int, int, bool]]:
-    """Yield where each unit (section or numbered rule) starts, its level, and whether it is a rule.
+    """Yield each unit (section or numbered rule): the index of its first piece, its level, and whether it is a rule.
 
     Text above the first heading is a unit too.
     """
@@ -66,10 +66,10 @@ def _is_heading(pieces: Sequence[TextPiece]) -> bool:
 
 
 class SectionAwareChunker(SpanChunker):
-    """Keep a section or rule with its subsections in one chunk if it fits, else cut between its parts.
+    """Keep a section or rule, with its subsections, in one chunk if it fits. Otherwise cut it between its parts.
 
-    Small sibling rules share a chunk. A section of less than a third of `chunk_size` joins its next sibling. A section
-    is cut at sentences only if it has no parts and does not fit.
+    Small sibling rules share a chunk. A section smaller than a third of `chunk_size` is joined to its next sibling. A
+    section is cut at sentences only if it does not fit and has neither subsections nor rules.
     """
 
     strategy: ClassVar[str] = "section_aware"
@@ -90,7 +90,7 @@ class _UnitSplitter:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield a range of units if it fits into a chunk, else the ranges of its parts, with small siblings joined."""
+        """Yield a range of units if it fits into a chunk, else the ranges of its parts. Small siblings are joined."""
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return
@@ -116,7 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Whether a part joins the part before it. Rules do if both fit; sections only if the part before is small."""
+        """Whether to join a part to the previous part: rules if both fit, sections only if the previous is small."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
@@ -126,7 +126,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """Return the pieces of a unit. Its headings are separated if only the remaining pieces fit into one chunk."""
+    """Return the pieces of a unit, with its headings as a group if only the other pieces fit into one chunk."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

@@ -1,4 +1,4 @@
-"""The base class of chunkers: a LlamaIndex NodeParser over spans of text, with sizes, contexts and token limits."""
+"""The base class of chunkers: a LlamaIndex NodeParser that cuts a text into spans, with contexts and token limits."""
 
 from abc import abstractmethod
 from bisect import bisect_left
@@ -25,26 +25,26 @@ from elt_llm_ingest.chunkers.pieces import (
 from elt_llm_ingest.parsing.document_reader import from_llama_document
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 
-_PATH_TOKENS = 40
-_HEADER_TOKENS = 60
+_PATH_TOKENS = 40  # tokens of the title and headings in a context
+_HEADER_TOKENS = 60  # tokens of a table's header row in a context
 _CHARACTERS_PER_TOKEN = 32  # a generous upper bound for text
 SENTENCE_TOKENS = 48  # most tokens of the sentence that a language model may add to a context
 
 
 def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
-    """Return the most tokens of the headings in a context, and of a table's header row."""
+    """Return the maximum number of tokens that the headings, and the table header row, may take in a context."""
     return min(_PATH_TOKENS, counter.token_limit // 4), min(_HEADER_TOKENS, counter.token_limit // 4)
 
 
 def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
-    """Return the most tokens of a text chunk and of a table chunk beside the longest contexts and `reserved` tokens."""
+    """Return the maximum tokens of a text chunk and of a table chunk, beside any context and `reserved` tokens."""
     path, header = _context_budgets(counter)
     room = counter.token_limit - path - MARGIN - reserved
     return room, room - header
 
 
 class ChunkContexts:
-    """The contexts of the chunks of one document. The tokens of equal contexts are counted once."""
+    """The contexts (title, headings, table header) of a document's chunks. Equal contexts are tokenised once."""
 
     def __init__(self, document: ParsedDocument, counter: TokenCounter) -> None:
         self._title = document.title.strip()
@@ -101,7 +101,7 @@ class ChunkContexts:
 
 
 def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Return a list whose entry n has the titles of the open sections after the first n headings."""
+    """Return a list. Its entry n has the titles of the sections that are open after the first n headings."""
     paths: list[tuple[str, ...]] = [()]
     stack: list[Section] = []
     for section in sections:
@@ -112,10 +112,10 @@ def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
     return paths
 
 
-# Context and text can have more tokens together than separately.
+# Tokens kept in reserve, since a context and a text can have more tokens together than separately.
 MARGIN = 3
-# A span between white space has almost the same number of tokens alone as in the whole text. If it is this much below
-# the limit, its tokens are not counted again.
+# A span between white space has almost the same number of tokens alone as in the whole text. If it has this many fewer
+# tokens than the limit, they are not counted again.
 _CERTAIN_MARGIN = 8
 # Chunks must stay small even if white space and diacritics have no tokens.
 _MAX_CHARACTERS_PER_TOKEN = 64
@@ -124,7 +124,7 @@ _PLAIN_SPACE = " \n\t\r"
 
 @dataclass(frozen=True)
 class ChunkSpan:
-    """The chunk text[start:end]; `context` is embedded and indexed before it, and never cited.
+    """The chunk text[start:end]. Its `context` is embedded and indexed in front of the text, but never cited.
 
     `tokens` counts the tokens of the text without the context. `parent` is the larger span to read instead of the
     chunk, if there is one.
@@ -154,13 +154,13 @@ class ChunkMaker:
         budget = max(1, min(size, self._counter.token_limit - needed - MARGIN))
         for packed in pack_pieces(run, budget, 0 if table else min(self._chunker.chunk_overlap, budget // 2)):
             context = self._contexts.of(packed[0].start, packed[0].header)
-            kind = chunk_kind(packed)  # a long heading over a table may fill a chunk that has no row
+            kind = chunk_kind(packed)  # a long heading above a table may fill a chunk without any row
             allowed = self._chunker.table_chunk_size if kind == "table" else self._chunker.chunk_size
             for start, end, tokens in self._fitting(packed[0].start, packed[-1].end, context, allowed):
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span with its token count, halved until it fits: alone it can have more tokens than in the text."""
+        """Yield the span and its token count, halved until it fits. Alone it can have more tokens than in the text."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -174,7 +174,7 @@ class ChunkMaker:
                 yield from self._fitting(*half, context, size)
 
     def _measured(self, start: int, end: int, context: str, size: int) -> tuple[int, bool]:
-        """Return the tokens of text[start:end], and whether they fit with their context."""
+        """Return the token count of text[start:end], and whether the span fits together with its context."""
         inside = self._index.count(start, end)
         if end - start > _MAX_CHARACTERS_PER_TOKEN * size:
             return inside, False
@@ -188,7 +188,7 @@ class ChunkMaker:
         return inside, len(spans) <= self._counter.token_limit and inside <= size
 
     def _is_certain(self, start: int, end: int) -> bool:
-        """Whether text[start:end] lies between white space, so that its tokens are those within the whole text."""
+        """Whether white space surrounds text[start:end], so that it has the same tokens alone as in the whole text."""
         text = self._index.text
         after_space = start == 0 or text[start - 1] in _PLAIN_SPACE
         return self._index.exact and after_space and (end == len(text) or text[end] in _PLAIN_SPACE)
@@ -203,8 +203,8 @@ def chunk_kind(pieces: Sequence[TextPiece]) -> BlockKind:
 class SpanChunker(NodeParser):
     """Cut a parsed document into spans that together contain every character that is not white space.
 
-    Spans ascend and have no outer white space. They have at most `chunk_size` tokens (`table_chunk_size` in tables),
-    and with their context at most the counter's limit.
+    Spans are in ascending order, without white space at their ends. They have at most `chunk_size` tokens
+    (`table_chunk_size` in tables), and with their context at most the counter's limit.
     """
 
     strategy: ClassVar[str]
@@ -220,7 +220,7 @@ class SpanChunker(NodeParser):
 
     @property
     def fingerprint(self) -> str:
-        """Return a key of everything that decides where a text is cut, except the counter."""
+        """Return a key that changes with everything that decides where a text is cut, except the token counter."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
@@ -232,7 +232,7 @@ class SpanChunker(NodeParser):
         return [group] if count_tokens(group[0], group[-1]) <= cut.text_size else split_tables(group)
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:
-        """Return the chunks of a document, ascending by start."""
+        """Return the chunks of a document in ascending order of their start."""
         cut = self._cut(document)
         return list(self._chunks(cut, self.groups(cut)))
 
@@ -270,10 +270,10 @@ class SpanChunker(NodeParser):
             )
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
-        """Return the nodes unchanged. The inherited step searches each text again and confuses repeated texts."""
+        """Return the nodes unchanged. The inherited step would search for each text, and confuse repeated texts."""
         return nodes
 
 
 def parent_metadata(span: ChunkSpan) -> dict[str, int]:
-    """Return the parent span of a chunk as metadata of its node; empty without a parent."""
+    """Return the parent span of a chunk as metadata for the chunk's node; empty if the chunk has no parent."""
     return {"parent_start": span.parent[0], "parent_end": span.parent[1]} if span.parent else {}

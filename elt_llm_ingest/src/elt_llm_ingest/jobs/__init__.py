@@ -1,1 +1,1 @@
-"""Ingest jobs: job files, the groups that a job splits its files into, and running or planning jobs."""
+"""Ingest jobs: read job files, split the files of a job into groups, and run or plan jobs."""

@@ -81,7 +81,7 @@ class IngestJob(SettingsSection):
 
     @property
     def chosen_reader(self) -> str:
-        """The name of the reader of files: `dictionary` if the job gives columns and no reader."""
+        """The name of the reader that reads the files. It is `dictionary` if the job gives columns but no reader."""
         if find_reader_class(self.reader):
             return "auto"
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
@@ -116,7 +116,7 @@ class LoadedJob:
 
 @dataclass(frozen=True)
 class UnreadableJob:
-    """A job of a list that cannot be read, with the error."""
+    """A job in a list of jobs whose file cannot be loaded, with the error."""
 
     name: str
     error: UsageError
@@ -130,7 +130,7 @@ def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -
 def load_jobs(file: Path, loaded: LoadedSettings) -> list[LoadedJob | UnreadableJob]:
     """Load the job in a file, or the jobs of a list in order, with an UnreadableJob for each invalid job.
 
-    Raises SettingsError, which names the line of each mistake in `file` itself.
+    Raises SettingsError if `file` itself is invalid. The error names the line of each mistake.
     """
     shown_as = shown_path(file, loaded.project)
     document = read_yaml(file, shown_as)
@@ -220,7 +220,7 @@ def example_jobs() -> dict[str, str]:
 
 
 def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -> IngestRequest:
-    """Build the request of a job. A job that splits its files sets collection and group later.
+    """Build the request of a job. If the job splits its files, the collection and group are set later.
 
     Raises UsageError for paths that do not exist or may not be read.
     """
@@ -276,7 +276,7 @@ def _exists(start: Path, given: str) -> bool:
 
 
 def _exclude_pattern(given: str, start: Path) -> str:
-    """Resolve a pattern against the project folder. A pattern of one name stays unchanged."""
+    """Make a relative exclude pattern absolute; it starts at the folder `start`. A single name stays unchanged."""
     if "/" not in given.strip("/"):
         return given.strip("/")
     if given.startswith("/"):

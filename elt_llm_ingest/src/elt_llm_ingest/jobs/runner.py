@@ -36,7 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled before: its name, its group, and its files by `stable_path`."""
+    """A collection that a job filled earlier: its name, its group, and its file records by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -52,7 +52,7 @@ class FilledCollection:
 
 
 def stable_path(root: Path, relative: str) -> str:
-    """Return the path of a file in composed Unicode (NFC), which does not depend on the collection."""
+    """Return the full path of a file in composed Unicode (NFC). It is the same in every collection."""
     return unicodedata.normalize("NFC", str(root / relative))
 
 
@@ -71,7 +71,7 @@ class GroupedFiles:
 
 
 class GroupFinder:
-    """Find the groups of files. Only files whose groups are not recorded by a collection of the job are read."""
+    """Find the groups of each file. A file is read only if no collection of the job has recorded its groups."""
 
     def __init__(self, reading: FileReading, split_by: SplitBy, filled: Sequence[FilledCollection]) -> None:
         self._reading, self._split_by, self._filled = reading, split_by, filled
@@ -126,11 +126,11 @@ class GroupFinder:
             grouped.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
 
     def known_groups(self, key: str) -> list[str]:
-        """Return the groups of a file whose key a collection of the job records; else an empty list."""
+        """Return the groups that the job's collections have recorded for the key of a file; empty if there are none."""
         return self._known.get(key, [])
 
     def key(self, located: LocatedFile) -> str:
-        """Return a key of the path, bytes and reader of a file; read the bytes only if they may have changed.
+        """Return a key made from a file's path, bytes and reader. The bytes are read only if they may have changed.
 
         Raises UnreadableDocument if the file cannot be read or has no reader.
         """
@@ -144,7 +144,7 @@ class GroupFinder:
 def collection_names(
     prefix: str, groups: Collection[str], filled: Sequence[FilledCollection], taken: Collection[str]
 ) -> dict[str, str]:
-    """Return the collection name of each group: the existing name, or one made from the prefix and the title.
+    """Return the collection name of each group: the existing name, or one made from the prefix and the group's title.
 
     Raises UsageError if a new name is `taken` by a collection that the job did not fill.
     """
@@ -165,11 +165,11 @@ def collection_names(
 
 
 def collection_name(prefix: str, group: str) -> str:
-    """Build the collection name of a group: `prefix` and the lower-case letters and digits of the title.
+    """Build the collection name of a group: `prefix` and the lower-case letters and digits of the group's title.
 
     A digest replaces a title that is too long or has no such characters.
     """
-    words = _CAMEL_CASE.sub("-", group)  # a type may be named SeaPort
+    words = _CAMEL_CASE.sub("-", group)  # the type of a document may be written as SeaPort
     plain = unicodedata.normalize("NFKD", words.lower().translate(_LETTERS)).encode("ascii", "ignore").decode()
     name = prefix + "-".join(re.findall(r"[a-z0-9]+", plain))
     return name if len(prefix) < len(name) <= _MAX_NAME_LENGTH else _with_digest(prefix, name, group)
@@ -200,7 +200,7 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """Return 1 if anything failed or was held back, else 0."""
+        """Return 1 if anything failed, a deletion was held back or a collection was left over, else 0."""
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 
@@ -210,7 +210,7 @@ class JobReport:
 
 
 class JobRunner:
-    """Run jobs with one store, model and parser. The caller holds the writer's lock."""
+    """Run jobs with one store, embedding model and parser. The caller holds the writer's lock."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class JobRunner:
         return report
 
     def _check_not_filled_by_other_job(self, job: LoadedJob, collection: str) -> None:
-        """Raise UsageError if another job fills the collection: each would remove the other's documents."""
+        """Raise UsageError if another job fills the collection: each job would remove the other job's documents."""
         record = self._store.collections.find(collection)
         filling = self._store.collections.filled_by(record.id) if record else None
         if filling and filling.job != job.name and _still_exists(filling.job, self._loaded):
@@ -289,7 +289,7 @@ class JobRunner:
 
 
 def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) -> list[FilledCollection]:
-    """Return the collections with the job's prefix that the job, or a job that no longer exists, filled before."""
+    """Return the collections with the job's prefix that were filled by this job, or by a job that no longer exists."""
     collections = []
     for record in store.collections.all():
         filling = store.collections.filled_by(record.id)
@@ -301,7 +301,7 @@ def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) 
 
 
 def refuse_job_collection(store: Store, collection: str) -> None:
-    """Raise UsageError if a job filled the collection, because only the job knows its content."""
+    """Raise UsageError if a job filled the collection, because only the job defines what belongs in it."""
     record = store.collections.get(collection)
     filling = store.collections.filled_by(record.id)
     if filling is not None:
@@ -369,4 +369,4 @@ def _planned_file(
     if groups:
         return PlannedFile(located.relative, "unchanged", f"in {', '.join(names[group] for group in groups)}")
     known = stable_path(located.root_path, located.relative) in before
-    return PlannedFile(located.relative, "changed" if known else "new", "its groups are known only after it is read")
+    return PlannedFile(located.relative, "changed" if known else "new", "its groups are not known before it is read")

@@ -1,4 +1,4 @@
-"""Build the parsed document of a model or inventory: an overview, with parts for its entries."""
+"""Build the parsed document of an enterprise model or an inventory: an overview, and one part for each entry."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """Return the overview as text, entities and relationships as parts, and the model as an artefact."""
+    """Return a document: overview as text, entities and relationships as parts, enterprise model as an artefact."""
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
@@ -111,7 +111,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return the overview as text, fact sheets as parts, and the inventory as an artefact."""
+    """Return a document: overview as text, fact sheets as parts, inventory as an artefact."""
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")
@@ -157,7 +157,7 @@ def _describe_fact_sheet(sheet: FactSheet) -> str:
 
 
 def _relation_lines(relations: tuple[FactSheetRelation, ...]) -> list[str]:
-    """Return one line per kind of relation. The attributes of a relation follow its name."""
+    """Return one line per kind of relation, with the names of the related fact sheets and the relations' attributes."""
     kinds: dict[str, list[str]] = {}
     for relation in relations:
         attributes = ", ".join(f"{_split_words(key)}: {value}" for key, value in relation.attributes.items())

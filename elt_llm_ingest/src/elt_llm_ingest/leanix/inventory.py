@@ -13,7 +13,7 @@ from elt_llm_ingest.parsing.document_builder import FileProblems, UniqueNames
 from elt_llm_ingest.parsing.workbook import CellValue, Sheet
 
 _REQUIRED_COLUMNS = {"id", "type", "name"}
-# Another list may happen to have the required columns; an export also has one of these.
+# Any list may happen to have the required columns. An export also has at least one of these columns.
 _EXPORT_COLUMNS = {"displayName", "lxState", "qualitySeal", "level", "status"}
 _RELATION = re.compile(r"(rel[A-Z]\w{0,80}?|relTo\w{1,80}):(\w{1,80})", re.ASCII)
 _DISPLAY_NAME = "displayName"
@@ -30,7 +30,7 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class InventoryColumns:
-    """Column numbers by key, counted from 0. Columns that share a label have their key as label."""
+    """Column numbers by key, counted from 0. If several columns share a label, their keys are their labels."""
 
     plain: dict[str, int]
     relations: tuple[RelationColumns, ...]
@@ -38,7 +38,7 @@ class InventoryColumns:
     first_row: int
 
     def value(self, row: Sequence[CellValue], key: str) -> str:
-        """Return the cell of a plain column as text; empty if there is no such column."""
+        """Return the text of a row's cell in the column `key`; empty if there is no such column."""
         column = self.plain.get(key)
         return cell_text(row[column]) if column is not None and column < len(row) else ""
 
@@ -52,7 +52,7 @@ def is_inventory(sheets: Sequence[Sheet]) -> bool:
 
 
 def read_columns(sheet: Sheet) -> InventoryColumns:
-    """Read the columns of a sheet for which `is_inventory` holds. The first of two columns with one key is used."""
+    """Read the columns of a sheet for which `is_inventory` holds. Of columns with the same key, the first is used."""
     keys = [cell_text(cell) for cell in sheet.rows[0]]
     second = sheet.rows[1] if len(sheet.rows) > 1 else ()
     places: dict[str, int] = {}
@@ -96,7 +96,7 @@ def cell_text(cell: CellValue) -> str:
     match cell:
         case bool():
             return "true" if cell else "false"
-        case float() if cell.is_integer() and abs(cell) < 1e15:
+        case float() if cell.is_integer() and abs(cell) < 1e15:  # floats with 15 digits are exact
             return str(int(cell))
         case datetime() if cell.time() == datetime.min.time():
             return cell.date().isoformat()
@@ -156,7 +156,7 @@ def _fact_sheet(
         quality=next(filter(None, (columns.value(row, key) for key in _QUALITY)), ""),
         row=number,
         relations=_row_relations(columns, row, display_name, findings),
-        fields={  # all other filled columns, by label
+        fields={  # the filled cells of all other columns, by label
             label: value
             for key, label in columns.labels.items()
             if key not in _OWN_FIELDS and (value := columns.value(row, key))
@@ -192,7 +192,7 @@ def _row_relations(
 
 
 class _RelationResolver:
-    """Find the fact sheets that relations name. A display name is unique only within its type."""
+    """Find the fact sheets that relations name. Fact sheets of different types may have the same display name."""
 
     def __init__(self, sheets: list[FactSheet], relations: Sequence[RelationColumns], findings: FileProblems) -> None:
         self._sheets = sheets
@@ -206,7 +206,7 @@ class _RelationResolver:
             self._ids.setdefault((sheet.type, sheet.display_name), []).append(sheet.id)
 
     def resolve(self) -> list[FactSheet]:
-        """Return the fact sheets with the ids of related fact sheets; report unknown and ambiguous names."""
+        """Return the fact sheets with the ids of related fact sheets added; report unknown and ambiguous names."""
         for (kind, name), ids in self._ids.items():
             if len(ids) > 1:
                 self._findings.add("display names of several fact sheets of one type", f"{name} ({kind})")
@@ -227,6 +227,6 @@ class _RelationResolver:
         return found
 
     def _known_type(self, wanted: str) -> str:
-        """Return the type of the related fact sheet, also after a role (ProviderApplication); empty if unknown."""
+        """Return the type of the related fact sheet: Application, also for ProviderApplication; empty if unknown."""
         endings = (wanted[start:] for start in range(len(wanted)))
         return next((ending for ending in endings if ending in self._types), "")

@@ -27,12 +27,12 @@ class DiagramFactSheets:
 
     @cached_property
     def drawn(self) -> dict[str, Entity]:
-        """Return the fact sheets by the id of their cell, in the order of the file. Their ids may not be unique."""
+        """Map cell ids to the fact sheets, in the order of the file. The fact sheets' own ids may not be unique."""
         return {cell.id: self._drawn(cell) for cell in self.diagram.cells if is_fact_sheet(cell)}
 
     @cached_property
     def holders(self) -> dict[str, list[str]]:
-        """Return the ids of cells that contain fact sheets at any depth, with the ids of the fact sheets' cells."""
+        """Map the id of each cell that contains fact sheets, at any depth, to the cell ids of these fact sheets."""
         held: dict[str, list[str]] = {}
         for cell in self.diagram.cells:
             if is_fact_sheet(cell):
@@ -46,7 +46,7 @@ class DiagramFactSheets:
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> Entity | None:
-        """Return the fact sheet at an end of a line: the attached cell, the only one in it, or the one around it."""
+        """Return the fact sheet at a line end: the attached cell, the only fact sheet in it, or the one around it."""
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -129,7 +129,7 @@ def _strip_brackets(label: str) -> str:
 
 
 class RelationLine(NamedTuple):
-    """The name of a line, its cardinalities by end (source, target), and those that are at neither end."""
+    """The name of a line, the cardinalities at its ends (source, target), and cardinalities at neither end."""
 
     name: str
     ends: dict[str, Cardinality]
@@ -137,7 +137,7 @@ class RelationLine(NamedTuple):
 
 
 def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
-    """Return name and cardinalities of a line. A label at an end takes precedence over the arrow."""
+    """Return the name and cardinalities of a line. A label at an end takes precedence over the arrow there."""
     arrows = {"source": edge.style.get("startArrow", ""), "target": edge.style.get("endArrow", "")}
     written = {side: arrow_cardinality(arrow) for side, arrow in arrows.items()}
     names = []
@@ -158,7 +158,7 @@ def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
 
 
 def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
-    """Build the model of all diagrams. A fact sheet or relation that is drawn twice is counted once."""
+    """Build one enterprise model of all diagrams. A fact sheet or relation that is drawn twice is counted once."""
     return _ModelBuilder(diagrams).build()
 
 
@@ -191,14 +191,14 @@ class _ModelBuilder:
         ).in_order()
 
     def _add_entity(self, drawn: Entity) -> None:
-        # The same id with another name is another entity: merging them would lose a name.
+        # Fact sheets with the same id but different names become separate entities: merging them would lose a name.
         key = (drawn.fact_sheet_id, drawn.name.casefold())
         known = self._entities[self._known[key]] if drawn.fact_sheet_id and key in self._known else None
         if known is None:
             entity = self._new_entity(drawn)
             self._known[key] = entity.id
         else:
-            # Another drawing of an entity completes its values.
+            # Another drawing of the same entity may have values that the first drawing lacks.
             update: dict[str, str | bool] = {"container": known.container or drawn.container}
             update["type"] = known.type or drawn.type
             if not known.domain:
@@ -233,7 +233,7 @@ class _ModelBuilder:
             self._add_relationship(relationship)
             return
         marked = cell.data.get("type", "").lower() == "relation" or "relationId" in cell.data
-        # An end is open if it is attached to nothing, but not if it is attached to a remark or another shape.
+        # An end of a line is open if nothing is attached to it. A remark or another shape may be attached to it.
         is_open = any(end not in page.diagram.by_id for end in (cell.source, cell.target))
         if marked or (is_open and (source.entity_id or target.entity_id)):
             self._add_incomplete(relationship)
@@ -276,7 +276,7 @@ class _ModelBuilder:
         return RelationshipEnd(entity_id=entity.id, name=entity.name, cardinality=cardinality)
 
     def _check_metadata(self, cell: DiagramCell, relationship: Relationship) -> None:
-        """Report a relation whose drawn line connects other fact sheets than its data states, in either direction."""
+        """Report a relation whose line connects other fact sheets than its data names; the direction is ignored."""
         ends = (relationship.source, relationship.target)
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}
@@ -286,7 +286,7 @@ class _ModelBuilder:
             )
 
     def _add_relationship(self, relationship: Relationship) -> None:
-        # The key has one part more than the key of an entity, so that keys never collide.
+        # The key of a relationship has one part more than the key of an entity, so that the two never collide.
         key = (relationship.id, relationship.source.entity_id, relationship.target.entity_id)
         if key in self._known:
             known = self._relationships[self._known[key]]

@@ -19,7 +19,7 @@ NO_TYPE = "(no type)"
 
 @dataclass(frozen=True)
 class IdMismatch:
-    """A name that the model and the inventory have with different ids."""
+    """A name that has one fact sheet id in the enterprise model and another id in the inventory."""
 
     name: str
     model_id: str
@@ -28,7 +28,7 @@ class IdMismatch:
 
 @dataclass(frozen=True)
 class UnmatchedFactSheet:
-    """A fact sheet that only the model or only the inventory has. In an inventory its id may be empty."""
+    """A fact sheet that is only in the enterprise model or only in the inventory, where its id may be empty."""
 
     name: str
     id: str
@@ -36,7 +36,7 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps, with names and ids in alphabetical order. Without an inventory, its lists are empty."""
+    """Counts and gaps of an enterprise model, sorted by name and id. Without an inventory, its gap lists are empty."""
 
     entities: int
     relationships: int
@@ -51,7 +51,7 @@ class ModelReport:
     inventory_checked: bool = False
 
     def lines(self) -> list[str]:
-        """Return the report as text, one fact per line, without empty lists."""
+        """Return the report as lines of text. A list of gaps that is empty is left out."""
         lines = [
             f"{self.entities} entities and {self.relationships} relationships.",
             f"Entities by domain: {_format_counts(self.domains)}.",
@@ -69,10 +69,10 @@ class ModelReport:
 
 
 def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> ModelReport:
-    """Check a model, alone or against an inventory by fact sheet id.
+    """Check an enterprise model, alone or against an inventory whose fact sheets are compared by id.
 
-    Only inventory types that occur in the model are expected in the model. A name with different ids in model and
-    inventory is reported once, not as absent on both sides.
+    Fact sheets of the inventory are expected in the model only if their type occurs there. A name with different ids in
+    the model and the inventory is reported once, not as absent from both.
     """
     ids = Counter(entity.fact_sheet_id for entity in model.entities if entity.fact_sheet_id)
     alone = ModelReport(
@@ -90,7 +90,7 @@ def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> M
 def check_model_artefacts(
     models: Iterable[Mapping[str, Any]], inventories: Iterable[Mapping[str, Any]] | None = None
 ) -> ModelReport:
-    """Check all models of a collection together, given as artefacts, against all inventories of a collection.
+    """Check all enterprise models of one collection together against all inventories of a collection.
 
     Entities of several files with the same id and name count once. Exported fact sheets with the same id and name count
     once too.
@@ -142,7 +142,7 @@ def _compare_with_inventory(
 
 
 def _id_mismatches(entities: Iterable[Entity], inventory: Inventory, drawn: set[str]) -> Iterator[IdMismatch]:
-    """Yield entities whose id the inventory lacks, each with the fact sheet of the same type and name."""
+    """Yield each entity whose id is not in the inventory, but whose type and name are there under another id."""
     exported = {sheet.fact_sheet_id for sheet in inventory.fact_sheets}
     free = {
         (sheet.type, sheet.name.casefold()): sheet.fact_sheet_id
@@ -168,7 +168,7 @@ def _format_counts(tally: dict[str, int]) -> str:
 
 
 def check_models(store: "Store", collection: str, against: str = "") -> tuple[tuple[str, ...], dict[str, Any] | None]:
-    """Return sentences for the report, and all counts and gaps as JSON values; None without a model.
+    """Return sentences for the report, and all counts and gaps as JSON values (None without an enterprise model).
 
     `against` names the collection of the inventory, if it is another collection. A collection that cannot be opened is
     reported as a note, because the ingest itself has succeeded.

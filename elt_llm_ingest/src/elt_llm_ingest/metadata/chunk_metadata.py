@@ -30,7 +30,7 @@ class TopicFinder:
                     self._by_first[stems[0]].append((stems, topic))
 
     def topics_of(self, text: str) -> list[str]:
-        """Return the topics of which a word or phrase occurs in the text, sorted."""
+        """Return, in sorted order, the topics that have at least one of their words or phrases in the text."""
         if not self._by_first:
             return []
         stems = self._tokeniser.stems(text)

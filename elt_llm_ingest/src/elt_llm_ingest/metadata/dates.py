@@ -34,7 +34,7 @@ def _months(year: int, month: int) -> list[str]:
 
 
 def _full_year(digits: str) -> int:
-    return (1900 if digits >= "70" else 2000) + int(digits)
+    return (1900 if digits >= "70" else 2000) + int(digits)  # 70 to 99 are in the 20th century
 
 
 _THREE_NUMBERS = re.compile(r"\d[./-] ?\d{1,2}[./-] ?\d\d")
@@ -56,7 +56,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _NUMBER_PREFIX = 12
-_EARLIEST, _LATEST = 1800, 2100  # range of years after a day and a month; other groups of four digits are no years
+_EARLIEST, _LATEST = 1800, 2100  # accepted years after a day and a month
 
 
 def _numeric_dates(text: str) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _day_first(match: re.Match[str], *, month_first: bool) -> Iterator[str]:
     elif separator == "/" and len(match[3] + match[5]) == 4:
         year = _full_year(match[6])
     else:
-        return  # years of two digits are accepted between slashes only, after a day and a month of two digits
+        return  # a two-digit year needs slashes and a two-digit day and month
     if separator == "/" and month_first:
         day, month = month, day
     dates = _days(year, month, day)
@@ -120,7 +120,7 @@ _DAYS_AFTER = re.compile(rf"\.?\s(?P<days>{_DAY_LIST})(?!\d|[.,/:%]\d)(?!\s?[ap]
 _FIRST_OF_TWO = re.compile(
     r",?\s?(?:[-\u2013\u2014/]|,|to|and|or|until|through|bis|und|oder|au|et|iki|ir)\s?(?:the\s)?(?:on\s)?"
 )
-_REACH = 60  # characters before a month that may hold its days
+_REACH = 60  # characters before the name of a month that are searched for its days
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _month_mentions(text: str) -> Iterator[_MonthMention]:
 
 
 def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMention:
-    """Return the mention of the month `word` with its days and year. Text before `previous_end` is not its own."""
+    """Return the mention of the month `word` with its days and year. Text before `previous_end` is not searched."""
     start, end = word.span()
     before = text[max(previous_end, start - _REACH) : start]
     days: tuple[int, ...] = ()
@@ -194,7 +194,7 @@ def _listed_days(written: str) -> tuple[int, ...]:
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """Return a mention with the year of the following mention, if both are a range: "1 July to 30 June 2024"."""
+    """Return a mention, with the year of the following one if the two form a range: "1 July to 30 June 2024"."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

@@ -1,4 +1,4 @@
-"""Find organisations in text by the form of their names, by acronyms and by lists of names, without a model."""
+"""Find organisations in text by the form of their names, by acronyms and by lists, without a language model."""
 
 import re
 import tomllib
@@ -67,6 +67,7 @@ _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the 
 _ABBREVIATED = re.compile(
     r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $"
 )  # an entry in a list of abbreviations
+_BEFORE_RUN = 40  # characters before a run that are searched for the end of a sentence
 _ACRONYM_REACH = 20  # characters before a name that are searched for its acronym
 _ACTING_ACRONYM = re.compile(
     r"(?<![\w-])(?!(?:API|CEO|CFO|CTO|MP|USA|UK|US|USSR|NOTE|GP|II|III|IV)\b)(?P<name>[A-Z]{2,6})"
@@ -85,13 +86,13 @@ class _Word(NamedTuple):
 
     @property
     def capitalised(self) -> bool:
-        """Return whether the word is capitalised, and so no linking word such as "of" between the parts of a name."""
+        """Return whether the word is capitalised, and thus not a linking word such as "of"."""
         return not self.text.islower() and not self.text.isdigit() and self.text != "&"
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Capitalised and linking words, such as "Ministry of Health". `opens`: they start a sentence, line or cell."""
+    """Consecutive words such as "Ministry of Health". `opens` is set if they start a sentence, line or cell."""
 
     text: str
     words: tuple[_Word, ...]
@@ -113,7 +114,7 @@ class _Run:
             if self._closes_name(number):
                 first = number + 1
             number += 1
-        # A legal form in small letters or after a comma is not part of the run.
+        # A legal form (such as Ltd) in small letters or after a comma is not part of the run.
         last = len(self.words) - 1
         if first <= last and (form := _LEGAL_FORM_AFTER.match(self.text, self.words[last].end)):
             joined = [place + 1 for place in range(first, last) if self.words[place].text in {"and", "und", "et"}]
@@ -129,7 +130,7 @@ class _Run:
         return self.words[first].start, form.end() if form else end
 
     def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return first and last word of the name with this head noun, such as "Committee"; None if there is no name."""
+        """Return the numbers of the first and last word of the name with this head noun ("Committee"), or None."""
         word, first = self.words[head].text, self._trimmed(first, head)
         if word in _LISTS["legal_forms"] or (head and word in _LISTS["partners"] and self.words[head - 1].text == "&"):
             return (first, head) if first < head else None
@@ -141,7 +142,7 @@ class _Run:
         return self._german_name(first, head) if self.language == "de" else None
 
     def _is_proper(self, first: int, head: int) -> bool:
-        """Return whether the words before a head noun make a proper name: "Finance Committee", unlike "a committee"."""
+        """Return whether the words before a head noun make it a name: "Finance Committee", unlike "a committee"."""
         word = self.words[head].text
         before = [other.text for other in self.words[first:head] if other.capitalised]
         name = " ".join([*before, word])
@@ -167,7 +168,7 @@ class _Run:
         return (start, last) if compound or start < head or last > head else None
 
     def _continues(self, head: int) -> bool:
-        """Return whether a capitalised word follows the head noun: a "Committee Room" is no committee."""
+        """Return whether a capitalised word follows the head noun: a "Committee Room" is not a committee."""
         if self.words[head].possessive or head + 1 == len(self.words) or not self.words[head + 1].capitalised:
             return False
         return self.words[head + 1].text not in _LISTS["belongings"]
@@ -186,14 +187,14 @@ class _Run:
                 break
             if link in _AND and len(field) > 1 and not _HEADS.isdisjoint(field):
                 break
-            if end == head:  # a field continues in the language of its first link
+            if end == head:  # later linking words are in the language of the first
                 links = _ENGLISH_OF if link in _ENGLISH_OF else _OF
                 links = links if words[head].text in _LISTS["single_heads"] else links | _AND
             end = further
         return end
 
     def _group_end(self, link: int) -> int | None:
-        """Return the last capitalised word after a linking word such as "of", and perhaps an article; else None."""
+        """Return the last of the capitalised words after a linking word ("of") and an optional article, or None."""
         number = link + 1
         while number < len(self.words) and self.words[number].text in _ARTICLES:
             number += 1
@@ -212,7 +213,7 @@ class _Run:
         return word.text in _OF or (word.text in _ARTICLES and number > 0)
 
     def _trimmed(self, first: int, head: int) -> int:
-        """Return the first word of the name, without articles, heading numbers and words that start the sentence."""
+        """Return the number of the name's first word; skip articles, heading numbers and sentence openings."""
         for number in range(first, head):
             word = self.words[number]
             dropped = not word.capitalised or word.text.lower() in _DETERMINERS
@@ -231,7 +232,7 @@ def _stopwords() -> frozenset[str]:
 
 def _runs(text: str, language: str) -> Iterator[_Run]:
     for match in _RUN.finditer(text):
-        before = text[max(0, match.start() - 40) : match.start()].rstrip(" \t\"'(\u201c\u201e\u00ab")
+        before = text[max(0, match.start() - _BEFORE_RUN) : match.start()].rstrip(" \t\"'(\u201c\u201e\u00ab")
         words = tuple(_read_word(piece, match.start()) for piece in _RUN_WORD.finditer(match[0]))
         yield _Run(text, words, not before or before[-1] in _SENTENCE_END, language)
 
@@ -255,7 +256,7 @@ def organisations_in(text: str, language: str) -> list[str]:
     unique: dict[str, str] = {}
     reached = -1
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if start >= reached:  # a span within another one is part of that name
+        if start >= reached:  # a span within a longer name is part of that name
             name = " ".join(text[start:end].split())
             key = name.casefold().replace("\u2019", "'").replace(" & ", " and ")
             unique.setdefault(_GERMAN_CASE.sub("", key) if language == "de" else key, name)
@@ -290,7 +291,7 @@ class OrganisationList:
                 self._by_first[first.group()].append(name)
 
     def spans(self, text: str) -> Iterator[_Span]:
-        """Yield the spans of names that occur as whole words; of two names that start together, the longer one."""
+        """Yield the spans of names that occur as whole words. Of names with the same start, yield the longest."""
         if not self._by_first:
             return
         for word in _WORD.finditer(text):
@@ -305,7 +306,7 @@ class OrganisationList:
 _WELL_KNOWN = OrganisationList(_LISTS["well_known"] | _LISTS["well_known_names"])
 _COMPANIES = OrganisationList(_LISTS["companies"])
 _IN_ADDRESS = frozenset("@/.#$\\-")
-# Text after an acronym in the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
+# Text after an acronym that is part of the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
 _DOCUMENT_NUMBER = re.compile(r"(?:-[\da-z]| \d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _FURTHER_NAME = re.compile(rf" {_UPPER}|-[a-z]")
 

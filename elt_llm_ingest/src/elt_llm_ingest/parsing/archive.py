@@ -1,4 +1,4 @@
-"""Open zip archives safely: check the declared sizes first, and count the bytes while decompressing."""
+"""Open zip archives safely: check the declared sizes first, and count the bytes during decompression."""
 
 import stat
 import struct
@@ -110,14 +110,14 @@ def _check_sizes(entries: Sequence[ZipInfo], packed: int) -> None:
     for entry in entries:
         if entry.file_size > max(_RATIO_FROM, LARGEST_RATIO * entry.compress_size):
             raise UnreadableDocument(
-                f"holds a member that is compressed more than {LARGEST_RATIO} times: {_shortened(entry)}"
+                f"holds a member with a compression ratio above {LARGEST_RATIO}: {_shortened(entry)}"
             )
     if total > max(_RATIO_FROM, LARGEST_RATIO * packed):
-        raise UnreadableDocument(f"is compressed more than {LARGEST_RATIO} times, like a decompression bomb")
+        raise UnreadableDocument(f"has a compression ratio above {LARGEST_RATIO} and may be a decompression bomb")
 
 
 def _check_overlaps(entries: Sequence[ZipInfo], data: bytes) -> None:
-    """Refuse repeated names and members that share bytes: two programs would read different content from the file."""
+    """Refuse repeated names and overlapping members: two programs could read different content from such a file."""
     names: set[str] = set()
     end = 0
     for entry in sorted(entries, key=lambda entry: entry.header_offset):
@@ -125,7 +125,7 @@ def _check_overlaps(entries: Sequence[ZipInfo], data: bytes) -> None:
             raise UnreadableDocument(f"holds two members with the same name: {_shortened(entry)}")
         names.add(entry.filename)
         if entry.header_offset < end:
-            raise UnreadableDocument(f"holds members that overlap, like a decompression bomb: {_shortened(entry)}")
+            raise UnreadableDocument(f"holds overlapping members and may be a decompression bomb: {_shortened(entry)}")
         end = _content_start(data, entry) + entry.compress_size
         if end > len(data):
             raise UnreadableDocument(f"is damaged: member {_shortened(entry)} is truncated")
@@ -135,7 +135,7 @@ def _content_start(data: bytes, entry: ZipInfo) -> int:
     start = entry.header_offset
     header = data[start : start + _LOCAL_HEADER_SIZE] if start >= 0 else b""
     if len(header) < _LOCAL_HEADER_SIZE or not header.startswith(_LOCAL_HEADER):
-        raise UnreadableDocument(f"is damaged: member {_shortened(entry)} is not at the offset in the directory")
+        raise UnreadableDocument(f"is damaged: member {_shortened(entry)} is not at the offset in the zip directory")
     name, extra = int.from_bytes(header[26:28], "little"), int.from_bytes(header[28:30], "little")
     return start + _LOCAL_HEADER_SIZE + name + extra
 

@@ -26,7 +26,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
     """Return the text of `data` and notes on guessed charsets and damaged characters.
 
     The text has line feeds as line ends and no control characters. A byte order mark determines the charset. Without
-    one, valid UTF-8 is read as UTF-8; otherwise the declared charset is used, or one is detected.
+    such a mark, valid UTF-8 is read as UTF-8. Otherwise the declared charset is used, or the charset is detected.
     """
     for mark, charset in _MARKS:
         if data.startswith(mark):
@@ -43,6 +43,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
         return _decode_strictly(data, declared)
     repaired = data.decode("utf-8", "replace")
     damage = repaired.count("\ufffd")
+    # The text is damaged UTF-8 if it has far more undamaged than damaged characters outside ASCII.
     if sum(character > "\x7f" for character in repaired) > 10 * damage:
         return _normalise_text(repaired), (f"{damage} damaged characters were replaced",)
     best = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=_CANDIDATES).best()
@@ -68,10 +69,11 @@ def _is_known(charset: str) -> bool:
 
 
 def _detect_utf16(data: bytes) -> str | None:
-    """Detect UTF-16 without a byte order mark: in Latin text every other byte is zero."""
+    """Detect UTF-16 without a byte order mark: every other byte of Latin text in UTF-16 is zero."""
     sample = data[:_SAMPLE_BYTES]
     if len(sample) < 4 or len(data) % 2:
         return None
+    # At least 60 % of the high bytes are zero, and less than 5 % of the low bytes.
     half = len(sample) / 2
     if sample[1::2].count(0) > 0.6 * half and sample[::2].count(0) < 0.05 * half:
         return "utf-16-le"

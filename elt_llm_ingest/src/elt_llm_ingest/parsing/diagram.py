@@ -12,7 +12,7 @@ from elt_llm_ingest.parsing.document_builder import UniqueNames, list_names
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# The tags that format labels; any other "<" is text. All repetitions are bounded, for linear time.
+# The tags that format labels; any other "<" is text. All repetitions are bounded, so that the time is linear.
 _TAG = re.compile(
     r"</?(?:a|b|blockquote|br|code|div|em|font|h[1-6]|hr|i|img|li|o:p|ol|p|pre|s|small|span|strike|strong|sub|sup|table"
     r"|tbody|td|th|thead|tr|u|ul)(?=[\s/>])[^<>]{0,5000}>",
@@ -21,7 +21,7 @@ _TAG = re.compile(
 _NOT_TEXT = re.compile(r"<(style|script)\b[^<>]{0,500}>[^<]{0,20000}</\1>|<!--[^<>]{0,1000}-->", re.IGNORECASE)
 _LONGEST_NAME = 1000
 _CELL = "mxCell"
-_MAX_DEPTH = 100  # levels of nested cells; real drawings have fewer, and a circle of parents ends here
+_MAX_DEPTH = 100  # levels of nested cells, so that cells that contain each other cause no endless loop
 _ENDS_A_LINE = re.compile(r"</?(?:blockquote|br|div|h[1-6]|hr|li|ol|p|pre|table|tr|ul)\b", re.IGNORECASE)
 
 
@@ -39,7 +39,7 @@ def label_name(label: str) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """Shorten a name to 1,000 characters, since the text of a model repeats a name for each of its relations."""
+    """Shorten a name to 1,000 characters, since a model's text repeats an entity's name for each relation."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
@@ -54,7 +54,7 @@ def _tag_replacement(tag: re.Match[str]) -> str:
 class DiagramCell:
     """A shape, a connector or a label of a diagram.
 
-    `data` holds the attributes of the object around the cell, if the file has such an object. `x` and `y` are pixels
+    `data` holds the attributes of the XML element `object` around the cell, if there is one. `x` and `y` are pixels
     within the parent cell. For the label of a connector, `x` is its position from -1 (source) to 1 (target).
     """
 
@@ -83,7 +83,7 @@ class DiagramCell:
 
 @dataclass(frozen=True)
 class Diagram:
-    """One page of a draw.io file. `number` counts pages from 1. `notes` report problems of the cells."""
+    """One page of a draw.io file. `number` counts pages from 1. `notes` report problems with the cells."""
 
     number: int
     name: str
@@ -171,7 +171,7 @@ def _coordinate(geometry: "_Element | None", name: str) -> float:
         value = float((geometry.get(name) if geometry is not None else None) or 0)
     except ValueError:
         return 0.0
-    return value if abs(value) < 1e9 else 0.0
+    return value if abs(value) < 1e9 else 0.0  # pixels; a larger value is an error in the file
 
 
 def _diagram_notes(diagram: Diagram, repeated: list[str]) -> Iterator[str]:

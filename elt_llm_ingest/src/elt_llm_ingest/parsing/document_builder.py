@@ -18,7 +18,7 @@ def collapse_blanks(text: str) -> str:
 
 
 class TermMarks:
-    """Collect the spans of defined terms, which the markup of a document (definition lists, emphasis) shows."""
+    """Collect the spans of terms that a document's markup (definition lists, emphasis) shows to be defined."""
 
     def __init__(self) -> None:
         # Sets, since nested elements can mark the same words twice.
@@ -31,7 +31,7 @@ class TermMarks:
         self._definitions.add((*term, *body))
 
     def name(self, start: int, end: int) -> None:
-        """Add the span of a term that the markup marks as defined in its sentence. Ignore empty and overlong spans."""
+        """Add the span of a term that the markup marks as defined where it occurs. Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._terms.add((start, end))
 
@@ -55,7 +55,7 @@ class TermMarks:
 
 
 class DefinitionListMarks:
-    """Collect the terms of one definition list. Several terms may share a definition of several parts."""
+    """Collect the terms of one definition list. Several terms may share a definition, and it may have several parts."""
 
     def __init__(self, marks: TermMarks) -> None:
         self._marks = marks
@@ -70,7 +70,7 @@ class DefinitionListMarks:
             self._terms.append(span)
 
     def body(self, span: Span | None) -> None:
-        """Add the span of a definition or of a further part of the same definition. `span` is None without words."""
+        """Add the span of a definition, or of a further part of it. `span` is None for a part without words."""
         if span:
             self._bodies.append(span)
 
@@ -132,7 +132,7 @@ class DocumentBuilder:
             self._sections.append(Section(start, level, " ".join(text.split())))
 
     def resume(self, text: str) -> None:
-        """Continue the last block with further text, as for a paragraph that continues on the next page."""
+        """Append further text to the last block, such as the rest of a paragraph that continues on the next page."""
         block = self._blocks[-1]
         self._append(text.strip(), " ")
         self._blocks[-1] = Block(block.start, self._length, block.kind, block.header)
@@ -169,14 +169,14 @@ class DocumentBuilder:
 
 
 class UniqueNames:
-    """Make names unique: a name already in use becomes the first free one of `name~2`, `name~3`, and so on."""
+    """Make names unique: if a name is already in use, return the first unused name of `name~2`, `name~3`, and so on."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """Return the wanted name if no earlier call returned it, else the name with a number."""
+        """Return the wanted name, or the name with a number if an earlier call already returned it."""
         name = wanted
         while name in self._taken:
             self._last[wanted] = self._last.get(wanted, 1) + 1
@@ -212,7 +212,7 @@ class FileProblems:
         self._found: dict[str, list[str]] = {}
 
     def add(self, problem: str, name: str) -> None:
-        """Add a problem, a plural noun such as "fact sheets without an id", and the name of the thing concerned."""
+        """Add a problem, a plural noun such as "fact sheets without an id", and the name of an affected entity."""
         self._found.setdefault(problem, []).append(name)
 
     @property

@@ -31,7 +31,7 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
 
 
 def from_llama_document(node: BaseNode) -> ParsedDocument:
-    """Convert a LlamaIndex document. A document of a foreign reader gets only a text and a title."""
+    """Convert a LlamaIndex document. A document from another package's reader gets only a text and a title."""
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),
@@ -53,7 +53,7 @@ class DocumentReader(BaseReader):
 
     @property
     def identity(self) -> str:
-        """The name, version and text-changing options of the reader, as a document version records them."""
+        """The reader's name, version and options that change the text. Each document version records it."""
         return f"{self.name}-{self.version}"
 
     @abstractmethod

@@ -12,7 +12,7 @@ from elt_llm_core.text.outline import Outline, Section
 BlockKind = Literal["prose", "heading", "list", "table", "rule", "definition", "code"]
 
 
-# A year on its own or at either end of a date: 2024, 2024-03-01, 20240301, D:20240301, 1 March 2024, 03/01/2024.
+# A year alone, or at the start or end of a date: 2024, 2024-03-01, 20240301, D:20240301, 1 March 2024, 03/01/2024.
 _YEAR_IN_DATE = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)|(?<!\d)(1[5-9]\d\d|20\d\d)(?=[01]\d[0-3]\d)")
 _SEARCHED_LENGTH = 100
 
@@ -76,7 +76,7 @@ class ParsedDocument:
         return len(self.text) + sum(len(part.document.text) for part in self.parts)
 
     def page_at(self, offset: int) -> int | None:
-        """Return the page number, from 1, at an offset; None if the format has no pages."""
+        """Return the number (from 1) of the page that contains an offset; None if the format has no pages."""
         return self.outline.page_at(offset)
 
     def section_path(self, offset: int) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ _IS_ERROR = b't="e"'
 
 @dataclass
 class SheetExtent:
-    """The rows and columns of the filled area of a sheet. `errors` are error values by (row, column) from 0."""
+    """The rows and columns of the filled area of a sheet. `errors` maps (row, column), from 0, to error values."""
 
     rows: int = 0
     columns: int = 0
@@ -61,7 +61,7 @@ def xlsx_extent(xml: bytes) -> SheetExtent:
     """Measure the filled area of a sheet in the XML of an XLSX file."""
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
-        # Whole columns may be formatted but empty, so that only cells with content count.
+        # Only cells with content count, since whole columns may be formatted but empty.
         filled = [match.group() for match in _CELL.finditer(xml) if not match.group().endswith(b"/>")]
         extent = _bounding_box(
             {name for cell in filled for name in _COLUMN.findall(cell)},
@@ -117,9 +117,9 @@ class SheetRemarks:
 
 @dataclass(frozen=True)
 class _Package:
-    """The content of a workbook's zip package that the library for cells does not read.
+    """Contents of a workbook's zip package that the library for reading cells ignores.
 
-    XLSX sheets are found by name, ODS sheets by their number from 0.
+    XLSX sheets are identified by name, and ODS sheets by their index (from 0).
     """
 
     extents: Mapping[str | int, SheetExtent] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class _Package:
 
 
 def _check_package(path: Path) -> _Package:
-    """Check the zip package of a workbook before a library opens the file, and read its parts."""
+    """Check the zip package of a workbook before a library opens the file, and return the package's contents."""
     with open_archive(path) as archive:
         archive.check_members()
         check_xml_members(archive)
@@ -139,7 +139,7 @@ def _check_package(path: Path) -> _Package:
         if _CONTENT in archive:
             sheets = list(parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"))
             extents = list(map(ods_extent, sheets))
-            # A single sheet beyond the limit refuses the file, since the library loads all sheets of the file at once.
+            # The file is refused if one sheet is beyond the limit, since the library loads all sheets at once.
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
@@ -153,14 +153,14 @@ def _check_package(path: Path) -> _Package:
 
 
 def _check_well_formed(archive: Archive, name: str) -> None:
-    """Parse the XML of a member without keeping it, since the library may never return on truncated XML."""
+    """Check that the XML of a member is complete, since the library may never return on truncated XML."""
     from lxml import etree
 
     discard: Any = SimpleNamespace(close=lambda: None)
     parser = etree.XMLParser(target=discard, resolve_entities=False, no_network=True, huge_tree=False)
     try:
         data = archive.read_member(name)
-        # In pieces, since the parser refuses a buffer of tens of megabytes as an attack.
+        # The XML is parsed in pieces, since the parser refuses a buffer of tens of megabytes as an attack.
         for start in range(0, len(data), _PIECE):
             parser.feed(data[start : start + _PIECE])
         parser.close()
@@ -169,7 +169,7 @@ def _check_well_formed(archive: Archive, name: str) -> None:
 
 
 def _sheet_parts(archive: Archive) -> dict[str, str]:
-    """Return the names of the sheets of an XLSX file with their members in the package; empty for other files."""
+    """Map the names of the sheets of an XLSX file to their members in the package; empty for other files."""
     relations = _relations(archive, _WORKBOOK) if _WORKBOOK in archive else {}
     parts: dict[str, str] = {}
     for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet") if relations else ():
@@ -210,7 +210,7 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
 
 
 def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
-    """Return the kinds and the names of the members to which a member of the package refers, by relation id."""
+    """Map the relation ids of a package member to the kinds and names of the members that it refers to."""
     folder = dirname(part)
     relations = f"{folder}/_rels/{part[len(folder) + 1 :]}.rels"
     if relations not in archive:
@@ -255,7 +255,7 @@ def _remark(kind: str, place: str, author: str, text: str) -> str:
 
 
 def _chart_labels(archive: Archive, name: str) -> str:
-    """Return the titles, the names of the series and the categories of a chart as one line; "" if it has none."""
+    """Return a chart's titles, series names and categories as one line; "" if the chart has none of these."""
     root = parse_xml(archive.read_member(name))
     chart = root.find("{*}chart")
     if chart is None:
@@ -302,9 +302,9 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 
 
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Return one line for each group of formulas that are equal relative to their cells.
+    """Return one line for each group of formulas that are the same relative to the cells that contain them.
 
-    Each formula is given as its cell, its range and its text.
+    `cells` holds the cell, the range and the text of each formula.
     """
     groups: dict[str, tuple[str, list[str]]] = {}
     for cell, place, formula in cells:
@@ -320,7 +320,7 @@ def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
 
 
 def _relative_formula(cell: str, formula: str) -> str:
-    """Return a formula in which each reference is the distance from its cell, as in the notation R1C1."""
+    """Return a formula whose references are written as distances from the formula's cell, as in R1C1 notation."""
     home = _CELL_NAME.fullmatch(cell)
     if home is None:
         return formula
@@ -335,7 +335,7 @@ def _relative_formula(cell: str, formula: str) -> str:
 
 
 def _place_names(places: Sequence[str]) -> str:
-    """Return cells as a list of ranges: neighbours in a column, or else in a row, are one range."""
+    """Return cell names as a list of ranges. Neighbouring cells in a column, or else in a row, are one range."""
     columns = _joined_ranges(places, by_column=True)
     rows = _joined_ranges(places, by_column=False)
     ranges = min(columns, rows, key=len)
@@ -366,7 +366,7 @@ _ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{
 
 
 def ods_extent(sheet: _Element) -> SheetExtent:
-    """Measure the filled area of an ODS sheet. Each repetition of a cell counts, but no empty row at the end."""
+    """Measure the filled area of an ODS sheet. Repeated cells count each time, empty rows at the end do not."""
     extent, empty = SheetExtent(), 0
     for row in sheet.iter(_ODS_ROW):
         times, column, width = _repetitions(row, "rows"), 0, 0
@@ -453,7 +453,7 @@ _ZIP = b"PK"
 
 @dataclass(frozen=True)
 class Sheet:
-    """The filled area of one sheet. Empty cells are "", numbers are floats, and formulas are their last values.
+    """The filled area of one sheet. Empty cells are "", numbers are floats, and formula cells hold their last values.
 
     All `rows` have the same length. They start at the first filled row and column. `merged` holds the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
@@ -470,7 +470,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Workbook:
-    """The sheets of a workbook in order, with empty sheets and charts. `metadata` may have authors, year and title."""
+    """The sheets of a workbook in order, even empty ones and charts. `metadata` may have authors, year and title."""
 
     sheets: list[Sheet]
     metadata: Mapping[str, MetadataValue]
@@ -522,7 +522,7 @@ def _merged_ranges(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:
 
 @contextmanager
 def _name_errors() -> Iterator[None]:
-    """Translate the errors of the library. A panic of its native code derives from BaseException."""
+    """Raise UnreadableDocument for the library's errors. A panic of its native code derives from BaseException."""
     try:
         yield
     except PasswordError as error:

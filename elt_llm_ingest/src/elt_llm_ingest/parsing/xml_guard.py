@@ -13,7 +13,8 @@ _HTML_SUFFIXES = (".xhtml", ".html", ".htm", ".svg", ".ncx")
 # Every repetition is bounded, so that the time is linear in the length of a hostile prolog.
 _DECLARED = re.compile(rb"<\?xml[^>]{0,200}?encoding\s{0,9}=\s{0,9}[\"']([\w.:-]{1,40})[\"']")
 _PLAIN_DOCTYPE = re.compile(r"<!DOCTYPE\s[^<>\[\]]{1,1000}>", re.IGNORECASE)
-# The encodings in which `<` is its ASCII byte. In an encoding such as UTF-7, markup could hide from the check.
+_DOCTYPE_BYTES = 1100  # the longest match of _PLAIN_DOCTYPE, and some more
+# The encodings that store `<` as its ASCII byte. In an encoding such as UTF-7, the check could miss markup.
 _KNOWN = re.compile(r"utf-?8|utf-?16(le|be)?|(us-)?ascii|iso-8859-\d{1,2}|latin-?1|windows-125\d", re.IGNORECASE)
 
 
@@ -24,7 +25,7 @@ def parse_xml(data: bytes, *, plain_doctype: bool = False) -> _Element:
     """
     from lxml import etree
 
-    # Without huge_tree the parser stops at 256 levels of nesting and at 10 MB of text in one element.
+    # Without the option huge_tree, the parser stops at 256 levels of nesting and at 10 MB of text in one element.
     text = check_prolog(data, plain_doctype=plain_doctype)
     parser = etree.XMLParser(
         encoding="utf-8", resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, dtd_validation=False
@@ -87,7 +88,7 @@ def _in_utf8(data: bytes) -> bytes:
 
 
 def _encoding(data: bytes) -> str:
-    """Return the encoding of the document. As in every XML parser, its bytes take precedence over its declaration."""
+    """Return the encoding of the document. Its first bytes take precedence over its declaration, as in XML parsers."""
     if data.startswith(BOM_UTF8):
         return "utf-8"
     if data.startswith((BOM_UTF16_LE, b"<\0")):
@@ -102,7 +103,7 @@ def _encoding(data: bytes) -> str:
 
 
 def _doctype_end(data: bytes, start: int, *, plain_doctype: bool) -> int:
-    match = _PLAIN_DOCTYPE.match(data[start : start + 1100].decode("utf-8", "replace"))
+    match = _PLAIN_DOCTYPE.match(data[start : start + _DOCTYPE_BYTES].decode("utf-8", "replace"))
     if not plain_doctype or match is None:
         raise UnreadableDocument("holds XML with a DOCTYPE, which could declare entities")
     return start + len(match.group().encode()) - 1

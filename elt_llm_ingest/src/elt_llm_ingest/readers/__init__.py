@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from elt_llm_ingest.parsing.document_reader import DocumentReader
 
-# Files with these suffixes are refused, unless their content has a newer format. The message names this format.
+# Files with these suffixes are refused, unless their content has the newer format that the message names.
 REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
-# Suffixes, and the module and the class or function that creates their reader.
+# For each group of suffixes: the module, and its class or function that creates the reader.
 _READERS = {
     (".md", ".markdown", ".mdx"): ("markdown", "MarkdownReader"),
     (".txt", ".text", ".rst"): ("plain", "PlainTextReader"),
@@ -68,8 +68,8 @@ class ReaderOptions:
     """The options for reading files. They are part of the identity of a reader and of a document version.
 
     `ocr_languages` are the names that tesseract uses, joined by "+". `ocr_engine` is the installed program, such as
-    "tesseract 5.3.0"; it is "" if none is installed or `ocr` is off. `columns` is the JSON of the columns of a data
-    dictionary, by what each column holds; "" without a mapping.
+    "tesseract 5.3.0"; it is "" if none is installed or `ocr` is off. `columns` is a JSON object that maps roles such as
+    "entity" to the column headers of a data dictionary, or "".
     """
 
     pdf_reader: Literal["pdfium", "docling"] = "pdfium"

@@ -18,7 +18,7 @@ from elt_llm_ingest.readers.tables import write_sheet_table
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 65_536
 _SAMPLE_ROWS = 300
-# A delimiter that remains in a cell, except a decimal or thousands separator or a comma in prose.
+# A delimiter that is left within a cell, other than a decimal or thousands separator or a comma in prose.
 _SUSPECT_CELL = re.compile(r"[;\t|]|,(?![\s\d])|,\d{0,2},")
 _MAX_LINES_IN_CELL = 200
 _DECLARATION = "sep="
@@ -60,7 +60,7 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
-    """Return the share of rows with the most frequent length, times the share of cells without delimiters."""
+    """Return the share of rows with the most common number of cells, times the share of cells without delimiters."""
     lengths = Counter(len(row) for row in rows if len(row) > 1)
     if not lengths:
         return 0.0

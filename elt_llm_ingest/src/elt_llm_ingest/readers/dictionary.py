@@ -41,16 +41,16 @@ _HEADER_WORDS = {
     "id": ("global id", "element id", "identifier", "id", "code", "key"),
 }  # fmt: skip
 _LEAST_ROWS = 3
-_LEAST_FILLED = 0.6  # of the rows
+_LEAST_FILLED = 0.6  # share of the rows that must have a distinct name, and a definition
 _LEAST_DEFINITION_WORDS = 3
 
 _Rows = Sequence[Sequence[str]]
 
 
 class DictionaryReader(DocumentReader):
-    """Read the rows below the headers that the job names. Columns of web addresses become metadata of their row.
+    """Read the rows below the headers that the job names. Web addresses become metadata of their row.
 
-    An address in the text would have every row embedded again when all addresses change.
+    If the addresses were part of the text, every row would be embedded again when all addresses change.
     """
 
     name: ClassVar[str] = "dictionary"
@@ -61,7 +61,7 @@ class DictionaryReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The version of the reader and a hash of the columns, which decide the text."""
+        """The version of the reader and a hash of the columns, since the text depends on both."""
         return f"{super().identity}-{hashlib.sha256(self._mapping.encode()).hexdigest()[:8]}"
 
     def read(self, path: Path) -> ParsedDocument:
@@ -98,7 +98,7 @@ class DictionaryColumnsReader(DocumentReader):
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Return the header of each role as metadata, and none if the file is no data dictionary."""
+        """Return the header of each role as metadata, which is empty if the file is not a data dictionary."""
         sheets, _ = _read_sheets(path)
         proposals = filter(None, map(propose_columns, sheets))
         return ParsedDocument("", path.stem, metadata=dict(next(proposals, {})))
@@ -107,7 +107,8 @@ class DictionaryColumnsReader(DocumentReader):
 def propose_columns(rows: _Rows) -> dict[str, str]:
     """Return the header of each role in a sheet that looks like a data dictionary; empty for another sheet.
 
-    Such a sheet has a column of names, mostly different from each other, and a column of definitions of several words.
+    Such a sheet has a column of names, most of which differ from each other, and a column of definitions with several
+    words.
     """
     for number, header in enumerate(rows[:_HEADER_ROWS]):
         columns = _columns_by_role(header)
@@ -124,7 +125,7 @@ def propose_columns(rows: _Rows) -> dict[str, str]:
 
 
 def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
-    """Return the column of each role. The header that equals a word precedes a header that contains it."""
+    """Return the column number of each role. A header equal to a word of the role is preferred."""
     names = [" ".join(re.findall(r"[^\W_]+", cell.casefold())) for cell in header]
     columns: dict[str, int] = {}
     for role, words in _HEADER_WORDS.items():
@@ -169,7 +170,7 @@ class _Table:
         self._headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
         self._address_columns = [column for column in range(len(self._headers)) if self._holds_addresses(column)]
         self.addresses: dict[str, str] = {}
-        """The first web address of each entry that has one, by the id of the entry."""
+        """The first web address of each entry, by entry id. Entries without an address are left out."""
         self.without_name = 0
 
     def fact_sheets(self, unique: UniqueNames) -> Iterator[FactSheet]:

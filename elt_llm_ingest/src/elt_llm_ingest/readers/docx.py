@@ -35,7 +35,7 @@ from elt_llm_ingest.readers.office_package import (
 from elt_llm_ingest.readers.tables import may_be_header_row, row_text, write_grid
 
 VALUE = f"{WORD}val"
-_MOST_BASES = 20
+_MOST_BASES = 20  # levels of styles that are based on other styles
 _HEADING = re.compile(r"heading (\d)")
 _BODY_LEVEL = 9
 _NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")
@@ -44,7 +44,7 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The list of a numbered paragraph. `level` is None if the definition of the list assigns it to `style`."""
+    """The list of a numbered paragraph. `level` is None if the list definition gives a level to the style `style`."""
 
     list_id: str
     level: int | None
@@ -200,7 +200,7 @@ class DocxNumbering:
         return self._formatted(level, self._counts[counted], levels)
 
     def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
-        # Lists with the same definition share one count, unless a list sets its own start.
+        # Lists with the same definition continue one count, unless a list sets its own start.
         starts = self._starts.pop(list_id, {})
         for level in _LEVELS:
             if level in starts:
@@ -269,7 +269,7 @@ _ALTERNATIVES = f"{COMPATIBILITY}AlternateContent"
 _TEXTS = (_TEXT, f"{DRAWING}t")
 _SIGNS = {f"{WORD}tab": " ", f"{WORD}ptab": " ", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
 _NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
-# Deleted or moved text, properties of elements, ruby annotations and field codes.
+# Elements without visible text: deleted or moved text, properties, ruby annotations and field codes.
 _HIDDEN_ELEMENTS = frozenset(
     (
         *(f"{WORD}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "sdtEndPr", "rt", "instrText")),
@@ -295,7 +295,7 @@ class DocxNotes:
                     self._texts[kind, note.get(f"{WORD}id", "")] = note
 
     def mark(self, kind: str, note_id: str) -> str:
-        """Return the mark of a "footnote" or "endnote" in the text, or "" if it is unknown or already referenced."""
+        """Return the mark of a "footnote" or "endnote", or "" if the note is unknown or was referenced before."""
         note = self._texts.pop((kind, note_id), None)
         if note is None:
             return ""
@@ -335,8 +335,8 @@ def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
 def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element | None]]:
     """Yield the elements of a paragraph in order, each with its run (`w:r`, text of one format).
 
-    Hidden runs, boxes and equations are yielded whole. There is no recursion, since links, controls and insertions may
-    nest runs to any depth.
+    Hidden runs, boxes and equations are yielded as one element each. The function does not recurse, since links,
+    controls and insertions may nest runs to any depth.
     """
     pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
     while pending:
@@ -356,11 +356,11 @@ def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element 
 
 
 def trusted_page_count(package: OfficePackage, document: _Element) -> int | None:
-    """Return the number of pages if the page breaks in the file agree with it, else None.
+    """Return the number of pages in the document properties if the page breaks in the file agree with it, else None.
 
     The breaks come from the last program that laid out the file, with its fonts and printer. They are missing before
-    empty paragraphs. Since an uncertain page number is worse than none, the number of breaks must match the page count
-    in the properties, and no table row may have breaks in several cells.
+    empty paragraphs. Since a wrong page number is worse than no page number, the number of breaks must match the page
+    count in the properties, and no table row may have breaks in several cells.
     """
     breaks = _count_breaks(document)
     properties = package.related_part("", "extended-properties") if breaks else None
@@ -410,8 +410,8 @@ def is_docx_layout_table(table: _Element, styles: DocxStyles) -> bool:
 def docx_header_rows(table: _Element, styles: DocxStyles, first: Sequence[str]) -> int:
     """Count the header rows of a table.
 
-    They are the rows that repeat on each page, else a first row with a format of its own. `first` are the texts of the
-    first row. A row with an empty or repeated text is no header row.
+    These are the rows that the file repeats on each page. If there are none, the first row is a header if it has a
+    format of its own. `first` holds the texts of the first row. With an empty or repeated text it is not a header.
     """
     rows = docx_rows(table)
     count = 0
@@ -425,7 +425,7 @@ def docx_header_rows(table: _Element, styles: DocxStyles, first: Sequence[str]) 
 
 
 def docx_grid(table: _Element, read_cell: Callable[[_Element], str]) -> list[list[str]]:
-    """Return the texts of all rows. Each cell that a merged cell covers repeats the text of the merged cell."""
+    """Return the texts of all rows. The text of a merged cell is repeated in each position that it covers."""
     rows: list[list[str]] = []
     for row in docx_rows(table):
         above = rows[-1] if rows else []

@@ -49,7 +49,7 @@ def read_diagrams(path: Path) -> list[Diagram]:
 
 
 def _diagram_model(element: _Element, number: int, most: int) -> tuple[_Element | None, int]:
-    """Return the model of a diagram, or None if the diagram is empty, and the number of its decompressed bytes."""
+    """Return the mxGraphModel element (None if the diagram is empty) and the number of decompressed bytes."""
     model = element.find("mxGraphModel")
     if model is not None:
         return model, 0
@@ -78,7 +78,7 @@ def _decompress(compressed: str, number: int, most: int) -> bytes:
 
 
 def _unquote(data: bytearray) -> bytes:
-    """Decode percent escapes in pieces, since the library creates an object for each escape."""
+    """Decode percent escapes in pieces, since Python's library creates an object for each escape."""
     pieces: list[bytes] = []
     start = 0
     while start < len(data):
@@ -131,12 +131,12 @@ class _ShapeWriter:
         edges = {cell.id for cell in self._diagram.cells if cell.edge}  # the shapes inside a connector are its labels
         shapes = [cell for cell in self._diagram.cells if cell.vertex and cell.parent not in edges]
         self._write_all(cell for cell in shapes if not any(around.vertex for around in self._diagram.around(cell)))
-        # Shapes inside a circle of parents have no outermost parent, and are last.
+        # Shapes that contain each other have no outermost parent, and are written last.
         for cell in shapes:
             self._write_all((cell,))
 
     def _write_all(self, cells: Iterable[DiagramCell]) -> None:
-        # A stack and no recursion: files may nest shapes to any depth.
+        # A stack instead of recursion, since files may nest shapes to any depth.
         waiting = [(cell, 2) for cell in reversed(_reading_order(cells))]
         while waiting:
             cell, level = waiting.pop()

@@ -13,7 +13,7 @@ _PROPERTIES_END = "Pr"
 
 
 def linear_equation(equation: _Element) -> str:
-    """Return an `m:oMath` element as text in one line. Elements nested deeper than 60 levels are written bare."""
+    """Return an `m:oMath` element as text in one line. Below 60 levels of nesting, only the bare text is written."""
     return " ".join(_inside(equation, 0).split())
 
 
@@ -38,14 +38,14 @@ def _part(element: _Element, name: str, depth: int) -> str:
 
 
 def _group(text: str) -> str:
-    """Put a part in parentheses unless it is a single name or number, or is in brackets already."""
+    """Put a part of an equation in parentheses, unless it is a single name or number or already in brackets."""
     bare = text.strip()
     is_single = bare.replace(".", "", 1).isalnum() or len(bare) < 2
     return bare if is_single or _is_bracketed(bare) else f"({bare})"
 
 
 def _is_bracketed(text: str) -> bool:
-    """Whether the first character is a bracket that the last one closes."""
+    """Whether the first character is a bracket that the last character closes."""
     if text[0] not in "([{|" or text[-1] not in ")]}|":
         return False
     depth = 0
@@ -57,7 +57,7 @@ def _is_bracketed(text: str) -> bool:
 
 
 def _value(element: _Element, properties: str, name: str, default: str) -> str:
-    """Return a property such as the character of a bracket; an empty value means that nothing is drawn."""
+    """Return a property, such as the character of a bracket. An empty value means that no character is drawn."""
     found = element.find(f"{MATH}{properties}/{MATH}{name}")
     return default if found is None else found.get(f"{MATH}val", "")
 

@@ -30,7 +30,7 @@ _ROMANS = (
 
 
 def numbered_level(line: str) -> int | None:
-    """Return the level of a short line such as `3.2 Scope` (here 2), or None if the line is no numbered heading."""
+    """Return the level of a short line such as `3.2 Scope` (here 2), or None for other lines."""
     line = line.strip()
     match = _NUMBERED.match(line)
     if not match or len(line) > _LONGEST_HEADING or line[-1] in ".,;:!?" or not line[match.end()].isupper():
@@ -39,7 +39,7 @@ def numbered_level(line: str) -> int | None:
 
 
 def underline_character(line: str) -> str | None:
-    """Return the character of a line of marks that underlines a heading, or None for any other line."""
+    """Return the repeated character of a line such as `-----` that underlines a heading, or None for other lines."""
     line = line.strip()
     return line[0] if len(line) >= 3 and line[0] in _UNDERLINES and line == line[0] * len(line) else None
 
@@ -55,12 +55,12 @@ def starts_item(line: str) -> bool:
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """Return the block kind by the start of a line. `is_item` is set if the format marks a list item."""
+    """Return the block kind that the start of a line indicates. `is_item` is set if the format marks a list item."""
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 
 def bold_heading_level(text: str, *, bold: bool) -> int | None:
-    """Return the level of a short line in bold type, or None if the line is no heading."""
+    """Return the level of a short line in bold type, or None if the line is not a heading."""
     if not bold or not text or "\n" in text or len(text) > _LONGEST_HEADING or text[-1] in ".,;:!?":
         return None
     if not any(letter.isalpha() for letter in text):
@@ -69,7 +69,7 @@ def bold_heading_level(text: str, *, bold: bool) -> int | None:
 
 
 def is_bold_definition(term: str, text: str) -> bool:
-    """Return whether a paragraph defines the bold term with which it starts."""
+    """Return whether a paragraph starts with a bold term and defines this term."""
     term = " ".join(term.split())
     rest = text[len(term) :].strip()
     if not term or not rest or len(term) > _LONGEST_TERM:
@@ -78,7 +78,7 @@ def is_bold_definition(term: str, text: str) -> bool:
 
 
 def bullet_of_level(level: int) -> str:
-    """Return the bullet of a list level, from 0. All levels from the third on have the same bullet."""
+    """Return the bullet of a list level, counted from 0. All levels from the third on have the same bullet."""
     return _BULLETS[min(max(level, 0), len(_BULLETS) - 1)]
 
 

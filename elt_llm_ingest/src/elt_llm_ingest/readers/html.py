@@ -20,7 +20,7 @@ from elt_llm_ingest.readers.headings import starts_rule
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
 _SPACE = re.compile(r"\s+")
-# A table with tables, headings or lists inside serves only for layout.
+# A table that contains tables, headings or lists serves only for layout.
 _LAYOUT = "table table, td h1, td h2, td h3, td ul, td ol, td pre"
 _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
@@ -34,7 +34,7 @@ class LinePiece(NamedTuple):
 
 
 class OpenEmphasis:
-    """The open emphasis elements. Each marks text up to the end of the first line in which it has text."""
+    """The emphasis elements that are open. Each marks text only until the first line that contains its text ends."""
 
     def __init__(self) -> None:
         self._open: list[tuple[bool, int]] = []
@@ -65,7 +65,7 @@ class OpenEmphasis:
 
 
 def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marker: str) -> None:
-    """Mark the terms of the last block: every `dfn`, and emphasis at its start, after the list marker."""
+    """Mark the terms of the last block: every `dfn`, and emphasised words at its start (after a list marker)."""
     offset, _ = builder.span(builder.count - 1) or (0, 0)
     terms: dict[int, Span] = {}
     lead: Span | None = None
@@ -88,7 +88,7 @@ def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marke
 
 
 def _visible_spans(pieces: Iterable[LinePiece]) -> Iterator[tuple[LinePiece, Span]]:
-    """Yield each part of a line that has words, with the span of its words in the line with single blanks."""
+    """Yield each part of a line that has words, with the span of these words in the line with collapsed blanks."""
     length, after_blank = 0, True
     for piece in pieces:
         shown = _SPACE.sub(" ", piece.text)
@@ -175,7 +175,7 @@ class HtmlBlockWriter:
             self._emphasis.open(tag)
             return
         if tag in ("p", "div", "td") and self._bare and self._line_text() == self._bare:
-            # The text of the list item is in a paragraph or cell, so that its marker is written with this text.
+            # The text of the list item is in a paragraph or cell, and the marker is written together with that text.
             return
         self._flush()
         if tag == "dl":
@@ -224,7 +224,7 @@ class HtmlBlockWriter:
             self._flush()
             self._builder.add_heading(_single_line(node), level)
         elif tag in ("td", "th") and _is_item_label(node):
-            return True  # The label was written with the row.
+            return True  # The label was written together with its row.
         elif tag == "table" and node.css_first(_LAYOUT) is None and not _is_list(node):
             self._flush()
             self._write_table(node)
@@ -267,7 +267,7 @@ def _title_level(paragraph: LexborNode) -> int:
 
 
 def _item_label(row: LexborNode) -> str:
-    """Return the label of a table row that is a list item: of two cells, the first is "(1)" or a bullet; else ""."""
+    """Return the label, such as "(1)" or a bullet, of a table row that is a list item (label and text), or ""."""
     cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
     label = _single_line(cells[0]) if len(cells) == 2 else ""
     return label if _LABEL_CELL.fullmatch(label) and _count_words(cells[1]) > 0 else ""
@@ -280,7 +280,7 @@ def _is_item_label(cell: LexborNode) -> bool:
 
 
 def _is_list(table: LexborNode) -> bool:
-    """Whether each row of a table is a list item, as in legal texts that indent their lists by tables."""
+    """Whether each row of a table is a list item, as in legal texts that use tables to indent lists."""
     rows = table.css("tr")[:_MOST_SPANNED]
     return bool(rows) and all(_item_label(row) for row in rows)
 
@@ -288,7 +288,8 @@ def _is_list(table: LexborNode) -> bool:
 def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, str]]) -> Iterator[str]:
     """Yield the texts of a row, with the text of each spanning cell in all columns and rows that the cell covers.
 
-    `covered` holds, by column, how many further rows a cell above covers, and its text; it is updated for the next row.
+    `covered` maps a column to the number of further rows that a cell above covers, and to the text of that cell. It is
+    updated for the next row.
     """
     cells = list(cells)
     column = 0
@@ -301,7 +302,7 @@ def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, str
             column += 1
         if cell is not None:
             text, down = _single_line(cell), _span_of(cell, "rowspan")
-            # The only cell of a row is a title of the rows below, which is written once.
+            # A cell that is alone in its row is a title of the rows below, and is written once.
             across = _span_of(cell, "colspan") if len(cells) > 1 else 1
             for _ in range(across):
                 if down > 1:
@@ -316,7 +317,7 @@ def _span_of(cell: LexborNode, name: str) -> int:
 
 
 def _note_mark(link: LexborNode) -> str:
-    """Return a mark such as `[1]` for a link to a note whose text is a bare number, else ""."""
+    """Return a mark such as `[1]` if a link leads to a note and its text is only a number, else ""."""
     attributes = link.attributes
     roles = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
     text = link.text().strip() if _NOTE_LINKS.intersection(roles) else ""
@@ -363,7 +364,7 @@ def html_metadata(tree: LexborHTMLParser) -> dict[str, MetadataValue]:
 
 
 def _meta_values(tree: LexborHTMLParser) -> dict[str, list[str]]:
-    """Return the contents of `meta` elements by lower-case name. A web address is not accepted as an author."""
+    """Map lower-case names of `meta` elements to their contents. A web address is not accepted as an author."""
     meta: dict[str, list[str]] = {}
     for node in tree.css("meta[content]"):
         name = node.attributes.get("name") or node.attributes.get("property") or node.attributes.get("itemprop") or ""
@@ -378,7 +379,7 @@ _DECLARATION_BYTES = 4096
 _CHARSET = re.compile(rb"charset\s{0,5}=\s{0,5}[\"']?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}encoding=[\"']([A-Za-z0-9_.:-]{2,40})")
 _XHTML = "http://www.w3.org/1999/xhtml"
-# XHTML may close an element in its own tag. An HTML parser would take all following text as its content.
+# XHTML may close an element in its own tag. An HTML parser would take all following text as the element's content.
 _BARE_ELEMENT = re.compile(
     r"<(a|b|code|dd|div|dt|em|h[1-6]|i|iframe|li|p|script|span|strong|style|td|textarea|th|title|tr)\b"
     r"(|\s[^<>]{0,2000})/>"
@@ -391,15 +392,15 @@ _BOILERPLATE = (
 _MAIN = "main, [role=main]"
 # The main element must hold this share of the words of the page. Otherwise the whole page is read.
 _LEAST_SHARE = 0.4
-# More than any real page needs, and few enough that a hostile page costs seconds at most.
+# Limits that no real page reaches, and that let a hostile page cost a few seconds at most.
 _MOST_REMOVED = 20_000
-# The parser compares each attribute of a tag with all earlier ones, so that its time is quadratic.
+# The parser compares each attribute of a tag with all earlier attributes, which takes quadratic time.
 _MOST_ATTRIBUTES = 20_000
 _TAG = re.compile(r"<[A-Za-z][^>]*")
 
 
 class HtmlReader(DocumentReader):
-    """Read .html and .xhtml files, but no other file that a page refers to."""
+    """Read .html and .xhtml files. Files that a page refers to are not read."""
 
     name: ClassVar[str] = "html"
     version: ClassVar[int] = 4
@@ -457,7 +458,7 @@ def page_title(tree: LexborHTMLParser) -> str:
 
 
 def _innermost_first(node: LexborNode, selector: str) -> list[LexborNode]:
-    """Return the matching elements, inner before outer ones, so that none is freed before its own removal."""
+    """Return the matching elements, inner before outer ones: an outer element frees its inner ones when removed."""
     return list(reversed(node.css(selector)[:_MOST_REMOVED]))
 
 

@@ -28,7 +28,7 @@ _URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
 
 
 def split_front_matter(text: str) -> tuple[int, dict[str, str]]:
-    """Return the offset of the body, 0 without front matter, and the values; "; " joins the items of a list."""
+    """Return the offset of the body (0 without front matter) and the values. The items of a list are joined by "; "."""
     lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
     if end is None or lines[0].rstrip() != "---":
@@ -57,7 +57,7 @@ def _unquoted_value(value: str) -> str:
 
 
 def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]:
-    """Return the values, with authors, year and web address under the keys that all readers use."""
+    """Return the front matter, with authors, year and web address under the keys that all readers use."""
     return {key: value for key, value in values.items() if key not in ("author", "year")} | known_values(
         authors=next((values[key] for key in _AUTHOR_KEYS if values.get(key)), ""),
         year=find_year(*(values.get(key, "") for key in _DATE_KEYS)),
@@ -65,17 +65,18 @@ def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]
     )
 
 
-# Type, parameters and payload of an address. The payload is possessive, so that each character is matched once.
+# Type, parameters and payload of a `data:` address. The quantifiers are possessive, for linear time.
 _ADDRESS = re.compile(r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w.+=-]{1,60}){0,4},[^\s\"'<>()\[\]]*+", re.IGNORECASE)
 # A line that only defines such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole.
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{0,9}<?$")
-_SHORTEST = 64  # characters; shorter addresses are examples in a text about addresses, and stay
+_DEFINITION_REACH = 300  # characters before an address that are searched for the start of its line
+_SHORTEST = 64  # characters; a shorter address is probably an example in the text, and is kept
 
 
 def remove_inline_images(text: str) -> str:
     """Remove `data:` addresses, so that `![Logo](data:image/png;base64,...)` becomes `![Logo]()`.
 
-    The names of pictures and all other addresses stay. The time is linear in the length of the text.
+    The names of pictures and all other addresses are kept. The time is linear in the length of the text.
     """
     kept: list[str] = []
     position = 0
@@ -92,7 +93,7 @@ def remove_inline_images(text: str) -> str:
 
 def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span of an address, or of the whole line if the line only defines a name for the address."""
-    before = text[max(0, start - 300) : start].rpartition("\n")[2]
+    before = text[max(0, start - _DEFINITION_REACH) : start].rpartition("\n")[2]
     if not _DEFINITION.match(before):
         return start, end
     stop = text.find("\n", end)
@@ -205,7 +206,7 @@ def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks, and as prose the text between them, such as link definitions and thematic breaks."""
+    """Yield the blocks. Text between blocks, such as link definitions and thematic breaks, is yielded as prose."""
     position = 0
     for block in [*blocks, Block(len(text), len(text), "prose")]:
         start, end = _strip_span(text, position, block.start)

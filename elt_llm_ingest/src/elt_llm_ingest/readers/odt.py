@@ -37,7 +37,7 @@ DRAW = f"{{{_NAMES}:drawing:1.0}}"
 STYLE = f"{{{_NAMES}:style:1.0}}"
 _FORMAT = f"{{{_NAMES}:xsl-fo-compatible:1.0}}"
 _STYLE_NAME = f"{TEXT}style-name"
-_MOST_BASES = 20
+_MOST_BASES = 20  # levels of styles that are based on other styles
 _DEEPEST = 10
 _LEVELS = (f"{TEXT}list-level-style-number", f"{TEXT}outline-level-style")
 _MOST_REPEATS = 100
@@ -129,7 +129,7 @@ class OdtStyles:
         return None
 
     def is_a(self, name: str | None, *kinds: str) -> bool:
-        """Whether the name of a paragraph style, or of a style it is based on, contains one of the words."""
+        """Whether the name of a paragraph style, or of a style it is based on, contains one of the words in `kinds`."""
         for style in self._chain("paragraph", name):
             own = (style.get(f"{STYLE}display-name") or style.get(f"{STYLE}name") or "").casefold().replace("_20_", " ")
             if any(kind in own for kind in kinds):
@@ -166,7 +166,7 @@ def _list_levels(parent: _Element) -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """The number of table cells that may still be repeated: a few bytes of a file can request any number."""
+    """How many more table cells may be repeated. The number is limited, since a file can request any number."""
 
     left: int = _MOST_REPEATED
 
@@ -219,7 +219,7 @@ def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagrap
 
 
 def _read_element(element: _Element, bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> list[Piece]:
-    """Append an element if it is text, a note or a frame. Return the children of any other element, last first."""
+    """Append an element if it is text, a note or a frame. Otherwise return the element's children, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))
@@ -339,9 +339,9 @@ class OdtWriter(OfficeBodyWriter):
         self._write_aside(aside)
 
     def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
-        """Return the texts of all rows, repeated in all cells that a merged cell covers, and the count of header rows.
+        """Return the texts of all rows, with merged cells repeated, and the number of header rows.
 
-        The frames and notes of the cells are added to `aside`.
+        The frames and notes in the cells are added to `aside`.
         """
         grid: list[list[str]] = []
         header_rows = 0
@@ -357,7 +357,7 @@ class OdtWriter(OfficeBodyWriter):
         return grid, header_rows
 
     def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
-        """Append a cell with its repetitions. `text` is None for a covered cell, which has the text in `covering`."""
+        """Append a cell and its repetitions. A covered cell has the `text` None, and gets the text in `covering`."""
         repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
         width = _repeat_count(cell, "number-columns-spanned")
         is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1

@@ -32,7 +32,7 @@ _STREAMS = (
 
 
 def refuse_legacy_office(path: Path) -> None:
-    """Raise UnreadableDocument, with the format to save the file in, for an OLE file or Rich Text."""
+    """Raise UnreadableDocument for an OLE file or Rich Text. The error names the format in which to save the file."""
     data = read_bytes(path)
     if data.startswith(b"{\\rtf"):
         raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
@@ -97,7 +97,7 @@ class StyledText(NamedTuple):
 
 @dataclass
 class OfficeParagraph:
-    """The pieces of a paragraph's text, with None where a page starts, and its text boxes and notes."""
+    """The text of a paragraph as pieces (None marks the start of a page), and its text boxes and notes."""
 
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
@@ -111,7 +111,7 @@ class OfficeParagraph:
 
     @property
     def text(self) -> str:
-        """Return the text of the paragraph, its lines with single blanks between words."""
+        """Return the text of the paragraph by lines, with single blanks between words."""
         return collapse_blanks(self.raw)
 
     @property
@@ -154,13 +154,13 @@ class OfficeBodyWriter:
         return replace(document, title=document.title or first)
 
     def _kind(self, paragraph: OfficeParagraph, label: str, *, is_item: bool, defines: bool = False) -> BlockKind:
-        """Return the kind of a paragraph. `defines` is set if its style is that of a definition."""
+        """Return the block kind of a paragraph. `defines` is set if its style marks a definition."""
         text = f"{label} {paragraph.text}".strip()[:120]
         kind = kind_of_line(text, is_item=is_item)
         return "definition" if kind == "prose" and (defines or is_bold_definition(paragraph.term, text)) else kind
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Record the defined terms in the blocks from number `first`. `part` is their role in a definition list."""
+        """Record the terms that the blocks from index `first` define. `part` is their role in a definition list."""
         span = self.builder.span(first)
         if span is None:
             return
@@ -172,7 +172,7 @@ class OfficeBodyWriter:
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
-# The date of the last change is first, since the creation date is often that of the template.
+# The date of the last change takes precedence, since the creation date is often that of the template.
 _DATES = (f"{_TERMS}modified", f"{_DUBLIN_CORE}date", f"{_TERMS}created", f"{_META}creation-date")
 _AUTHORS = (f"{_META}initial-creator", f"{_DUBLIN_CORE}creator")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-)")
@@ -232,7 +232,7 @@ class OfficePackage:
         return self.part(names[0]) if names else None
 
     def relations(self, part: str) -> dict[str, PackageRelation]:
-        """Return the relations of a part, "" for the package, by id. External and missing targets are excluded."""
+        """Return the relations of a part (or of the package, "") by id. External and missing targets are excluded."""
         if part not in self._relations:
             self._relations[part] = dict(self._read_relations(part))
         return self._relations[part]

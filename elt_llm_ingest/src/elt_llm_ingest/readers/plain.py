@@ -15,6 +15,7 @@ _MIN_UNDERLINED = 3
 # A text with this many numbered headings numbers all headings, so that an underlined line with a deeper indentation
 # is the header row of a table, or a caption within the text.
 _MIN_NUMBERED = 3
+_ENOUGH = 20  # characters; an underline of this length may be shorter than its heading
 
 
 class PlainTextReader(DocumentReader):
@@ -54,7 +55,7 @@ class _Outline:
         return tuple(self.blocks), tuple(self.sections)
 
     def _heading_lines(self, lines: list[tuple[int, int]]) -> int:
-        """Record the heading at the top of a paragraph, and return the number of its lines."""
+        """Record the heading at the top of a paragraph, if there is one, and return how many lines it has."""
         if len(lines) >= 2 and self._follows_scheme(lines[0]) and (level := self._underlined(lines)):
             count = 3 if underline_character(self._line(lines[0])) and len(lines) > 2 else 2
         elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
@@ -72,7 +73,7 @@ class _Outline:
         return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
     def _follows_scheme(self, line: tuple[int, int]) -> bool:
-        """Return whether a line may be a heading: it is indented no deeper than the numbered headings of the text."""
+        """Return whether a line may be a heading: its indentation must not exceed that of the numbered headings."""
         deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
         return self.is_underlined or not deeper or not self.sections
 
@@ -80,23 +81,23 @@ class _Outline:
         return line[0] - (self.text.rfind("\n", 0, line[0]) + 1)
 
     def _looks_underlined(self, lines: list[tuple[int, int]]) -> bool:
-        """Return whether a line such as "----" underlines the first line, or the second if the first is one too."""
+        """Return whether a line such as "----" underlines the first line (or the second, if the first is "----")."""
         texts = [self._line(line) for line in lines[:3]]
         below = texts[1:] if underline_character(texts[0]) else texts
-        return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), 20)
+        return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), _ENOUGH)
 
     def _line(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
 
     def _underlined(self, lines: list[tuple[int, int]]) -> int | None:
-        """Return the level of an underlined heading, by the order in which its kind of line is first used, or None."""
+        """Return the level of an underlined heading, or None. Each new style of underline gets the next level."""
         over = underline_character(self._line(lines[0]))
         title = lines[1] if over else lines[0]
         under = lines[2] if over and len(lines) > 2 else lines[1]
         mark = underline_character(self._line(under))
         if not mark or (over and over != mark) or underline_character(self._line(title)):
             return None
-        if len(self._line(under).strip()) < min(len(self._line(title).strip()), 20):
+        if len(self._line(under).strip()) < min(len(self._line(title).strip()), _ENOUGH):
             return None
         key = mark + (over or "")
         if key not in self.underlines:

@@ -40,7 +40,7 @@ _RUNNING_PLACEHOLDERS = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
 _GROUP = f"{SLIDE}grpSp"
 _SHAPES = frozenset((f"{SLIDE}sp", f"{SLIDE}graphicFrame", _GROUP, f"{SLIDE}cxnSp", f"{SLIDE}pic"))
 _PLACES = (f"{SLIDE}spPr/{DRAWING}xfrm", f"{SLIDE}grpSpPr/{DRAWING}xfrm", f"{SLIDE}xfrm")
-# Shapes whose tops differ by less are side by side. The unit is the English Metric Unit, 914,400 per inch.
+# Shapes whose tops differ by less than this are side by side. In English Metric Units, 914,400 per inch.
 _SAME_ROW = 180_000
 
 
@@ -112,7 +112,7 @@ def _line_marker(sign: _Element, level: int, counts: dict[int, int]) -> str:
 
 
 def table_grid(table: _Element) -> list[list[str]]:
-    """Return the texts of all rows. Each cell that a merged cell covers repeats the text of the merged cell."""
+    """Return the texts of all rows. The text of a merged cell is repeated in each position that it covers."""
     rows: list[list[str]] = []
     for row in table.findall(f"{DRAWING}tr"):
         above = rows[-1] if rows else []
@@ -184,7 +184,7 @@ def placeholder_element(shape: _Element) -> _Element | None:
 
 
 def placeholder_kind(shape: _Element) -> str:
-    """Return the kind of placeholder that a shape fills, such as "title" or "body"; "" if it fills none."""
+    """Return the kind of the placeholder that a shape fills, such as "title" or "body"; "" if there is none."""
     element = placeholder_element(shape)
     return "" if element is None else element.get("type", "obj")
 
@@ -236,7 +236,7 @@ def _fills_placeholder(own: _Element, other: _Element) -> bool:
 
 
 class SlideWriter:
-    """Append slides to a document. `title` is the title of the first slide that has one."""
+    """Append slides to a document. `title` is the first title of a slide."""
 
     def __init__(self, package: OfficePackage) -> None:
         self.builder = DocumentBuilder()

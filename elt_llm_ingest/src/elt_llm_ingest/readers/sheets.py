@@ -19,7 +19,7 @@ from elt_llm_ingest.parsing.workbook import CellValue, Position, Sheet, open_wor
 from elt_llm_ingest.readers.tables import count_title_rows, is_value, write_sheet_table
 
 _PLAIN = (1e-9, 1e15)  # numbers between these limits are written without exponent
-# A sheet with more areas is scattered, and is read row by row as one table.
+# The cells of a sheet with more areas are scattered, and the sheet is read row by row as one table.
 _MAX_AREAS = 400
 _MAX_HEADER_ROWS = 4
 MergedRange = tuple[Position, Position]
@@ -81,7 +81,7 @@ def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
 
 
 def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Find areas of touching cells: consecutive filled cells of a row join the areas of filled cells above them."""
+    """Find areas of touching cells: filled cells side by side belong to the areas of the filled cells above them."""
     areas: dict[int, TableArea] = {}
     above: list[tuple[int, int, int]] = []
     renamed: dict[int, int] = {}
@@ -128,10 +128,10 @@ def _merge_areas(areas: Sequence[TableArea], rows: Sequence[Sequence[str]]) -> l
 
 def _belong_together(upper: TableArea, lower: TableArea, rows: Sequence[Sequence[str]]) -> bool:
     overlap = upper.left <= lower.right and lower.left <= upper.right and lower.top <= upper.bottom
-    # The areas have the same rows and one empty column between, as a table with a spacer column does.
+    # The areas have the same rows and one empty column between them, like a table with a spacer column.
     gap = max(upper.left, lower.left) - min(upper.right, lower.right)
     beside = upper.top == lower.top and upper.bottom == lower.bottom and gap <= 2
-    # The areas have the same columns, one empty row between, and no second header: the lower continues the upper.
+    # If the areas have the same columns, one empty row between and no second header, the lower continues the upper.
     below = upper.left == lower.left and upper.right == lower.right and lower.top - upper.bottom == 2
     return overlap or beside or (below and any(map(is_value, rows[lower.top][lower.left : lower.right + 1])))
 
@@ -155,7 +155,7 @@ class LeanixInventoryReader(DocumentReader):
 class SheetsReader(DocumentReader):
     """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    The cells of formulas have their last values. Comments, the labels of charts and the formulas follow the tables.
+    Formula cells have their last values. Comments, the labels of charts and the formulas follow the tables.
 
     Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets.
     `version` must also be raised when the text of these fact sheets changes.
@@ -192,7 +192,7 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
-    """Repeat the value of merged cells in each of them, unless they are alone in their row, as a title is."""
+    """Repeat the value of a merged range in each of its cells, unless it is alone in its row, like a title."""
     for (top, left), (bottom, right) in merged:
         value = rows[top][left]
         lonely = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
@@ -201,7 +201,7 @@ def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows by merged cells: their height, and a row of names below a wide merged cell."""
+    """Count the header rows by the height of merged cells, and by a row of names below a wide merged cell."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

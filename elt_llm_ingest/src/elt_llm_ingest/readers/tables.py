@@ -7,7 +7,7 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.headings import kind_of_line
 
 CELL_SEPARATOR = " | "
-# In a wider table the column of a value is hard to see, so that each row names the column of each value.
+# In a table with more columns, the column of a value is hard to see. Each row then names the column of each value.
 _WIDEST_PLAIN = 8
 _MAX_LABEL_LENGTH = 120
 _MAX_TITLE_LENGTH = 100
@@ -23,10 +23,10 @@ _SPACE = re.compile(r"\s+")
 
 
 def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
-    """Append a table of a sheet. `header_rows` is the height of the header, if it has one, by its merged cells."""
+    """Append a table of a sheet. `header_rows` is the height of a header, if there is one."""
     rows = [row for row in ([_SPACE.sub(" ", cell).strip() for cell in cells] for cells in rows) if any(row)]
     if max((_count_filled(row) for row in rows), default=0) <= 1:
-        # The cells of a single column are paragraphs, rules or items.
+        # If there is only one column, its cells are paragraphs, rules or list items.
         for text in map("".join, rows):
             builder.add(text, kind_of_line(text))
         return
@@ -56,7 +56,7 @@ def _write_labelled_rows(
 
 
 def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Count the rows at the top that have a single filled cell, as titles above a table do."""
+    """Count the title rows at the top of a table: rows with a single filled cell."""
     count = 0
     while count < min(len(rows) - 1, _MAX_TITLES) and _count_filled(rows[count]) == 1:
         count += 1
@@ -64,7 +64,7 @@ def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]:
-    """Return the name of each column, joined over the header rows, or [] if these rows are no header."""
+    """Return the name of each column, joined over the header rows, or [] if these rows are not a header."""
     header, below = rows[:header_rows], rows[header_rows:]
     if not below or not all(map(_is_header, header)):
         return []
@@ -102,7 +102,7 @@ def _labelled_cells(row: Sequence[str], labels: Sequence[str]) -> str:
     return CELL_SEPARATOR.join(f"{label}: {cell}" if label else cell for label, cell in pairs)
 
 
-MAX_COLUMNS = 256  # further columns are only repeated formatting
+MAX_COLUMNS = 256  # further columns usually contain only repeated formatting
 # The maximum length of a merged cell's text that is repeated in the next column, where it may name the column, and in
 # the next row, which may be in another chunk.
 _REPEATED_BESIDE = 40
@@ -110,7 +110,7 @@ _REPEATED_BELOW = 200
 
 
 def row_text(cells: Sequence[str]) -> str:
-    """Join the cells of a row as `a | b`. The text of a row that is one merged cell appears once."""
+    """Join the cells of a row as `a | b`. If the row is one merged cell, its text appears once."""
     if len(cells) > 1 and len(set(cells)) == 1:
         return cells[0]
     once = [

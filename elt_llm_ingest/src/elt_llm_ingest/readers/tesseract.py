@@ -27,7 +27,7 @@ def installed_languages() -> frozenset[str]:
 
 
 def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
-    """Return a table of the words (TSV) in a picture (PGM), which may be rotated if the data "osd" is installed.
+    """Return tesseract's table (TSV) of the words in a PGM picture. It may be rotated if the data "osd" is installed.
 
     Raises:
         TesseractFailed: tesseract is not installed, has no data for a language, fails or takes too long.

@@ -1,1 +1,1 @@
-"""The steps of one ingest run: scan files, compare them, make document versions, report, plan, watch."""
+"""The steps of an ingest run: plan, scan files, make document versions, enrich, report, and watch for changes."""

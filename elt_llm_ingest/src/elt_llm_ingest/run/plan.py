@@ -32,7 +32,7 @@ _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """The planned outcome of one file. `missing` means deleted, but kept without --allow-delete.
+    """The planned outcome of one file. `missing`: the file is deleted, but its document is kept without --allow-delete.
 
     `columns` are the headers by role, such as entity and definition, of a file that looks like a data dictionary.
     """
@@ -47,8 +47,8 @@ class PlannedFile:
 class IngestPlan:
     """The planned changes of an ingest.
 
-    `rebuilt` is the reason for indexing everything again, and `refused` the reason for refusing the ingest. Both are
-    empty without a reason.
+    `rebuilt` is the reason for indexing everything again, and `refused` the reason for refusing the ingest. Each is
+    empty if there is no such reason.
     """
 
     collection: str
@@ -81,9 +81,9 @@ def plan_ingest(
 ) -> IngestPlan:
     """Plan what `ingest` would do with this request.
 
-    Without a `store` every file is new. Without an `embedding` the plan leaves out files that would be read again
-    because the model or the chunking changed. A `parser` reads the headers of new tables, to propose the columns of a
-    data dictionary. Raises UsageError for a path that does not exist.
+    Without a `store`, every file is new. Without an `embedding`, the plan does not show files that would be read again
+    because the embedding model or the chunking changed. A `parser` reads the headers of new tables, to propose the
+    columns of a data dictionary. Raises UsageError for a path that does not exist.
     """
     known = KnownSources.of(store, request.collection) if store else KnownSources()
     planner = _Planner(request, settings, embedding, store)

@@ -21,7 +21,7 @@ UNTYPED_GROUP = "other"  # the group of documents without a type
 
 
 def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
-    """Return the groups of a document in order, each once. Only an empty document has none."""
+    """Return the groups of a document in order, each once. Only an empty document has no groups."""
     if split_by == "section":
         return [group for group, _, _ in _section_slices(parsed)]
     types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
@@ -30,7 +30,7 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 
 
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
-    """Return the part of a document that belongs to a group (a section or a type); an empty document if no part does.
+    """Return the part of a document that belongs to a group (a section or a type). It may be an empty document.
 
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
     file belong to its first section. Artefacts describe the whole file and belong to every group. Marked terms belong
@@ -60,7 +60,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
     for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
         title = " ".join(section.title.split()) or UNTYPED_GROUP
         name = title
-        while name in taken:  # a third section with the same title gets the next number
+        while name in taken:  # a further section with the same title gets the next number
             numbers[title] += 1
             name = f"{title} ({numbers[title] + 1})"
         taken.add(name)
@@ -68,7 +68,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
 
 
 def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
-    """Return the sections of the highest level that has several; a single section above is the document's title."""
+    """Return the sections of the highest level that has several. A single section above them is only a title."""
     counts = Counter(section.level for section in sections)
     several = [level for level, count in counts.items() if count > 1]
     level = min(several or counts, default=0)
@@ -83,7 +83,7 @@ def _has_text_before(parsed: ParsedDocument, end: int) -> bool:
 
 
 def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocument:
-    """Return text[start:end] with its pages, sections and blocks. Pages that start before `start` start at 0."""
+    """Return text[start:end] with its pages, sections and blocks. Pages that started earlier get the offset 0."""
     artefacts = {name: value for name, value in parsed.artefacts.items() if name != MARKED_TERMS_ARTEFACT}
     terms = MarkedTerms.from_json(parsed.artefacts.get(MARKED_TERMS_ARTEFACT), len(parsed.text)).cut(start, end)
     if terms:
@@ -107,7 +107,7 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
 
 @dataclass(frozen=True)
 class FileReading:
-    """Read files with `parser`; `reader` is a name or "auto". `split_by` and `group` select a part of each file."""
+    """Read files with `parser`. `reader` is a name or "auto". `split_by` and `group` select a part of each file."""
 
     parser: Parser
     options: ReaderOptions = field(default_factory=ReaderOptions)
@@ -118,7 +118,7 @@ class FileReading:
 
     @property
     def scope(self) -> str:
-        """Return the selected part of each file, for the identity of versions; empty for the whole file."""
+        """Return a name of the selected part of each file, for version identities; empty for whole files."""
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:
@@ -126,7 +126,7 @@ class FileReading:
         return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
-        """Return name and version of the reader of a file. Raises UnreadableDocument if no reader fits."""
+        """Return the name and version of a file's reader. Raises UnreadableDocument if no reader supports the file."""
         suffix = located.file.path.suffix.lower()
         if suffix not in self._identities:
             reader = create_named_reader(self.reader, located.file.path, self.options)

@@ -9,7 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file: `missing` if deleted but kept, `stale` if an earlier version stays published."""
+    """The outcome of one file: `missing` if it is deleted but kept, `stale` if its earlier version stays published."""
 
     path: str
     status: FileStatus

@@ -21,9 +21,9 @@ from elt_llm_ingest.run.report import FileOutcome
 from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, content_hash
 from elt_llm_ingest.sources.collection_sources import CollectionSources, LocatedFile
 
-# A file written less than this time before the scan may be written again with the same time stamp.
+# Nanoseconds. A file that was written so shortly before the scan may be written again with the same time stamp.
 _SETTLED_NS = 2_000_000_000
-_MAX_DELETED_SHARE = 0.2
+_MAX_DELETED_SHARE = 0.2  # of the documents of a root
 _MAX_DELETED = 10
 
 
@@ -51,7 +51,7 @@ class ScannedFile:
     checked_ns: int
 
     def record(self, outcome: str, reason: str) -> FileRecord:
-        """Build the row that lets the next scan skip reading the file."""
+        """Build the record that lets the next scan skip the file if it is unchanged."""
         return FileRecord(
             document_id=self.document_id,
             root=self.located.root,
@@ -86,7 +86,7 @@ def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, File
 
 @dataclass(frozen=True)
 class DeletedDocuments:
-    """Documents whose files are deleted: those to remove, and those kept because too many were deleted at once."""
+    """Documents whose files are deleted: documents to remove, and documents that are kept for now (held back)."""
 
     removed: tuple[StoredDocument, ...] = ()
     held_back: tuple[StoredDocument, ...] = ()
@@ -102,9 +102,9 @@ def find_deleted(
 ) -> DeletedDocuments:
     """Find the published documents whose files were deleted.
 
-    These are documents of the completely scanned roots whose ids are not `present`, and documents with `missing` ids.
-    Without `allow_delete`, deletions of more than 20 % and 10 documents of a root, or of the whole root, are held back,
-    because an unmounted disk looks the same. Missing files that were named individually are held back too.
+    A document is deleted if its id is in `missing`, or if its root was completely scanned and its id is not `present`.
+    Without `allow_delete`, deletions are held back if they affect a whole root, or more than 10 documents and 20 % of a
+    root, because an unmounted disk looks the same. Missing files that were named individually are held back too.
     """
     here = frozenset(present)
     by_root: dict[str, list[StoredDocument]] = defaultdict(list)
@@ -124,7 +124,7 @@ def find_deleted(
 
 @dataclass
 class ScanResult:
-    """The result of a scan: the versions of readable files by document id, existing ids, outcomes and records."""
+    """The result of a scan: version numbers by document id, the ids of all existing files, outcomes and records."""
 
     versions: dict[str, int] = field(default_factory=dict)
     present: set[str] = field(default_factory=set)
@@ -134,7 +134,7 @@ class ScanResult:
 
 
 class Scan:
-    """Read new and changed files, and forgotten files with `remember`; check size and time of unchanged files."""
+    """Read new and changed files; with `remember`, also forgotten files. Unchanged files are found by size and time."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Scan:
     ) -> None:
         self._store, self._collection, self._maker = store, collection, maker
         self._published, self._reading, self._remember = published, reading, remember
-        # A later step may change the version that `maker` makes; `extraction` identifies the finished version.
+        # A later step may replace the versions that `maker` makes; `extraction` identifies the finished versions.
         self._extractions = tuple(filter(None, (extraction, maker.extraction)))
         self._known = store.files.of_collection(collection)
         self._forgotten = store.forgotten.all(collection)
@@ -174,7 +174,7 @@ class Scan:
         return self._result
 
     def _inspect(self, located: LocatedFile) -> ScannedFile | None:
-        """Return the file with its hash; None, with an outcome, if the file is unreadable or forgotten."""
+        """Return the file with its hash. If it is unreadable or forgotten, record an outcome and return None."""
         identity = document_id(self._maker.collection, located.root, located.relative)
         try:
             seen = inspect_file(self._maker.collection, located, self._known)
@@ -192,7 +192,7 @@ class Scan:
         return seen
 
     def _is_stored(self, seen: ScannedFile) -> bool:
-        """Whether nothing has to be read: the version is stored, or no reader fits. Then the outcome is recorded."""
+        """Whether nothing has to be read: the version is stored, or no reader fits. If so, the outcome is recorded."""
         located = seen.located
         try:
             reader = self._reading.identity(located)
@@ -264,9 +264,9 @@ def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> 
 def file_outcomes(
     store: Store, sources: CollectionSources, scanned: ScanResult, known: Collection[str]
 ) -> Iterator[FileOutcome]:
-    """Yield the outcome of every file by path, with notes on renamed and duplicate files. `known` are published ids."""
+    """Yield the outcome of every file, with notes on renamed and duplicate files. `known` are the published ids."""
     removed = {document.document_hash: document.source for document in scanned.deleted.removed}
-    renamed = {  # the former path of each new file with the bytes of a removed one
+    renamed = {  # the former path of each new file that has the same bytes as a removed file
         file.path: removed[file.content_hash.hex()]
         for file in scanned.records
         if file.document_id not in known and file.content_hash.hex() in removed
@@ -303,7 +303,7 @@ def _unread_outcomes(
 
 
 def nothing_to_ingest_error(sources: CollectionSources) -> IngestError:
-    """Build the error of a run without a single file. Its message names skipped files."""
+    """Build the error for a run that found no file to ingest. Its message names skipped files."""
     if sources.failed:
         reasons = "; ".join(source.reason for source in sources.failed)
         return IngestError(f"There is nothing to ingest: {reasons}.", hint="Correct the source, and run it again.")

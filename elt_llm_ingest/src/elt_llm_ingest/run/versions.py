@@ -1,4 +1,4 @@
-"""Make document versions of parsed files (chunks, metadata, identity), embed them, and choose their index."""
+"""Make document versions (chunks, metadata, identity) from parsed files, embed them, and choose their index."""
 
 import hashlib
 import re
@@ -45,7 +45,7 @@ def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
 
 @dataclass(frozen=True)
 class DocumentOrigin:
-    """The origin of a text: root and path, hash and number of bytes, and reader.
+    """The origin of a text: the root and path, the hash and size of the file, and the reader.
 
     `modified_at` is the time of the last write, ISO 8601 in UTC. `part` names a document within the file.
     """
@@ -69,7 +69,7 @@ class VersionMetadata:
 
     @property
     def identity(self) -> str:
-        """Return the part of a version's key that changes with the metadata rules and values."""
+        """Return the part of a version's key that changes whenever a metadata rule or value changes."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
         return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
 
@@ -88,7 +88,7 @@ class VersionMaker:
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def from_parsed(self, origin: DocumentOrigin, parsed: ParsedDocument) -> list[NewDocument]:
-        """Chunk a parsed file; return its own version first, then the versions of documents within it."""
+        """Chunk a parsed file. Return the version of the file first, then the versions of documents within the file."""
         with failpoint(Failpoint.CHUNK):
             parts = [
                 self._version(replace(origin, path=f"{origin.path}#{part.name}", part=part.name), part.document)
@@ -103,7 +103,7 @@ class VersionMaker:
         parsed = _replace_invalid_characters(parsed)
         identity = document_id(self.collection, origin.root, origin.path)
         language = detect_language(parsed.text[:_LANGUAGE_SAMPLE])
-        # The collection will most likely be indexed in the language of its documents.
+        # The keyword index will most likely use the language of the documents.
         tokeniser = self._tokenisers.setdefault(language, KeywordTokeniser(language))
         nodes = tuple(self._nodes(identity, parsed, tokeniser))
         return NewDocument(
@@ -160,7 +160,7 @@ def version_maker(
     metadata: Mapping[str, MetadataValue] | None = None,
     scope: str = "",
 ) -> VersionMaker:
-    """Create the maker of document versions; its chunks depend on the chunker and on the model's tokenizer.
+    """Create the maker of document versions. Its chunks depend on the chunker and the embedding model's tokenizer.
 
     `metadata` is added to every document. `scope` names the part of each file that is ingested.
     """

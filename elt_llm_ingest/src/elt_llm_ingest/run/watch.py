@@ -16,11 +16,11 @@ from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, readable_suffixes
 Result = TypeVar("Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
 
-_SETTLE_MS = 300
+_SETTLE_MS = 300  # changes that follow each other within this time start one run
 _LOOK_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
 _TICK_MS = 100
-_READY_SECONDS = 60.0  # a folder that contains very many folders needs time
+_READY_SECONDS = 60.0  # starting to watch very many folders takes time
 _TEMPORARY_SUFFIXES = frozenset({".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp", ".swx", ".bak", ".lock"})
 
 
@@ -33,7 +33,7 @@ class WatchScope:
     ignored: tuple[Path, ...] = ()
 
     def concerns(self, path: Path, *, deleted: bool) -> bool:
-        """Whether a change of `path` may affect an ingest. Hidden and temporary files do not."""
+        """Whether a change of `path` may affect an ingest. Changes of hidden and temporary files do not."""
         if path in self.files:
             return True
         root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
@@ -56,7 +56,7 @@ class WatchListener(Protocol[Result_contra]):
         """Report that the collections are up to date and that the watcher waits for changes."""
 
     def ended(self, result: Result_contra, seconds: float | None) -> None:
-        """Report the result of a run, `seconds` after its change was noticed; None for the first run."""
+        """Report the result of a run that ended `seconds` after a change was noticed; None for the first run."""
 
     def failed(self, error: Exception) -> None:
         """Report that a run failed. The next change starts another run."""
@@ -82,7 +82,7 @@ class FileWatcher(Generic[Result]):
         self._stopped.set()
 
     def go(self) -> None:
-        """Watch until stopped or interrupted. Raises errors of the first `scope` and UsageErrors of the first run."""
+        """Watch until stopped or interrupted. Raises errors of the first `scope()` and UsageErrors of the first run."""
         scope = self._scope()
         first: float | None = None
         while not self._stopped.is_set():
@@ -98,7 +98,7 @@ class FileWatcher(Generic[Result]):
             first = time.monotonic()
 
     def _after(self, before: WatchScope) -> WatchScope:
-        """Return the paths to watch from now on; the previous paths if the job file cannot be read."""
+        """Return the paths to watch from now on. If the job file cannot be read, these are the previous paths."""
         try:
             scope = self._scope()
         except (EltError, OSError):
@@ -142,7 +142,7 @@ def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
 
 
 def _folder_states(scope: WatchScope) -> list[object]:
-    """Return a value that changes if a folder is replaced or removed, which a watch does not report."""
+    """Return a value that changes if a watched folder itself is replaced or removed, which is not reported."""
     states: list[object] = [scope]
     for folder in scope.folders:
         try:
@@ -156,7 +156,7 @@ def _folder_states(scope: WatchScope) -> list[object]:
 
 @contextmanager
 def _watch_changes(scope: WatchScope) -> "Iterator[queue.Queue[float | Exception]]":
-    """Yield a queue with the times of changes, which threads collect even while an ingest runs."""
+    """Yield a queue of the times of changes. Threads fill the queue even while an ingest runs."""
     changes: queue.Queue[float | Exception] = queue.Queue()
     stop = threading.Event()
     folders = [folder for folder in scope.folders if folder.is_dir()]

@@ -58,7 +58,7 @@ class ParseLimits:
     @property
     def answer_bytes(self) -> int:
         """The maximum size in bytes of a worker's result for a file."""
-        return 16 * MEGABYTE + 12 * self.characters
+        return 16 * MEGABYTE + 12 * self.characters  # the text as escaped JSON, and its structure
 
 
 _LARGEST_FILE_WRITTEN = 256 * MEGABYTE
@@ -81,7 +81,7 @@ def limit_resources(memory_mb: int) -> None:
 
 
 def limit_computing(seconds: int) -> None:
-    """Limit the further processor time of this process. Beyond the limit the system ends it with SIGXCPU."""
+    """Limit the processor time that this process may still use. Beyond the limit, the system ends it with SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -90,7 +90,7 @@ def limit_computing(seconds: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when its parent ends. Outside Linux, it ends when it finds its pipe closed."""
+    """End this process when its parent ends. Outside Linux, it ends when its pipe is closed."""
     if sys.platform == "linux":
         library = ctypes.CDLL(None, use_errno=True)
         library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -102,7 +102,8 @@ def die_with_parent(parent: int) -> None:
 def leave_network() -> bool:
     """Enter an empty network namespace; return False where the system does not allow it.
 
-    Root needs no user namespace for this step, and could not read the files of other users inside one.
+    The root user enters the network namespace without a user namespace, in which it could not read files of other
+    users.
     """
     if sys.platform != "linux":
         return False
@@ -111,9 +112,9 @@ def leave_network() -> bool:
 
 
 def give_up_privileges() -> None:
-    """Drop all capabilities of root except reading the files of other users.
+    """Drop all capabilities of the root user, except the capability to read the files of other users.
 
-    With the dropped capabilities, a worker could return to the network of its parent or read the memory of its parent.
+    With the dropped capabilities, a worker could return to its parent's network or read its parent's memory.
     """
     if sys.platform != "linux":
         return
@@ -137,7 +138,7 @@ def can_leave_network() -> bool:
 
 
 def peak_memory_mb() -> float:
-    """The peak memory of this process in megabytes, from /proc on Linux, to exclude the memory of its parent."""
+    """The peak memory of this process in megabytes. On Linux, /proc gives it without the memory of the parent."""
     status = Path("/proc/self/status")
     if status.is_file() and (own := _PEAK_MEMORY.search(status.read_text(encoding="ascii"))):
         return int(own.group(1)) / 1024
@@ -146,7 +147,7 @@ def peak_memory_mb() -> float:
 
 
 def _lower_limit(kind: int, wanted: int) -> None:
-    """Lower a resource limit, unless it is lower already or the system does not support it."""
+    """Lower a resource limit, unless it is already lower or the system does not support it."""
     _, hard = resource.getrlimit(kind)
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     try:
@@ -155,7 +156,7 @@ def _lower_limit(kind: int, wanted: int) -> None:
         return
 
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers, equal on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers, which are equal on every architecture
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 
@@ -167,7 +168,7 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that Landlock denies: files need its version 3, TCP 4, access to other processes 6."""
+    """The rights that Landlock denies. It supports files from version 3, TCP from 4 and other processes from 6."""
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
@@ -178,7 +179,7 @@ class _PathBeneath(ctypes.Structure):
 
 
 def give_up_writing(but_below: Iterable[Path]) -> bool:
-    """Deny this process and its children all writing outside the given paths; return whether Landlock applied it.
+    """Deny all writing outside the given paths to this process and its children; return whether Landlock does so.
 
     Newer systems also deny TCP connections and signals to other processes. Reading stays allowed. The result is False
     where the system has no Landlock, or a version before 3, which cannot deny truncation.
@@ -194,7 +195,7 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
         _BIND_AND_CONNECT_TCP,
         _ABSTRACT_SOCKETS_AND_SIGNALS,
     )
-    words = 3 if version >= 6 else 2 if version >= 4 else 1  # the part of the rights that this version supports
+    words = 3 if version >= 6 else 2 if version >= 4 else 1  # the fields of _Ruleset that this version supports
     size = ctypes.c_size_t(words * ctypes.sizeof(ctypes.c_uint64))
     ruleset = library.syscall(_CREATE_RULESET, ctypes.byref(rights), size, 0)
     if ruleset < 0:
@@ -223,9 +224,9 @@ def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
 
 
 def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
-    """Check that a path is a readable regular file within the size limit, inside the folder `within` if that is set.
+    """Check that a path is a readable regular file within the size limit and, if `within` is set, inside this folder.
 
-    The check does not wait on pipes, and does not follow a link that has replaced the file in the meantime.
+    The check does not block on a pipe, and does not follow a link that has meanwhile replaced the file.
 
     Raises:
         UnreadableDocument: the path is a pipe, a device, a folder or a link out of `within`, or the file is too large.
@@ -253,7 +254,7 @@ def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
 
 @contextmanager
 def _name_open_errors(unlinked: Path | None = None) -> Iterator[None]:
-    """Translate the errors of opening a file. The path `unlinked` may not be a link."""
+    """Raise UnreadableDocument for errors of opening a file. `unlinked` is a path that must not be a link."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
@@ -269,9 +270,9 @@ _PREFIX = "elt-llm-read-"
 
 @contextmanager
 def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
-    """Open a file and yield a path with the same name that leads to the open file.
+    """Open a file, and yield a path with the same file name that leads to the open file, even if it is replaced.
 
-    Links are followed only if `within` is set. Where the system has no paths of open files, the path itself is yielded.
+    Links are followed only if `within` is set. If the system has no paths for open files, the path itself is yielded.
 
     Raises:
         UnreadableDocument: the file cannot be opened, or the open file is not inside `within`.
@@ -295,7 +296,7 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
 
 
 def remove_pinned() -> None:
-    """Remove the folders with pinned files that ended worker processes have left behind."""
+    """Remove the folders of pinned files that worker processes left behind when they ended."""
     for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):
         process = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not (_OPENED.parents[1] / process).exists():

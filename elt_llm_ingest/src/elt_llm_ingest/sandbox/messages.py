@@ -53,20 +53,20 @@ _KINDS = frozenset(get_args(BlockKind))
 _DEEPEST_HEADING = 1000
 _MAX_NOTES = 1000
 _MAX_REASON_LENGTH = 400
-# Every chunk below a title contains the title, so that a title of a megabyte would become gigabytes.
+# The title is repeated in every chunk below it, so that a title of a megabyte would become gigabytes.
 _MAX_TITLE_LENGTH = 1000
 _MAX_NAME_LENGTH = 1000
-_MAX_METADATA_LENGTH = 20_000  # characters of one value, or entries
+_MAX_METADATA_LENGTH = 20_000  # characters of one value, or number of its entries
 _MAX_METADATA = 1000
 _DEEPEST_ARTEFACT = 100
-# A list takes 30 times the memory of its JSON. Readers within their memory limit return a fifth of these values.
+# A parsed list takes 30 times the memory of its JSON. Readers within their memory limit return fewer values.
 _MAX_VALUES = 10_000_000
 _SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot hold too many values
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# The closing quote is optional. Without one, the pattern would try each quote as the start of a string.
+# The closing quote is optional. If it is missing, the pattern must not try each quote as the start of a string.
 _STRING = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?')
-_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # the name becomes the name of a folder
+_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # this name becomes a folder name
 
 
 class MalformedAnswer(Exception):
@@ -80,7 +80,7 @@ def parse_json(payload: bytes) -> dict[str, Any]:
         text = payload.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite)
         if _ESCAPED_SURROGATE.search(text) and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-            raise MalformedAnswer("the JSON holds half a surrogate pair")
+            raise MalformedAnswer("the JSON holds an unpaired surrogate")
     except (ValueError, RecursionError) as error:
         raise MalformedAnswer(str(error)) from error
     return _require_object(value)
@@ -104,9 +104,9 @@ def _decode_document(value: dict[str, Any], *, is_part: bool = False) -> ParsedD
     text = _require_text(value.get("text"))
     parts = () if is_part else tuple(_decode_part(item) for item in _require_list(value.get("parts")))
     if is_part and (value.get("parts") or value.get("artefacts")):
-        raise MalformedAnswer("a part contains another part")
+        raise MalformedAnswer("a document part contains another part")
     if len({part.name for part in parts}) < len(parts):
-        raise MalformedAnswer("two parts have the same name")
+        raise MalformedAnswer("two document parts have the same name")
     return ParsedDocument(
         text=text,
         title=_require_text(value.get("title"))[:_MAX_TITLE_LENGTH],
@@ -124,7 +124,7 @@ def _decode_part(value: Any) -> Part:
     item = _require_object(value)
     name, group = _require_text(item.get("name")), _require_text(item.get("group"))
     if max(len(name), len(group)) > _MAX_NAME_LENGTH:
-        raise MalformedAnswer("a part has a name that is too long")
+        raise MalformedAnswer(f"a document part has a name or group of more than {_MAX_NAME_LENGTH} characters")
     return Part(name, group, _decode_document(_require_object(item.get("document")), is_part=True))
 
 
@@ -214,7 +214,7 @@ def _require_object(value: Any) -> dict[str, Any]:
 
 
 def _refuse_many_values(payload: bytes) -> None:
-    """Count the values of the JSON before parsing. Text is excluded, since it takes no more memory than its bytes."""
+    """Refuse JSON with too many values before parsing. Text does not count: it takes no more memory than its bytes."""
     if len(payload) > _SMALL_PAYLOAD:
         bare = _STRING.sub(b"", payload)
         if sum(map(bare.count, (b"[", b"{", b","))) > _MAX_VALUES:

@@ -26,14 +26,14 @@ class ParseRequest:
 
 
 class Parser(Protocol):
-    """An object that parses files."""
+    """The interface of objects that parse files."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
 
 
 class DirectParser:
-    """Parse in this process and without limits, as in tests and for files that the user has written."""
+    """Parse in this process without limits. This is for tests, and for files that the user wrote."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
@@ -48,7 +48,7 @@ class DirectParser:
 
 
 _MAX_CHARACTERS = 50_000_000
-# Device, inode, size, modification and change time, so that a changed file is parsed again.
+# Device, inode, size, modification time and change time: if one of these differs, the file is parsed again.
 _FileState = tuple[int, int, int, int, int]
 
 
@@ -74,7 +74,7 @@ class CachingParser:
             yield self._kept[key] if key in self._kept else passing[key]
 
     def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room. None is evicted, since repeated runs start again from the first file."""
+        """Cache a result if there is room. Nothing is evicted, since repeated runs start again from the first file."""
         size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
         if self._characters + size > _MAX_CHARACTERS:
             return False

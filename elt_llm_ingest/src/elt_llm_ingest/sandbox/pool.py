@@ -35,13 +35,13 @@ _WORKER = "elt_llm_ingest.sandbox.worker"
 _SECONDS_TO_START = 60.0
 _CHUNK = 1 << 20
 _MAX_GREETING = 1000
-# Signals that end a program without memory: its own abort, a trap, or access to memory that it did not get.
+# Signals that end a program that ran out of memory: abort, a trap, or access to memory that it did not get.
 _MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
 
 
 class WorkerDied(UnreadableDocument):
-    """The worker process ended during a file. `retry` is set if a fresh process might parse the file."""
+    """The worker process ended while it parsed a file. `retry` is set if a fresh process might parse the file."""
 
     def __init__(self, reason: str, *, hint: str = "", retry: bool = False) -> None:
         super().__init__(reason, hint=hint)
@@ -92,7 +92,7 @@ class WorkerProcess:
         self._ready = bool(greeting.get("ready"))
 
     def ask(self, request: ParseRequest) -> dict[str, Any]:
-        """Send a request and return the result; raise MalformedAnswer or WorkerDied if the worker returns none."""
+        """Send a request and return the result; raise MalformedAnswer or WorkerDied if there is no result."""
         self.await_greeting()
         message = {
             "path": os.fspath(request.path.absolute()),
@@ -105,7 +105,7 @@ class WorkerProcess:
             "worker_megabytes": self._limits.worker_megabytes,
         }
         deadline = time.monotonic() + self._limits.seconds
-        # JSON escapes the bytes of a path that are not valid text.
+        # JSON escapes the bytes of a path that are not valid UTF-8.
         self._write(encode_frame(json.dumps(message).encode("ascii")))
         self.usable = self._read(1, deadline) == b"\1"
         payload = self._read(self._length(deadline, self._limits.answer_bytes), deadline)
@@ -182,7 +182,7 @@ class WorkerProcess:
         _, status, usage = os.wait4(self._process.pid, 0)
         remove_pinned()
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        # Linux includes the memory of the parent, so that only a higher value is certainly that of the child.
+        # Linux includes the memory of the parent process. Only a higher value is certainly the child's.
         inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
         return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)

@@ -1,4 +1,4 @@
-"""The worker process parses one file for each request of its parent and returns a result.
+"""The worker process: for each request of its parent process, it parses one file and returns the result.
 
 It is started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`. Requests come on standard input, and
 results go to the original standard output.
@@ -58,13 +58,13 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
 def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
-    """Return the result of a request, and whether this process is still usable. `readers` caches the readers."""
+    """Return the result of a request, and whether this process can still be used. `readers` is a cache of readers."""
     limit_computing(int(request["computing_seconds"]))
     try:
         return _parse_file(request, readers), True
     except EltError as error:
         return encode_json({"unreadable": _clip_reason(str(error)), "hint": _clip_reason(error.hint)}), True
-    except BaseException as error:  # libraries raise anything for a damaged file
+    except BaseException as error:  # libraries may raise any exception for a damaged file
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         usable = isinstance(error, Exception) and not isinstance(error, MemoryError | RecursionError)
@@ -126,7 +126,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main(parent: int, memory_mb: int) -> None:
-    """Drop all unneeded rights, prepare the process, and serve requests."""
+    """Give up all rights that are not needed, prepare the process, and serve requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     requests = os.fdopen(os.dup(0), "rb")

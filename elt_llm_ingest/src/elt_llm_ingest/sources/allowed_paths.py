@@ -17,7 +17,7 @@ _SYSTEM_PATHS = tuple(map(Path, ("/proc", "/sys", "/dev")))
 
 @dataclass(frozen=True)
 class AllowedPaths:
-    """The resolved folders that may be read. Relative names start at `start`."""
+    """The resolved folders that may be read. Relative paths start at `start`."""
 
     roots: tuple[Path, ...]
     start: Path

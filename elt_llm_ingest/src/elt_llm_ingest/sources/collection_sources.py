@@ -15,7 +15,7 @@ from elt_llm_ingest.sources.remote import is_url
 
 @dataclass(frozen=True)
 class LocatedFile:
-    """A file with its lasting name, which is the name of its root and the path below the root."""
+    """A file with its lasting name: the name of its root, and the path below the root."""
 
     file: FoundFile
     root: str
@@ -28,7 +28,7 @@ class RootNames:
 
     A file in a known root belongs to that root, even if a folder within or around the root is given, so that the file
     is not ingested twice. If the folder of a known name no longer exists, a new folder of that name takes over the
-    name: the folder was moved.
+    name, since the folder was probably moved.
     """
 
     def __init__(self, known: Mapping[str, Path]) -> None:
@@ -44,7 +44,7 @@ class RootNames:
         return LocatedFile(file, self.name_of(file.root), file.root, file.relative)
 
     def name_of(self, root: Path) -> str:
-        """Return the name of a root. A new root gets its name now."""
+        """Return the name of a root, and give a new root a name."""
         for name, path in self._paths.items():
             if path == root:
                 return name
@@ -58,7 +58,7 @@ class RootNames:
 
 
 def _relative_to_root(file: FoundFile, root: Path) -> str | None:
-    """Return the path of a file within a root that equals, contains or lies in the file's own root; else None."""
+    """Return the path of a file within `root`, which may be, contain or lie in the file's own root; else None."""
     if file.root.is_relative_to(root):
         prefix = _composed_path(file.root.relative_to(root))
         return f"{prefix}/{file.relative}" if prefix else file.relative
@@ -74,7 +74,7 @@ def _composed_path(path: Path) -> str:
 
 @dataclass(frozen=True)
 class FailedSource:
-    """A remote source that could not be listed. If it is `known`, its documents are kept."""
+    """A remote source that could not be listed. If an earlier run ingested it (`known`), its documents are kept."""
 
     url: str
     reason: str
@@ -99,13 +99,13 @@ class CollectionSources:
 
     @property
     def whole_roots(self) -> frozenset[str]:
-        """Return the names of the completely scanned roots, in which a missing file was deleted."""
+        """Return the names of the completely scanned roots, in which a missing file counts as deleted."""
         return frozenset(name for name, (_, whole) in self.roots.items() if whole)
 
 
 @dataclass(frozen=True)
 class KnownSources:
-    """The former sources: `roots` maps names to (folder, given as a whole), `files` are the records by document id."""
+    """Sources of former ingests: `roots` maps names to (folder, whether given as a whole), `files` ids to records."""
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -144,13 +144,13 @@ def find_sources(
 ) -> CollectionSources:
     """Discover `paths`; without any, or with `everything`, also all known sources of the collection.
 
-    An absolute pattern in `selection.include` means that the patterns name the whole content of the collection: only
-    they are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does not
+    If `selection.include` has an absolute pattern, the patterns name the whole content of the collection: only matching
+    paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does not
     exist. Known paths that do not exist are reported as missing.
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
-    # A file with the path of a known folder does not replace the folder, which is reported as missing.
+    # If a file now has the path of a known folder, the folder is reported as missing, and not replaced by the file.
     existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
     discovery = discover([*paths, *existing], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
@@ -175,7 +175,7 @@ def find_sources(
 
 
 def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str, tuple[Path, bool]]:
-    """Return the known folders whose missing files were deleted, except folders that could not be scanned."""
+    """Return the known folders whose missing files count as deleted: all except those that could not be scanned."""
     unseen = [path.resolve() for path in incomplete]
     return {
         name: (path, True)
@@ -198,7 +198,7 @@ def _dropped_files(
 
 
 def _is_scanned(path: Path, scanned: frozenset[Path]) -> bool:
-    """Whether a folder was scanned, itself or with a parent. Hidden folders are not scanned with their parent."""
+    """Whether a folder was scanned itself or as part of a parent. A scan of the parent excludes hidden folders."""
     return path in scanned or any(
         parent in scanned and not any(part.startswith(".") for part in path.relative_to(parent).parts)
         for parent in path.parents

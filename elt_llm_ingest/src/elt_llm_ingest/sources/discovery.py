@@ -23,7 +23,7 @@ class FoundFile:
     """A file to read. `relative` is its path within `root`, with `/` and in Unicode's composed form (NFC).
 
     `size` is in bytes. `written_ns` is the time of the last write in nanoseconds since 1970. `modified_ns` is the later
-    one of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
+    of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
 
     `fetch` writes a remote file to `path`, once. It raises UnreadableDocument if that fails. The `root` of a remote
     file is the folder that contains `path`.
@@ -48,7 +48,7 @@ class SkippedPath:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The result of a discovery. A missing file counts as deleted only in `scanned_roots`."""
+    """The result of a discovery. A missing file counts as deleted only if its root is in `scanned_roots`."""
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...]
@@ -101,7 +101,7 @@ class _Search:
     suffixes: frozenset[str] = field(default_factory=lambda: SUPPORTED_SUFFIXES | readable_suffixes())
 
     def scan(self, root: Path) -> None:
-        """Add every file below `root`. With an unreadable folder the root does not count as scanned."""
+        """Add every file below `root`. If a folder cannot be read, the root does not count as scanned."""
         self.incomplete.discard(root)
         folders = [root]
         while folders:

@@ -30,7 +30,7 @@ def literal_pattern(path: Path) -> str:
 
 @dataclass(frozen=True)
 class PathPattern:
-    """One pattern, matched part by part in linear time.
+    """A path pattern, which is matched part by part in linear time.
 
     A pattern that starts with `/` is absolute. Any other pattern matches paths below a folder.
     """
@@ -54,7 +54,7 @@ class PathPattern:
         return is_pattern(self.text)
 
     def matches(self, parts: Sequence[str]) -> bool:
-        """Return whether the pattern matches a path, given as its parts."""
+        """Return whether the pattern matches the path with these parts."""
         return len(self.parts) in self._reached(parts)
 
     def may_match_below(self, parts: Sequence[str]) -> bool:
@@ -62,7 +62,7 @@ class PathPattern:
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """Match a path from left to right, and return the numbers of the pattern parts that may come next."""
+        """Match a path from left to right, and return the indexes of the pattern parts that may match the next part."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return the given numbers of pattern parts, and the number after each `**`, which may match no folder."""
+        """Return the given indexes of pattern parts, and the index after each `**`, since `**` may match no folder."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:
@@ -88,7 +88,7 @@ class PathPattern:
 class PathSelection:
     """The files to ingest: all files, or files that match `include`, except files that match `exclude`.
 
-    A pattern of one name, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
+    A pattern without `/`, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
     excluded folder is excluded with everything in it.
     """
 
@@ -102,7 +102,7 @@ class PathSelection:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the patterns name everything to ingest by absolute paths, not only a part of given folders."""
+        """Whether the patterns are absolute and name everything to ingest, instead of a part of given folders."""
         return any(pattern.is_absolute for pattern in self.include)
 
     def excluded_by(self, root: Path, path: Path) -> str:
@@ -129,7 +129,7 @@ class PathSelection:
 
     @cached_property
     def _plain(self) -> frozenset[tuple[str, ...]]:
-        """Return the included paths that contain no wildcards as a set, because there may be thousands."""
+        """Return the include patterns without wildcards as a set of paths, because there may be thousands."""
         return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
 
     @cached_property

@@ -28,7 +28,7 @@ class _NetworkGuard:
         self._names = {host.rpartition(":")[0] or host for host in allowed}
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Raise PermissionError if a host that is looked up or connected to is not allowed."""
+        """Raise PermissionError if the reader looks up or connects to a host that is not allowed."""
         if event == "socket.getaddrinfo":
             host = arguments[0]
         elif event in {"socket.connect", "socket.sendto"} and isinstance(arguments[1], tuple):
@@ -113,7 +113,7 @@ def _load_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(document: Any, number: int) -> str:
-    """Return a name that stays the same between runs: the id of the document, or its address, or its number."""
+    """Return a document name that stays the same between runs: the document's id, its address or its number."""
     if len(document.id_) != _RANDOM_ID_LENGTH:
         return str(document.id_)
     return str(next((document.metadata[key] for key in _NAME_KEYS if document.metadata.get(key)), number))
@@ -128,7 +128,7 @@ def _write(text: str, path: Path, limit_mb: int) -> dict[str, Any]:
 
 
 def _without_values(message: str, arguments: Any) -> str:
-    """Return one line of a message without the values of the arguments, which may be credentials."""
+    """Return a message in one line, without the values of the arguments, since these may be credentials."""
     line = " ".join(message.split())
     for value in sorted(_values(arguments), key=len, reverse=True):
         line = line.replace(value, "***")

@@ -1,4 +1,4 @@
-"""Sources that a LlamaIndex reader of an installed package provides, such as the readers of LlamaHub."""
+"""Sources whose documents come from a LlamaIndex reader of an installed package, such as a reader of LlamaHub."""
 
 import json
 import os
@@ -36,7 +36,7 @@ class ReaderSource:
 
 
 def find_reader_class(name: str) -> str:
-    """Return `package:Class` for that name itself or for an entry point of this name; empty if there is neither."""
+    """Return a name such as `package:Class` unchanged, and for an entry point its `package:Class`; else ""."""
     if ":" in name:
         return name
     return next((entry.value for entry in entry_points(group=ENTRY_POINTS, name=name)), "")
@@ -88,4 +88,4 @@ def _run_child(source: ReaderSource, request: bytes, seconds: int) -> None:
             ) from None
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)  # the child, and every process that the reader started
+                os.killpg(child.pid, signal.SIGKILL)  # end the child and every process that the reader started

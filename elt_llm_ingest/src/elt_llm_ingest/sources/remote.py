@@ -25,7 +25,7 @@ from elt_llm_core.utilities import install_command
 SCHEMES = frozenset(("http", "https", "s3", "sftp", "webdav", "webdavs"))
 _MOST_FILES = 10_000
 _MEGABYTE = 1 << 20
-_STAMP_BITS = 60  # a stamp made from an etag must be an earlier time than any scan
+_STAMP_BITS = 60  # bits of a stamp made from an etag; as a time, it must be earlier than any scan
 _Result = TypeVar("_Result")
 
 
@@ -45,7 +45,7 @@ def is_url(text: str) -> bool:
 
 @dataclass(frozen=True)
 class RemoteUrl:
-    """A URL without credentials, with the user and password that were given in it."""
+    """A URL without credentials, and separately the user and password that the given URL contained."""
 
     url: str
     user: str = field(default="", repr=False)
@@ -53,7 +53,7 @@ class RemoteUrl:
 
     @staticmethod
     def parse(text: str) -> "RemoteUrl":
-        """Parse a URL. Raises UsageError for an unsupported scheme, a missing host, and a query or fragment."""
+        """Parse a URL. Raises UsageError if it has an unsupported scheme, no host, or a query or fragment."""
         try:
             parts = urlsplit(text)
             host = _host_and_port(parts)
@@ -95,7 +95,7 @@ class RemoteUrl:
 
 @dataclass(frozen=True)
 class RemoteEntry:
-    """A remote file as listed. `stamp` changes with the file: it is made from its etag, or else is its time."""
+    """A remote file as listed. `stamp` changes with the file: it is made from the etag or is the write time."""
 
     url: str
     name: str
@@ -122,7 +122,7 @@ class RemoteSource:
 
     @property
     def root(self) -> str:
-        """Return the URL of the folder, or of the folder of the file."""
+        """Return the URL of the folder, or of the folder that contains the file."""
         if self.is_folder:
             return self.url.url.rstrip("/") + "/"
         return self.url.url.rpartition("/")[0] + "/"
@@ -138,7 +138,7 @@ class RemoteSource:
         return self._call(self._list_folder)
 
     def fetch(self, entry: RemoteEntry, target: Path) -> None:
-        """Write a file to `target`. Raises UnreadableDocument, and then leaves no file."""
+        """Write a file to `target`. If that fails, raise UnreadableDocument and leave no file."""
         limit = self._settings.max_file_mb
         if (entry.size or 0) > limit * _MEGABYTE:
             raise _too_large(limit)
@@ -156,7 +156,7 @@ class RemoteSource:
         return self.url.scheme in {"http", "https"}
 
     def _path(self, url: str) -> str:
-        """Return the path that the file system of fsspec expects for a URL without credentials."""
+        """Return the path that fsspec's file system expects for a URL without credentials."""
         if self._is_http:
             return url
         path = unquote(urlsplit(url).path)
@@ -191,7 +191,7 @@ class RemoteSource:
         return sorted(entries, key=lambda entry: entry.url)
 
     def _listed_entry(self, fs: Any, url: str, listed: Mapping[str, Any]) -> RemoteEntry:
-        """Build the entry of a listed file. An HTTP listing has neither sizes nor etags, so each file is asked for."""
+        """Build the entry of a listed file. An HTTP listing lacks sizes and etags, so each file is requested."""
         if not self._is_http:
             return _make_entry(url, listed)
         try:
@@ -210,7 +210,7 @@ class RemoteSource:
                     file.write(chunk)
 
     def _call(self, operation: Callable[[Any], _Result]) -> _Result:
-        """Run an operation in a daemon thread, because no library promises to end in time."""
+        """Run an operation with a time limit in a daemon thread, because no library guarantees to end in time."""
         errors: list[BaseException] = []
         with ThreadPool(1) as pool:
             result = pool.apply_async(lambda: operation(self._file_system), error_callback=errors.append)
@@ -229,7 +229,7 @@ class RemoteSource:
         return fsspec.filesystem(protocol, skip_instance_cache=True, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of the back end. Without credentials in the URL, each back end uses its own sources."""
+        """Return the options of the back end. If the URL has no credentials, each back end looks for them itself."""
         user, password = self.url.user, self.url.password
         seconds = self._settings.remote.timeout_seconds
         parts = urlsplit(self.url.url)
@@ -278,7 +278,7 @@ class RemoteSource:
             raise _RedirectRefused(f"an unencrypted address of {_host_and_port(urlsplit(target))}")
 
     def _describe(self, error: BaseException) -> Exception:
-        """Return an error without credentials for an error of the library, whose message may contain credentials."""
+        """Replace an error of a library, whose message may contain credentials, by an error without credentials."""
         chain: list[BaseException] = [error]
         while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
             chain.append(cause)
@@ -328,7 +328,7 @@ class _BoundedFile(io.FileIO):
 
 
 def _known_hosts_policy() -> Any:
-    """Return the policy of paramiko that accepts only the host keys in `~/.ssh/known_hosts`."""
+    """Return a policy for paramiko that accepts only the host keys in `~/.ssh/known_hosts`."""
     import paramiko
 
     class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # paramiko has no types
@@ -356,7 +356,7 @@ def _host_and_port(parts: SplitResult) -> str:
 
 
 def _is_allowed(url: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether the list contains the host of a URL, with its port if the URL has a port."""
+    """Return whether `allowed` contains the host of a URL, including the port if the URL has one."""
     try:
         return _host_and_port(urlsplit(url)) in {host.lower() for host in allowed}
     except ValueError:
@@ -376,7 +376,7 @@ def _make_entry(url: str, info: Mapping[str, Any]) -> RemoteEntry:
     if etag:
         stamp = int.from_bytes(sha256(f"{etag} {size}".encode()).digest()[:8], "big") >> (64 - _STAMP_BITS)
     else:
-        stamp = written or time.time_ns()  # without etag and time, the file is fetched at every run
+        stamp = written or time.time_ns()  # without an etag and a time, the file is fetched in every run
     return RemoteEntry(url, _file_name(url, info.get("mimetype") or ""), size, stamp, written)
 
 

@@ -87,7 +87,7 @@ class _RemoteSearch:
         self._roots[reader.root] = (Path(reader.root), all(path for path, _ in documents.values()))
 
     def drop_unlisted(self) -> None:
-        """Count the documents of known sources that the request no longer names as deleted."""
+        """Treat documents as deleted if they belong to known sources that the request no longer names."""
         failed = tuple(source.url for source in self._failed)
         for name, (path, whole) in self._known.roots.items():
             is_unseen = any(url.startswith(name) or name.startswith(url) for url in failed)
@@ -111,7 +111,7 @@ class _RemoteSearch:
         )
 
     def add_source(self, url: RemoteUrl) -> None:
-        """Add the files of a remote folder, or a remote file. The failure of a listing is recorded."""
+        """Add a remote file, or the files of a remote folder. If the listing fails, the failure is recorded."""
         records = {record.path: identity for identity, record in self._known.files.items()}
         try:
             source = RemoteSource(url, self._settings)
@@ -168,7 +168,7 @@ class _RemoteSearch:
 
 
 def _fetch_once(source: RemoteSource, entry: RemoteEntry, path: Path) -> None:
-    """Write a file to its path, unless that was done before. Raises UnreadableDocument if that fails."""
+    """Write a file to its path, unless it was written before. Raises UnreadableDocument if writing fails."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         source.fetch(entry, path)

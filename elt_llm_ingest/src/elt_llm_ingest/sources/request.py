@@ -26,12 +26,12 @@ class IngestFlags(TypedDict, total=False):
 class IngestRequest:
     """A request to ingest `paths`, remote `urls` and the documents of `source_reader`.
 
-    Without them, the former folders and files of the collection are ingested.
+    If all are empty, the former folders and files of the collection are ingested.
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
-    "auto". `columns` are the column headers of a data dictionary by what they hold. `metadata` is added to every
-    document. With `split_by`, only one `group` of each file is ingested: a top-level section, or the documents of one
-    type within the file. `job` is the requesting job file, if any. With `remember`, forgotten files are read again.
+    "auto". `columns` maps roles such as "entity" to the column headers of a data dictionary. `metadata` is added to
+    every document. With `split_by`, only one `group` of each file is ingested: a top-level section, or the documents of
+    one type within the file. `job` is the requesting job file, if any. With `remember`, forgotten files are read again.
     `check_against` names the collection of the inventory with which an enterprise model is compared.
     """
 

@@ -34,11 +34,11 @@ class PictureReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The version of the reader, and the languages and engine of the OCR if it is on."""
+        """The version of the reader and, if OCR is on, the OCR languages and engine."""
         return f"{super().identity}-{self._ocr.identity}" if self._ocr else super().identity
 
     def read(self, path: Path) -> ParsedDocument:
-        """Recognise the text. Without OCR the text is empty, and a note names the setting that reads the picture."""
+        """Recognise the text in the picture. If OCR is off, the text is empty, and a note names the setting for OCR."""
         data, builder = read_bytes(path), DocumentBuilder()
         if data and not data.startswith(_SIGNATURES):
             raise UnreadableDocument("is not a picture: its content has another format", hint="Rename the file.")

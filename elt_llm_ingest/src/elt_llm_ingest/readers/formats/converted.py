@@ -67,7 +67,7 @@ class ConvertedReader(DocumentReader):
         """Parse the file; raise UnreadableDocument if it is damaged, or has another format than its suffix."""
         data, suffix = read_bytes(path), path.suffix.lower()
         if suffix in (".doc", ".ppt") and (not data.startswith(_OLE) or _ENCRYPTED in data):
-            # These readers read a newer format with this suffix, and refuse any other content with its name.
+            # These readers accept a newer format with this suffix. For any other content, their error names the format.
             return (DocxReader() if suffix == ".doc" else PptxReader()).read(path)
         if suffix == ".xml" and _DIAGRAM.search(data, 0, _DIAGRAM_REACH):
             return DrawioReader().read(path)
@@ -92,7 +92,7 @@ class ConvertedReader(DocumentReader):
 def _convert(data: bytes, media_type: str) -> "ExtractionResult":
     from kreuzberg import ExtractionConfig, KreuzbergError, extract_bytes_sync
 
-    # The media type is given, since kreuzberg would look up an unknown one on the internet.
+    # The media type is given, since kreuzberg would look up an unknown media type on the internet.
     config = ExtractionConfig(output_format="markdown", use_cache=False)
     try:
         return extract_bytes_sync(data, media_type, config)

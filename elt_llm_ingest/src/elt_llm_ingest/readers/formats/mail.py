@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 HEADERS = (*("from", "to", "cc", "date", "subject"), *("message-id", "in-reply-to", "references", "thread-topic"))
 _MESSAGE_ID = re.compile(r"<[^<>\s]{1,900}>")
 _DAMAGE = (errors.CloseBoundaryNotFoundDefect, errors.StartBoundaryNotFoundDefect, errors.NoBoundaryInMultipartDefect)
-_MOST_LEVELS = 50  # of multipart containers inside each other
+_MOST_LEVELS = 50  # levels of nested multipart containers
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Mail:
         return " ".join(printable(self.headers.get(name, "")).split())[:1000]
 
     def _thread(self) -> str:
-        """Return the id of the first message of the conversation, or the topic if no header has the id of a message."""
+        """Return the id of the conversation's first message, or the topic if no header contains a message id."""
         for name in ("references", "in-reply-to", "message-id"):
             if value := self._header(name):
                 found = _MESSAGE_ID.search(value)
@@ -89,7 +89,7 @@ class Mail:
 
 
 class EmailReader(ContainerReader):
-    """Read .eml files. The text is subject, sender, receivers, date and body; attachments are parts."""
+    """Read .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "email"
     version: ClassVar[int] = 2
@@ -113,7 +113,7 @@ class EmailReader(ContainerReader):
 
 
 def header_text(message: EmailMessage, name: str) -> str:
-    """Return a header with decoded words, or undecoded if Python's parser cannot parse the header."""
+    """Return a header with its encoded words decoded, or unchanged if Python's parser cannot parse the header."""
     try:
         return str(message[name] or "")
     except (ValueError, LookupError, AttributeError, TypeError):
@@ -130,7 +130,7 @@ def _attachments(message: EmailMessage) -> list[MIMEPart]:
 
 
 def _check_levels(message: EmailMessage) -> None:
-    """Refuse containers inside containers inside containers, which Python's e-mail package would read recursively."""
+    """Refuse deeply nested containers, since Python's e-mail package reads them recursively."""
     level: list[MIMEPart] = [message]
     for _ in range(_MOST_LEVELS):
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]
@@ -176,7 +176,7 @@ _HEADER_PROPERTIES = {
 
 
 class OutlookReader(ContainerReader):
-    """Read .msg files. The text is subject, sender, receivers, date and body; attachments are parts."""
+    """Read .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "outlook"
     version: ClassVar[int] = 1
@@ -200,7 +200,7 @@ class OutlookReader(ContainerReader):
 
 
 class _Storage:
-    """The part of the container that holds the properties of one message or attachment. `folder` is its path."""
+    """The folder of a .msg container that holds the properties of one message or attachment; `folder` is its path."""
 
     def __init__(self, container: "OleFileIO[str]", folder: tuple[str, ...]) -> None:
         self._container, self._folder = container, folder
@@ -250,7 +250,7 @@ class _Storage:
                 yield _Storage(self._container, path)
 
     def _headers(self) -> dict[str, str]:
-        """Return the headers of the transport; properties replace missing ones, as in messages that were not sent."""
+        """Return the transport headers. Missing ones are taken from properties, as in messages that were not sent."""
         found = message_from_string(self.text(_HEADERS), policy=policy.default)
         headers = {name: header_text(found, name) for name in HEADERS}
         address = self.text(_SENDER_SMTP) or self.text(_SENDER_ADDRESS)
@@ -260,12 +260,12 @@ class _Storage:
         return {name: headers[name] or values.get(name, "") for name in HEADERS}
 
     def _time(self) -> str:
-        """Return the time of sending, which is a count of 100 ns since 1601."""
-        head = 24 if self._folder else 32
+        """Return the time of sending, which the file stores in units of 100 ns since 1601."""
+        head = 24 if self._folder else 32  # bytes before the first property, in [MS-OXMSG]
         rows = self._stream_at("__properties_version1.0")[head:]
         for start in range(0, len(rows) - 15, 16):
             kind, code, _, count = struct.unpack_from("<HHIQ", rows, start)
-            if (kind, code) == (0x40, _TIME) and 0 < count < 3 * 10**17:
+            if (kind, code) == (0x40, _TIME) and 0 < count < 3 * 10**17:  # a time before the year 2600
                 return format_datetime(_FIRST_YEAR + timedelta(microseconds=count // 10))
         return ""
 

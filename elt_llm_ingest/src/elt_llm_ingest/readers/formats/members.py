@@ -1,4 +1,4 @@
-"""Read archives, and the members of archives and attachments of e-mails, each as a document of its own."""
+"""Read archives. Each member of an archive, and each attachment of an e-mail, becomes a separate document."""
 
 import bz2
 import gzip
@@ -37,14 +37,14 @@ def printable(name: str) -> str:
 
 
 class ContainerReader(DocumentReader):
-    """A reader of files in a file. With `with_members=False`, it lists the contained files without reading them."""
+    """A reader of a file that contains files. With `with_members=False`, it lists these files without reading them."""
 
     def __init__(self, options: ReaderOptions, *, with_members: bool = True) -> None:
         self.options, self.with_members = options, with_members
 
     @property
     def identity(self) -> str:
-        """The version of the reader, of kreuzberg and of the readers of all contained files, with the OCR options."""
+        """The versions of this reader, of kreuzberg and of the readers of all contained files, and the OCR options."""
         return f"{super().identity}-{installed_version('kreuzberg')}-{_readers_digest(self.options)}"
 
 
@@ -58,7 +58,7 @@ def _readers_digest(options: ReaderOptions) -> str:
 
 
 class Members:
-    """The members of an archive or the attachments of an e-mail, read one by one into parts."""
+    """The members of an archive, or the attachments of an e-mail. They are read one by one into document parts."""
 
     def __init__(self, reader: ContainerReader, group: str) -> None:
         self._reader, self._group = reader, group
@@ -106,7 +106,7 @@ class Members:
         self._notes.append(note)
 
     def _next_path(self, name: str) -> PurePosixPath:
-        """Count one more member, and return its path without steps that lead out of the folder."""
+        """Count one more member, and return its path without `..` or other steps that lead out of the folder."""
         self.count += 1
         steps = (step for step in printable(name).replace("\\", "/").split("/") if step not in ("", ".", ".."))
         return PurePosixPath("/".join(steps)[-200:] or f"{self._group}-{self.count}")

@@ -16,7 +16,7 @@ from elt_llm_ingest.readers import ReaderOptions
 
 
 def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
-    """Create the reader that the options choose; raise SettingsError if docling is chosen but not installed."""
+    """Create the PDF reader that is set in the options; raise SettingsError if it is docling and not installed."""
     chosen = options or ReaderOptions()
     if chosen.pdf_reader == "docling":
         require_docling()

@@ -12,14 +12,14 @@ from elt_llm_ingest.parsing.parsed_document import BlockKind
 from elt_llm_ingest.readers.headings import kind_of_line
 from elt_llm_ingest.readers.pdf.text_layer import PageText
 
-# At least three letters precede the number, since the number in km2 is no reference.
+# At least three letters precede the number of a note, so that the number in km2 is not mistaken for one.
 _CANDIDATE = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?)\]\u201d\u2019\"'])(\d{1,3})(?!\w)")
 _AT_LINE_START = re.compile(r"(\d{1,3})\s?(?=[^\W\d_]|[\u201c\"'(])")
-_LEAST_RISE = 0.2  # of the type size
+_LEAST_RISE = 0.2  # share of the type size by which the number of a note is raised
 
 
 def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
-    """Put raised numbers of a line, which refer to notes, in brackets. `size` is the type size in points."""
+    """Put raised numbers of a line in brackets, since they refer to notes. `size` is the type size in points."""
 
     def is_raised(figure: int, beside: int) -> bool:
         return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
@@ -50,9 +50,12 @@ _UNPRINTABLE = re.compile(r"[\x80-\x9f\ue000-\uf8ff]")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _SPACES = re.compile(r"\s+")
 _GAPS = re.compile(r"(?<=\S)\s+(?=\S)")
-_CELL_ROOM = 0.9
+_NO_BLANK = 0.12  # type sizes; a gap that is not wider is inside a word
+_LEAST_SHARED = 0.6  # share of its height that a part of a line has in common with the part beside it
+_SAME_SIZE = 0.2  # points between type sizes that count as equal
+_CELL_ROOM = 0.9  # type sizes; a wider gap separates the cells of a row
 # A currency sign after a figure belongs to the next column, however close it is.
-_FIGURE_ROOM = 0.4
+_FIGURE_ROOM = 0.4  # type sizes; a wider gap separates a figure and a currency sign
 _BETWEEN_FIGURES = re.compile(r"[\d)%]\s+[$\u20ac\u00a3\u00a5]")
 
 
@@ -71,7 +74,7 @@ class PdfLine:
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
     header: str | None = None
-    """The unit and column heads, as a row, above a row of a table of figures; "" without them, None in other lines."""
+    """For a row of a table of figures, its unit and column heads, or "" without them. None for other lines."""
 
 
 class UnreadablePage(Exception):
@@ -79,7 +82,7 @@ class UnreadablePage(Exception):
 
 
 def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
-    """Return the lines of a page in the order of its content; an empty list if it has no text layer.
+    """Return the lines of a page in the order in which the file draws them; an empty list without a text layer.
 
     Raises UnreadablePage if the text layer is meaningless.
     """
@@ -132,8 +135,8 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
     last = first + len(bare) - 1
     left, right = page_text.box(first), page_text.box(last)
     size = page_text.font_size(first)
-    # Under a scaled matrix the font size can be 1. The box has the size of the type on the page.
-    size = size if size > 1.5 else round(left.top - left.bottom, 1)
+    # If a matrix scales the type, the font size can be 1. The box has the size of the type on the page.
+    size = size if size > 1.5 else round(left.top - left.bottom, 1)  # points
     return PdfLine(
         readable_text(bracket_raised_figures(page_text, bare, first, size)),
         left=min(left.left, right.left),
@@ -152,7 +155,7 @@ def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:
     for line in lines:
         before = merged[-1] if merged else None
         if before and _is_beside(before, line):
-            close = line.left - before.right < 0.12 * max(before.size, line.size)
+            close = line.left - before.right < _NO_BLANK * max(before.size, line.size)
             text = before.text + ("" if close else " ") + line.text
             bottom, top = min(before.bottom, line.bottom), max(before.top, line.top)
             wide = before if len(before.text) >= len(line.text) else line
@@ -169,12 +172,12 @@ def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:
 def _is_beside(before: PdfLine, line: PdfLine) -> bool:
     shared = min(before.top, line.top) - max(before.bottom, line.bottom)
     height = min(before.top - before.bottom, line.top - line.bottom)
-    return shared > 0.6 * height and -0.3 * line.size <= line.left - before.right < 40 * line.size
+    return shared > _LEAST_SHARED * height and -0.3 * line.size <= line.left - before.right < 40 * line.size
 
 
 CELL_SEPARATOR = " | "
-_SAME_PLACE = 3.0
-_NEAR = 6
+_SAME_PLACE = 3.0  # points between edges that count as equal
+_NEAR = 6  # lines above and below that are compared with a line
 _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1,5})[.):]?|[^\w\s]")
 
 
@@ -198,7 +201,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a nearby line has a cell at the same left edge as this line. The marker of a list item is no cell."""
+    """Whether a nearby line has a cell at the same left edge as this line. The marker of a list item does not count."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -215,7 +218,7 @@ def _is_beside_cells(row: PdfLine, line: PdfLine) -> bool:
     """Whether a line is to the right of all cells of a row, on the base line of the first cell."""
     first = row.cells[0]
     shared = min(first.top, line.top) - max(first.bottom, line.bottom)
-    return shared > 0.6 * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
+    return shared > _LEAST_SHARED * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
 
 
 def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
@@ -237,16 +240,16 @@ _UNIT = re.compile(
     r"(?: of [\w .]{1,30}| ?[\u20ac$])?(?:, [\w -]{1,40})?\W{0,3}"
 )
 _FEWEST_FIGURE_ROWS = 2
-_MOST_HEAD_LINES = 4
-_LONGEST_LABEL = 90
+_MOST_HEAD_LINES = 4  # lines of column heads above a table
+_LONGEST_LABEL = 90  # characters of the label of a row
 _MOST_LINES_OF_TABLE = 300
 
 
 def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
     """Rebuild the tables of figures, such as financial statements, with one line per row and one for the column heads.
 
-    A row is what has one base line, in whatever order the file draws its cells. Each figure is in the column that it
-    is below; a cell without a figure is empty. A currency sign or bracket apart from its figure joins it.
+    All text on one base line is a row, in whatever order the file draws its cells. A figure belongs to the column at
+    its position, and a cell without a figure is empty. A separate currency sign or bracket is joined to its figure.
     """
     joined = [replace(line, cells=_joined_signs(line.cells)) if line.cells else line for line in lines]
     result: list[PdfLine] = []
@@ -269,7 +272,7 @@ def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Put lines that have only figures beside the line on their base line, as a file may draw a table by columns."""
+    """Join lines of figures to the row on the same base line, since a file may draw a table column by column."""
     rows: list[PdfLine] = []
     grown: list[PdfLine] = []
     for line in lines:
@@ -283,15 +286,15 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
         text = " ".join(cell.text for cell in cells)
         rows[own] = replace(rows[own], text=text, left=cells[0].left, right=cells[-1].right, cells=cells)
         grown.append(rows[own])
-    # Two columns of text may have a few figures beside each other.
+    # A few figures on the base lines of other text may also be in two columns of text.
     by_column = len({row.bottom for row in grown}) > _FEWEST_FIGURE_ROWS
     return (_from_top(rows, grown) if by_column else None) or list(lines)
 
 
 def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine] | None:
-    """Sort the lines of a table that was drawn by columns from its top to its bottom, with its column heads.
+    """Sort the lines of a table, with its column heads, from top to bottom. The file drew it column by column.
 
-    Return None if lines would remain side by side, as in two columns of text, whose order would be lost.
+    Return None if lines would remain side by side, because sorting would destroy the order of two columns of text.
     """
     lowest = min(row.bottom for row in grown)
     parts = [number for number, row in enumerate(rows) if len(row.cells) > 1 or _YEAR.fullmatch(row.text)]
@@ -316,7 +319,7 @@ def _is_level(row: PdfLine, line: PdfLine) -> bool:
 
 
 def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
-    """Join a separate currency sign or opening bracket with the figure after it, a closing bracket with that before."""
+    """Join a currency sign or opening bracket to the next figure, and a percent sign or bracket to the previous one."""
     joined: list[PdfLine] = []
     for cell in cells:
         before = joined[-1] if joined else None
@@ -329,14 +332,14 @@ def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
 
 
 def _is_figure_row(line: PdfLine) -> bool:
-    """Whether a line is a label and figures, not all of them years."""
+    """Whether a line consists of a label and figures that are not all years."""
     label = line.cells[0].text if len(line.cells) > 1 else ""
     named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL and not label.endswith("...")
     return named and _is_figures(line.cells[1:]) and not all(_YEAR.fullmatch(cell.text) for cell in line.cells[1:])
 
 
 def _table_end(lines: Sequence[PdfLine], start: int) -> int:
-    """Return the end of the rows from `start`, which may have single lines (groups or wrapped labels) between them."""
+    """Return the end of the rows from `start`. Single lines (groups or wrapped labels) may be between the rows."""
     if not _is_figure_row(lines[start]):
         return start
     end = position = start
@@ -375,19 +378,19 @@ def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
 
 
 def _shares_columns(rows: Sequence[PdfLine]) -> bool:
-    """Whether the figures are below each other: in the last column of two rows."""
+    """Whether the figures of the rows form columns: two neighbouring rows end at the same right edge."""
     rights = [row.cells[-1].right for row in rows if row.cells]
     return any(abs(one - other) < 2 * _SAME_PLACE for one, other in pairwise(rights))
 
 
 def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]) -> list[PdfLine]:
-    """Return the lines right above the figures that name columns: all but their first cell are above columns."""
+    """Return the column heads right above the figures: lines whose cells, except the first, are above columns."""
     heads: list[PdfLine] = []
     for line in reversed(above[-_MOST_HEAD_LINES:]):
         cells = line.cells or (line,)
         over = [cell for cell in cells if cell.right > columns[0][0] - 2 * line.size]
         named = over and len(over) >= len(cells) - 1 and cells[0].right < columns[0][0] + line.size
-        named = named or len(cells) - 1 == len(columns)  # heads in the middle may be far from figures at the right
+        named = named or len(cells) - 1 == len(columns)  # centred heads may be far from right-aligned figures
         is_text = not line.cells and (line.text[-1] in ".;:" or line.left < columns[0][0] - 6 * line.size)
         if line.header is not None or is_text or "..." in line.text or not (named or len(over) == len(cells)):
             break
@@ -396,7 +399,7 @@ def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]
 
 
 def _unit(above: Sequence[PdfLine]) -> str:
-    """Return the unit of the figures in brackets, such as "(in thousands)", if a line close above names it, or ""."""
+    """Return the unit of the figures in brackets, such as "(in thousands)", if a line above names it, or ""."""
     texts = [line.text for line in reversed(above[-3:]) if not line.cells and names_unit(line.text)]
     return f"({texts[0].strip('() ')})" if texts else ""
 
@@ -414,7 +417,7 @@ def _table_lines(
     first = " ".join(head.cells[0].text for head in heads if head.cells and head.cells[0].right < columns[0][0])
     header = CELL_SEPARATOR.join([first or unit, *names]).strip() if any(names) else ""
     if not {word for head in heads for word in head.text.split()} <= set(header.split()):
-        header = ""  # rather no column heads than lost words
+        header = ""  # losing words would be worse than no column heads
     result = [replace(heads[-1], text=header, header="")] if header else list(heads)
     for row in rows:
         if row.cells:
@@ -427,13 +430,13 @@ def _table_lines(
 
 
 def _names(head: PdfLine, columns: Sequence[tuple[float, float]]) -> list[str]:
-    """Return what a line of column heads has above each column. A head over several columns is repeated."""
+    """Return the text that a line of column heads has above each column. A head over several columns is repeated."""
     named = head.cells[-len(columns) :]
     all_over = len(head.cells) == len(columns) and named[0].right > columns[0][0] - 2 * head.size
     if all_over or len(head.cells) - 1 == len(columns):
         return [cell.text for cell in named]
     half = len(head.text) // 2
-    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the same head twice, close together
+    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the line has the same head twice, close together
         return [head.text[:half]] * len(columns)
     return [_over(head, column) for column in columns]
 
@@ -444,7 +447,7 @@ def _over(line: PdfLine, column: tuple[float, float], first: int = 0) -> str:
     return " ".join(cell.text for cell in cells if cell.left < column[1] and cell.right > column[0])
 
 
-_NEIGHBOURS = 8
+_NEIGHBOURS = 8  # lines above and below that are measured
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(rf"([^\W\d_]{{0,80}})({HYPHEN_AT_LINE_END})([^\W\d_]{{0,80}})")
 _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
@@ -465,7 +468,7 @@ def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> li
     """Join the lines of one page to paragraphs. A heading over two lines becomes one paragraph."""
     rights = _right_edges(lines)
     # The usual gap between two lines of the page, in points; a clearly larger one separates paragraphs.
-    gaps = [before.bottom - line.top for before, line in pairwise(lines) if abs(before.size - line.size) < 0.2]
+    gaps = [before.bottom - line.top for before, line in pairwise(lines) if abs(before.size - line.size) < _SAME_SIZE]
     usual = statistics.median([gap for gap in gaps if gap > -2] or [0.0])
     paragraphs: list[PdfParagraph] = []
     for number, line in enumerate(lines):
@@ -486,7 +489,7 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """Return the right edge of the column of each line, measured on nearby lines without the longest."""
+    """Return the right edge of each line's column, measured on nearby lines. The longest of them is ignored."""
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]
@@ -500,16 +503,18 @@ def _continues_paragraph(
 ) -> bool:
     """Whether `line` continues the paragraph that ends with the line `before`."""
     if paragraph.level or level:
-        return paragraph.level == level and abs(before.size - line.size) < 0.2 and not _has_gap(before, line, usual)
+        return (
+            paragraph.level == level and abs(before.size - line.size) < _SAME_SIZE and not _has_gap(before, line, usual)
+        )
     same_size = abs(before.size - line.size) <= 0.1 * before.size
-    # Rows of numbers stay separate.
+    # Rows of numbers are separate paragraphs.
     are_words = all(any(map(str.isalpha, text)) for text in (before.text, line.text))
     if _paragraph_kind(line) != "prose" or before.cells or not same_size or not are_words:
         return False
     if before.text.endswith(HYPHEN_AT_LINE_END):
         return True
     if line.top > before.top:
-        # In the next column, the position of the line does not show whether the paragraph continues.
+        # If the line is in the next column, its position does not show whether it continues the paragraph.
         return _is_open(before.text) and line.text[:1].islower()
     # If the first word would have fitted on the previous line, that line was ended on purpose.
     word_width = (line.right - line.left) * len(line.text.split(" ", 1)[0]) / len(line.text)
@@ -524,6 +529,7 @@ def _is_open(text: str) -> bool:
 
 def _has_gap(before: PdfLine, line: PdfLine, usual: float) -> bool:
     """Whether the gap between two lines is wider than usual, or the second line is in another column."""
+    # A second line that is far above the bottom of the first is in another column.
     size = max(before.size, line.size)
     space = before.bottom - line.top
     return space > max(0.45 * size, usual + 0.3 * size) or space < -2.0 * size

@@ -1,4 +1,4 @@
-"""Read the text layer of PDFs, or scanned pages by OCR, as paragraphs below headings from outline or type sizes."""
+"""Read the text layer of PDFs, or scanned pages by OCR, with headings found by the outline or by type sizes."""
 
 import itertools
 import re
@@ -41,9 +41,9 @@ OCR_VERSION = 1
 DOTS_PER_INCH = 300
 _MAX_PIXELS = 40_000_000
 _POINTS_PER_INCH = 72
-_MIN_CONFIDENCE = 40.0  # of 100; false text in photographs and drawings has lower values
-_WORD_ROW = "5"
-_COLUMNS = 12
+_MIN_CONFIDENCE = 40.0  # mean of a paragraph, 0 to 100; false text in pictures has lower values
+_WORD_ROW = "5"  # level of the rows that contain a word
+_COLUMNS = 12  # columns of tesseract's table; the last two are confidence and text
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,17 @@ def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
 
 
 _MAX_BOOKMARKS = 20_000
-_LARGER = 1.12
-_LONGEST = 150
-_OFTEN = 2
-_SHARE = 0.15
-_MOST_LINES = 3
-_MOST_TITLE_WORDS = 8
-_NEARLY = 0.95
-_TITLE_LINES = 20
+_LARGER = 1.12  # ratio of the smallest heading to the body text, in type size
+_LONGEST = 150  # characters of a heading or title
+_OFTEN = 2  # a bold line that occurs more often is a label
+_SHARE = 0.15  # share of all characters; a size with a larger share is not used for headings
+_MOST_LINES = 3  # lines of one heading
+_LONGEST_NUMBER = 14  # characters of the number before a heading, such as "chapter12"
+_MOST_TITLE_WORDS = 8  # words of an italic heading
+_NEARLY = 0.95  # ratio of two type sizes that may be equal
+_TITLE_LINES = 20  # lines that are searched for the title
 _NOT_TITLES = ("contents", "tableofcontents", "index")
-_LEVELS = 4
+_LEVELS = 4  # heading levels that differ in type size
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
@@ -136,13 +137,13 @@ def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]
             if page is not None and title:
                 titles.setdefault(page, []).append((title, bookmark.level + 1))
     except (UnicodeDecodeError, pypdfium2.PdfiumError):
-        # The bookmarks before the damaged one are still useful.
+        # The bookmarks before the damaged bookmark are still useful.
         return titles
     return titles
 
 
 def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Map the numbers of lines with the text of a bookmark, possibly after a number, to the bookmark's level."""
+    """Map the index of each line that shows a bookmark's title, perhaps after a number, to the bookmark's level."""
     keys = [_title_key(line.text) for line in lines]
     levels: dict[int, int] = {}
     for title, level in bookmarks:
@@ -152,12 +153,12 @@ def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str,
 
 
 def _title_lines(title: str, keys: Sequence[str], taken: Mapping[int, int]) -> range:
-    """Return the first line, or consecutive lines, that hold a title; an empty range if there are none."""
+    """Return the range of the first line, or consecutive lines, with this title; an empty range if there are none."""
     for count in range(1, _MOST_LINES + 1):
         for first in range(len(keys) - count + 1):
             lines = range(first, first + count)
             text = "".join(keys[first : first + count])
-            is_numbered = len(text) - len(title) <= 14 and any(map(str.isdigit, text))
+            is_numbered = len(text) - len(title) <= _LONGEST_NUMBER and any(map(str.isdigit, text))
             if text.endswith(title) and (text == title or is_numbered) and taken.keys().isdisjoint(lines):
                 return lines
     return range(0)
@@ -172,7 +173,7 @@ class Typography:
     """The typography of the headings in a document without an outline.
 
     `body` is the type size of most characters. `levels` is the heading level of each larger size. `labels` are bold
-    lines that repeat, such as the header of a table, and are no headings.
+    lines that repeat, such as the header of a table; they are not headings.
     """
 
     body: float
@@ -181,7 +182,7 @@ class Typography:
 
 
 def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
-    """Measure the sizes and labels of a whole document. All sizes after the fourth share the level of the fourth."""
+    """Measure the type sizes and labels of a document. All heading sizes after the fourth get the fourth level."""
     letters: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -193,7 +194,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Return the levels of sizes above `body` with few characters. A size on a single page lowers no other level."""
+    """Return heading levels for rarely used sizes above `body`. A size on one page only does not lower other levels."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -204,7 +205,7 @@ def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Ma
 
 
 def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> dict[int, int]:
-    """Map line numbers to heading levels, for larger lines and for bold lines with a gap above."""
+    """Map the indexes of heading lines to levels. Headings are larger lines, and bold lines with a gap above."""
     levels: dict[int, int] = {}
     below = len(set(typography.levels.values())) + 1
     for number, line in enumerate(lines):
@@ -214,13 +215,13 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
         if line.size in typography.levels:
             levels[number] = numbered_level(line.text) or typography.levels[line.size]
             continue
-        # A heading has more room above it than the lines of a paragraph have between them.
+        # The gap above a heading is wider than the gaps between the lines of a paragraph.
         apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
         if line.text in typography.labels:
             continue
         after = lines[number + 1] if number + 1 < len(lines) else None
         is_bold = line.bold and apart and line.size >= typography.body
-        # Type of the same size in another style may measure slightly smaller.
+        # Italic type of the same nominal size may measure slightly smaller.
         is_italic = line.size >= _NEARLY * typography.body and _is_italic_title(before, line, after, apart=apart)
         if is_bold or is_italic:
             levels[number] = numbered_level(line.text) or below
@@ -228,7 +229,7 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
 
 
 def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | None, *, apart: bool) -> bool:
-    """Whether an italic line with capitals in its words precedes upright text, outside a paragraph."""
+    """Whether an italic line of capitalised words is outside a paragraph and precedes upright text."""
     words = [word for word in line.text.split() if word[:1].isalpha() and len(word) > 3]
     titled = bool(words) and all(word[0].isupper() for word in words) and len(words) <= _MOST_TITLE_WORDS
     ended = before is None or before.text.endswith((".", "!", "?", ":"))
@@ -256,7 +257,7 @@ def _may_be_heading(line: PdfLine) -> bool:
 
 
 def find_title(lines: Sequence[PdfLine], body: float) -> str:
-    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body."""
+    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body text."""
     candidates = [
         number
         for number, line in enumerate(lines[:_TITLE_LINES])
@@ -265,7 +266,7 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
     if not candidates:
         return ""
     largest = max(candidates, key=lambda number: lines[number].size)
-    least = 0.75 * lines[largest].size
+    least = 0.75 * lines[largest].size  # a smaller line is not part of the title
     first = last = largest
     while first - 1 in candidates and lines[first - 1].size >= least and last - first < 3:
         first -= 1
@@ -276,11 +277,11 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
 
 
 Key = TypeVar("Key")
-_EDGE_LINES = 2
+_EDGE_LINES = 2  # lines at the top and at the bottom of a page that may be running lines
 _DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
-_MIN_PAGES = 3
-_POINTS = 6.0
-_END_WORDS = 3
+_MIN_PAGES = 3  # pages on which a running line occurs
+_POINTS = 6.0  # height of the bands by which the positions of lines are compared
+_END_WORDS = 3  # words at the start or end of a line that are compared
 
 
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
@@ -289,7 +290,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - A line is removed if it repeats on three pages and on a fifth of all pages.
     - If a third of the pages have such a line at one height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page number is removed.
-    - Lines with equal starts or ends on a third of the pages are removed if their rest is also a line elsewhere.
+    - If lines on a third of the pages start or end with the same words, each is removed whose rest is a line elsewhere.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -301,7 +302,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         ([(edge, _height_band(line)) for edge, line, key in lines if (edge, key) in running] for lines in edges),
         filled / 3,
     )
-    # The differences between printed page numbers and the page count. There are several if parts restart their numbers.
+    # Differences between printed page numbers and page indexes. There are several if chapters restart at page 1.
     offsets = _frequent(
         (
             [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
@@ -332,9 +333,9 @@ def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
 
 
 def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
-    """Yield the outermost lines of a page, each with its edge and its text with digits replaced.
+    """Yield the outermost lines of a page: the edge ("top" or "bottom"), the line, and its text with digits replaced.
 
-    The unit below the titles of all statements of a report, such as "(in thousands)", is none.
+    A line that only names the unit of a table, such as "(in thousands)", is not yielded.
     """
     by_height = sorted((line for line in lines if not names_unit(line.text)), key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
@@ -344,7 +345,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Return the first and the last words of a line with their edge and height, each with the rest of the line."""
+    """Return two pairs: the first words of a line (with edge and height) and its other words; the same for the last."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
@@ -365,7 +366,7 @@ def _height_band(line: PdfLine) -> int:
 
 
 def _number_offsets(line: PdfLine, page: int) -> set[int]:
-    """Return the numbers at the ends of a line, minus the page number from 0."""
+    """Return the first and the last word of a line if they are numbers, each minus `page`, which counts from 0."""
     words = line.text.split()
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
@@ -379,7 +380,7 @@ _MAX_VALUE_LENGTH = 1000
 
 
 def pdf_metadata(properties: Mapping[str, str]) -> dict[str, MetadataValue]:
-    """Return the metadata from properties such as `Author` and `CreationDate`. Program names are no authors."""
+    """Return the metadata from properties such as `Author` and `CreationDate`. Program names are not authors."""
     author, subject, keywords = (
         " ".join(properties.get(key, "").split())[:_MAX_VALUE_LENGTH] for key in ("Author", "Subject", "Keywords")
     )
@@ -400,7 +401,7 @@ _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt",
 
 
 class PdfReader(DocumentReader):
-    """Read the text layer of a PDF; OCR reads other pages if set. Not thread-safe, since pdfium is not."""
+    """Read the text layer of a PDF. If OCR is on, it reads pages without one. Not thread-safe, as pdfium is not."""
 
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 6
@@ -410,7 +411,7 @@ class PdfReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The name and version of the reader and of its OCR."""
+        """The name and version of the reader, and the identity of its OCR."""
         return super().identity + (f"+{self._ocr.identity}" if self._ocr else "")
 
     def read(self, path: Path) -> ParsedDocument:
@@ -502,7 +503,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """Return the title in the properties if an author wrote it, else a heading or the largest first line."""
+        """Return the title in the properties if an author wrote it, else a heading or the largest line at the top."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title

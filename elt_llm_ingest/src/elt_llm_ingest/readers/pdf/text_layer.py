@@ -2,8 +2,8 @@
 
 pdfium returns the characters of a line in the order in which the file draws them, and reverses what it takes for
 right-to-left text. Programs draw Arabic and Hebrew in either direction, letter by letter or with ligatures, so that the
-result has words or ligatures in reverse. A line with such letters is therefore ordered again by the positions of its
-characters, by the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
+result has words or ligatures in reverse. A line with such letters is therefore put into order again by the positions of
+its characters. This is the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from elt_llm_core.text.stems import stopwords_of
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FORMS = re.compile("[\ufb1d-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]")
-_SPACE_WIDTH = 0.18  # of the type size; the gaps between the letters of a word are below .1
+_SPACE_WIDTH = 0.18  # share of the type size; the gaps between the letters of a word are below 0.1
 _LEAST_SPACE = 0.1  # points
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 
@@ -46,8 +46,8 @@ class _Glyph:
 class PageText:
     """The text of a page, one line after another, with the position and type of each character.
 
-    On a page whose letters are mostly written from right to left the boxes are mirrored, so that the text of each page
-    continues at larger x.
+    If most letters of a page are written from right to left, the boxes are mirrored. So text always continues at larger
+    x.
     """
 
     def __init__(self, page: pypdfium2.PdfPage) -> None:
@@ -82,7 +82,7 @@ class PageText:
 
     def is_bold(self, position: int) -> bool:
         """Whether the font of a character is bold, by its weight or its name."""
-        if pdfium.FPDFText_GetFontWeight(self._page, self._index(position)) >= 600:
+        if pdfium.FPDFText_GetFontWeight(self._page, self._index(position)) >= 600:  # semi-bold
             return True
         name = self._font_name(position)
         return b"bold" in name or b"black" in name
@@ -109,14 +109,14 @@ class PageText:
         unmapped = sum(
             pdfium.FPDFText_HasUnicodeMapError(self._page, self._index(position)) == 1 for position in sample
         )
-        # Old fonts have no map, but number their letters as ASCII does. Then the text has common words.
+        # Old fonts have no map to Unicode, but number their letters as ASCII does. Such a text has common words.
         return unmapped > _MOST_UNMAPPED * len(sample) and not _has_common_words(self.text[:_TESTED])
 
     def _index(self, position: int) -> int:
         return position if self._indexes is None else self._indexes[position]
 
     def _text_of_pdfium(self) -> str:
-        """Return the text with one character for each of pdfium's characters, so that their positions agree."""
+        """Return the text with exactly one character for each of pdfium's characters, so that their indexes agree."""
         count = self._page.count_chars()
         text: str = self._page.get_text_range()
         if len(text) == count:
@@ -125,7 +125,7 @@ class PageText:
         return "".join(chr(code) if code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF else " " for code in codes)
 
     def _order_lines(self) -> None:
-        """Order the characters of each line with right-to-left letters as they are read."""
+        """Put the characters of each line that has right-to-left letters into reading order."""
         pieces: list[str] = []
         indexes: list[int] = []
         for numbers in self._joined_lines():
@@ -136,7 +136,7 @@ class PageText:
         self.text, self._indexes = "\n".join(pieces), indexes
 
     def _joined_lines(self) -> Iterator[list[int]]:
-        """Yield the indexes of each line. pdfium ends a line wherever the file draws the next letter to the left."""
+        """Yield the character indexes of each line. pdfium ends a line where the next letter is drawn further left."""
         line: list[int] = []
         first = 0
         for raw in self.text.split("\n"):
@@ -177,7 +177,7 @@ class PageText:
         return (_pair_brackets(text) if right_to_left else text), order
 
     def _font_size_at(self, index: int) -> float:
-        """Return the size of the type in points by pdfium's index, measured by the box if a matrix scales the type."""
+        """Return the type size in points at pdfium's index. If a matrix scales the type, the box is measured."""
         size = float(pdfium.FPDFText_GetFontSize(self._page, index))
         box = self._box(index)
         return size if size > 1.5 else box.top - box.bottom
@@ -189,7 +189,7 @@ class PageText:
         for index in numbers:
             character, box = self.text[index], self._box(index)
             if character.isspace() and box.right - box.left < _LEAST_SPACE:
-                continue  # pdfium made it up, where it took the next word to be
+                continue  # pdfium added this space, which the file does not draw
             glyph = _Glyph(character, index, self._origin(index)[0], box.left, box.right)
             (marks if unicodedata.combining(character) else glyphs).append(glyph)
         glyphs = _join_ligatures(glyphs)
@@ -215,7 +215,7 @@ def _ligatures() -> frozenset[str]:
 
 
 def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
-    """Join the letters that share one box to the ligature that they are; pdfium may have reversed them."""
+    """Join letters that share one box into the ligature that they form; pdfium may have reversed them."""
     joined: list[_Glyph] = []
     for _, group in groupby(glyphs, key=lambda glyph: (glyph.left, glyph.right, glyph.origin)):
         letters = list(group)
@@ -228,7 +228,7 @@ def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]:
-    """Append each vowel mark to the letter whose middle is nearest to its own."""
+    """Append each vowel mark to the letter whose middle is nearest to the middle of the mark."""
     for mark in marks:
         middle = mark.left + mark.right
         letters = [number for number, glyph in enumerate(glyphs) if not glyph.text.isspace()]
@@ -239,7 +239,7 @@ def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]
 
 
 def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
-    """Yield glyphs from left to right, with a space in each gap where the file has none."""
+    """Yield glyphs from left to right. Insert a space in each wide gap where the file has none."""
     for before, glyph in pairwise(glyphs):
         yield before
         is_apart = glyph.origin - before.right > _SPACE_WIDTH * size
@@ -249,7 +249,7 @@ def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
 
 
 def reading_order(glyphs: Sequence[_Glyph], right_to_left: bool) -> list[_Glyph]:
-    """Return glyphs that are ordered from left to right in the order in which they are read."""
+    """Put glyphs, given from left to right, into the order in which they are read."""
     if right_to_left:
         return _read_to_the_left(glyphs)
     ordered: list[_Glyph] = []
@@ -284,7 +284,7 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
     """Return the start of the left-to-right text (Latin words, numbers) before `end`: `end - 1` for a single glyph."""
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
-    # In Hebrew a percent sign or a currency sign belongs to the number beside it, in Arabic it does not.
+    # In Hebrew, a percent or currency sign is read as part of the number beside it. In Arabic it is not.
     numeric = ("EN", "AN") if is_arabic else ("EN", "AN", "ET")
     if kinds[start] not in ("L", *numeric):
         return start
@@ -298,7 +298,7 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
             elif kinds[start] != "L":
                 break
         elif kinds[position] == "L":
-            # A number behind a Latin word is part of it, as in ISO 27001, but not a number behind brackets.
+            # A number after a Latin word continues the Latin text, as in ISO 27001, unless brackets are between them.
             if kinds[start] != "L" and any(kind not in ("WS", "ES", "CS") for kind in between):
                 break
             start = position
@@ -309,7 +309,8 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
 def _pair_brackets(text: str) -> str:
     """Turn the brackets of a right-to-left line so that each pair opens before it closes.
 
-    A bracket is drawn mirrored there, and files differ in whether they name the bracket that is meant or the one drawn.
+    Such a line is drawn with mirrored brackets. Some files store the bracket that is meant, others the one that is
+    drawn.
     """
     for opening, closing in _BRACKETS:
         count = text.count(opening) + text.count(closing)
@@ -323,30 +324,30 @@ def _pair_brackets(text: str) -> str:
 _FEWEST_CHARACTERS = 40
 _SAMPLED_CHARACTERS = 300
 _TESTED = 2000  # characters at the start of a page
-_MOST_UNMAPPED = 0.3
+_MOST_UNMAPPED = 0.3  # share of the sampled characters
 _FEWEST_LETTERS = 200
-_LEAST_VOWELS = 0.22
-_LEAST_LETTERS = 0.3
-_LEAST_COMMON_WORDS = 0.03
+_LEAST_VOWELS = 0.22  # share of the Latin letters
+_LEAST_LETTERS = 0.3  # share of letters and digits in the characters
+_LEAST_COMMON_WORDS = 0.03  # share of the words
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def is_unprintable(character: str) -> bool:
-    """Whether a character is a control, a surrogate, for private use, unassigned or the replacement character."""
+    """Whether a character is a control, surrogate, private-use, unassigned or replacement character."""
     return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Co", "Cn", "Cs")
 
 
 def is_meaningless(text: str) -> bool:
-    """Return whether a text is in no language.
+    """Return whether a text is not in any language.
 
-    It is mostly signs, or has Latin letters without vowels and common words. Fonts without a map to Unicode show their
-    own numbering: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
+    Such a text consists mostly of signs, or of Latin letters without vowels and common words. A font without a map to
+    Unicode yields its own numbering of the letters: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
     """
     shown = [character for character in text if not character.isspace()]
     letters = [character for character in shown if character.isalpha()]
     digits = sum(map(str.isdigit, shown))
     if len(shown) >= _FEWEST_LETTERS and len(letters) + digits < _LEAST_LETTERS * len(shown):
-        # The signs of tables of contents, forms and tables do not count: dots, lines and bars.
+        # Dots, lines and bars do not count, since tables of contents, forms and tables have many of them.
         signs = sum(not character.isalnum() and character not in "._-|=·•…" for character in shown)
         return signs > len(shown) / 2
     latin = [unicodedata.normalize("NFD", letter)[0].lower() for letter in letters]
