@@ -58,7 +58,7 @@ def job_command(
     narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None" = None,
     with_gold: bool = True,
 ) -> click.Command:
-    """Build the command that runs one kind of job; `create` replaces the factory of the job.
+    """Build the command that runs one kind of job. `create`, if given, creates the job instead of `create_job`.
 
     `options` are specific to the kind of job, and `narrow` applies them to the job file. `with_gold` adds `--gold`.
     """

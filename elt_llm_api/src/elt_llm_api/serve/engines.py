@@ -23,7 +23,7 @@ VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
 
 @dataclass
 class _PooledEngine:
-    """An engine, the versions on which it was opened, and the number of requests that use it."""
+    """An engine, the generations and other versions it was opened with, and the number of requests that use it."""
 
     engine: Engine
     versions: tuple[tuple[str, int], ...]
@@ -167,11 +167,11 @@ class CollectionHealthCache:
         try:
             record = self._store.collections.get(name)
         except UnknownCollection:
-            return None  # the collection was dropped meanwhile
+            return None  # the collection was deleted meanwhile
         if record.published is None:
             return None
         folder = self._store.folder(name) / str(record.published)
-        # These are the files that a question reads, without files that opening a collection writes.
+        # Only files that a question reads. Opening a collection writes other files, which must not count.
         state = (record.id, record.published, file_state(sorted([*folder.glob("*"), *folder.glob("fields/**/*")])))
         with self._lock:
             checked = self._checked.get(name)
@@ -194,10 +194,10 @@ MODEL_CHECK_SECONDS = 30.0
 
 
 class ModelAvailability:
-    """A cache of whether the language model of each profile answers, for `seconds`. The class is thread-safe.
+    """Caches for `seconds` whether the language model of each profile responds. The class is thread-safe.
 
-    `check` tests the profile of this name, and may take as long as a connection. A repeated check of a profile runs in
-    one thread at a time, while other threads use the last result.
+    `check` tests the model of the named profile, and may take as long as a connection attempt. A profile is checked
+    again by one thread at a time, while other threads use the last result.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class ModelAvailability:
         self._lock = Lock()
 
     def is_available(self, profile: str) -> bool:
-        """Return whether a model answers. Raises the errors of the check."""
+        """Return whether the profile's language model responds. Raises the errors of the check."""
         with self._lock:
             checked_at, available = self._results.get(profile, (float("-inf"), False))
             if self._clock() - checked_at < self._seconds:

@@ -19,7 +19,7 @@ _MAX_CALLERS = 10_000
 
 
 class Lockout:
-    """Locks out an address after `tries` wrong keys within `seconds`, until the first wrong key is older than that."""
+    """Locks out an address after `tries` wrong keys within `seconds`, until the first of them is `seconds` old."""
 
     def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._tries, self._seconds, self._clock = tries, seconds, clock
@@ -46,7 +46,7 @@ class Lockout:
 
 
 class RateLimit:
-    """A token bucket for each caller. `per_minute` requests are refilled evenly, and all of them may come at once."""
+    """A token bucket for each caller. It holds up to `per_minute` requests and refills evenly within a minute."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second, self._capacity, self._clock = per_minute / 60, float(per_minute), clock
@@ -100,7 +100,7 @@ class CallerRegistry:
 
 
 def presented_secret(scope: Scope) -> str | None:
-    """Return the bearer token or the key cookie of a request; None without both, "" for a malformed header."""
+    """Return the bearer token or the key cookie of a request; None if there is neither, "" for a malformed header."""
     if header_values(scope, "authorization"):
         value = header(scope, "authorization") or ""
         return value[len(_SCHEME) :].strip() if value[: len(_SCHEME)].lower() == _SCHEME else ""
@@ -137,7 +137,7 @@ class AccessRefusal:
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The Retry-After header, or the authentication scheme of a missing key."""
+        """The Retry-After header, or the WWW-Authenticate header if a key is missing or wrong."""
         if self.retry_after is None:
             return (("www-authenticate", "Bearer"),)
         return (("retry-after", str(self.retry_after)),)

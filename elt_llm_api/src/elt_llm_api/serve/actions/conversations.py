@@ -63,7 +63,7 @@ class FeedbackActions(ServiceActions):
         return self._services.feedback.give(answer, verdict, comment)
 
     def rate_request(self, principal: Principal, request_id: str, verdict: Verdict, comment: str) -> FeedbackRecord:
-        """Rate the answer to a request of the caller, as long as the server keeps it. Raises Forbidden."""
+        """Rate the answer to one of the caller's requests, as long as the server keeps the answer. Raises Forbidden."""
         answer = self._services.recent_answers.find(principal.name, request_id)
         if answer is None:
             raise Forbidden(

@@ -304,7 +304,7 @@ class SpanActions(ServiceActions):
 
 
 def _nearest_text(generation: Generation, quote: str, parts: Sequence[tuple[StoredDocument, int, int]]) -> QuoteCheck:
-    """Find the span with the largest share of the quote's words. `parts` are documents, start and end offsets."""
+    """Find the span with the largest share of the quote's words. `parts` are (document, start, end)."""
     best: tuple[float, StoredDocument, int, int] | None = None
     for document, first, last in parts:
         near = nearest_span(quote, document.text, first, last)

@@ -22,7 +22,7 @@ from elt_llm_api.serve.jobs.kinds import check_server_paths
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
-_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # internal arguments
+_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # arguments that callers do not see
 
 
 class JobSummary(ResultModel):
@@ -176,7 +176,7 @@ def may_see_job(principal: Principal, job: QueuedJob) -> bool:
 
 MOST_ROWS = 1_000_000
 NAME = r"^[\w-]{1,100}$"
-"""Pattern of a job's name, which matches no path."""
+"""Pattern of a job's name. It does not match a path."""
 
 
 class BatchJob(BaseModel):

@@ -218,7 +218,7 @@ class QuestionActions(ServiceActions):
     def _lend_engine(
         self, scope: tuple[str, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
-        """Lend an engine and wait for a turn to compute. Work that waits for a model server needs no turn.
+        """Lend an engine when this request may compute. A request that only waits for a model server may do so at once.
 
         Raises RequestAbandoned, and the errors of opening an engine.
         """

@@ -99,7 +99,7 @@ class ReceiptView(BaseModel):
 
     file: str = Field(
         validation_alias=AliasChoices("file", "output")
-    )  # the MCP library validates results, which have these names
+    )  # the MCP library validates results again, under the names of the fields
     file_hash: str = Field(
         validation_alias=AliasChoices("file_hash", "output_hash"), description="SHA-256 of its bytes, 64 hex digits."
     )
@@ -272,7 +272,7 @@ class ExportActions(ServiceActions):
                 format=_format_name(path),
                 bytes=path.stat().st_size,
                 written_at=receipt.written_at,
-                before_reviews=receipt.written_at <= last_review,  # both times are in whole seconds
+                before_reviews=receipt.written_at <= last_review,  # both times have a resolution of one second
             )
             for path, receipt in self._exports(principal, file, kind)
         ]
@@ -300,7 +300,7 @@ class ExportActions(ServiceActions):
         return [receipt for _, receipt in self._exports(principal, file, kind)]
 
     def _exports(self, principal: Principal, file: JobFile, kind: JobKind) -> Iterator[tuple[Path, _Receipt]]:
-        """Yield the files of this job with their receipts, if the caller may read all collections of the receipt."""
+        """Yield each file of this job with its receipt, if the caller may read all collections named in the receipt."""
         folder = file.folder / file.spec.outputs.folder
         for receipt_path in sorted(folder.glob(f"*{RECEIPT_SUFFIX}")):
             path = receipt_path.with_name(receipt_path.name.removesuffix(RECEIPT_SUFFIX))
@@ -364,7 +364,7 @@ class RowActions:
         )
 
     def review(self, principal: Principal, job: str, kind: JobKind, request: ReviewRequest) -> RowDetail:
-        """Store a review. Raises Forbidden, and RowChanged if the row is not as it was shown."""
+        """Store a review. Raises Forbidden, and RowChanged if the row has changed since the reviewer saw it."""
         file = self._jobs.get_writable(principal, job)
         name = JobName(file.name, kind)
         row = self._row(principal, name, RowId(request.table, request.key))

@@ -29,7 +29,7 @@ from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
 """Most files in one upload."""
-_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits of form fields that are no files
+_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits for form fields that are not files
 
 
 class UploadParser(MultiPartParser):
@@ -57,7 +57,7 @@ class UploadParser(MultiPartParser):
         """Store a block of bytes of a form part, such as a file. Raises TooLarge."""
         self._part_bytes += end - start
         if self._part_bytes > self._max_bytes:
-            message = f"A file may have {self._max_bytes} bytes."
+            message = f"A file may have at most {self._max_bytes} bytes."
             raise TooLarge(message, hint="Split the file, or ask the operator to raise ingest.max_file_mb.")
         super().on_part_data(data, start, end)
 
@@ -234,8 +234,8 @@ class UploadActions(ServiceActions):
         quota = self._services.loaded.settings.serve.upload_quota_mb
         if total > quota << 20:
             raise NoRoom(
-                f"All uploads of '{folder.name}' together may have {quota} MB.",
-                hint="Forget documents that are not needed, or have serve.upload_quota_mb raised.",
+                f"All uploads to '{folder.name}' together may have at most {quota} MB.",
+                hint="Forget documents that are not needed, or ask the operator to raise serve.upload_quota_mb.",
             )
 
 

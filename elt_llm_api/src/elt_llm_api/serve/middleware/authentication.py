@@ -9,7 +9,7 @@ from elt_llm_api.serve.asgi import PRINCIPAL, header, send_error
 PUBLIC_PATHS = frozenset({"/health", "/login", "/logout"})
 """Paths that need no key: they only report that the process is alive, and show the login form."""
 _PAGE_ASSETS = ("/assets/", "/static/")
-"""Files of which a page loads dozens at once; they do not count as requests of the caller."""
+"""Static files. A page loads dozens of them at once, so they do not count against the caller's rate limit."""
 _API_PATHS = ("/v1", "/mcp", "/metrics", "/gradio_api")
 
 

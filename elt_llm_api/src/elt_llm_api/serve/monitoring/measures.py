@@ -25,8 +25,8 @@ Document = tuple[str, str, str]
 class Histogram:
     """Durations in milliseconds, counted in buckets.
 
-    A percentile is exact to its bucket; the bounds of a bucket differ by a fifth. Values above the last bound count in
-    the last bucket.
+    A percentile is only known to be within a bucket, whose upper bound is 1.2 times its lower bound. Values above the
+    last bound count in the last bucket.
     """
 
     count: int = 0
@@ -118,7 +118,7 @@ class QuestionObservation:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the question has an answer, a refusal because the documents lack the answer, or chunks."""
+        """Whether the question got an answer, chunks, or a refusal because the documents lack the answer."""
         return self.outcome in {"answered", "refused", "found"}
 
 
@@ -167,9 +167,9 @@ def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
 
 @dataclass
 class QuestionMeasures:
-    """Counters and histograms of many questions. `counts` consists of groups, such as `outcome`.
+    """Counters and histograms of many questions.
 
-    Each group counts by name, such as `answered`.
+    `counts` has groups such as `outcome`. A group maps names, such as `answered`, to counts.
     """
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class QuestionMeasures:
             self.times.setdefault(name, Histogram()).merge(times)
 
     def of(self, group: str, name: str | None = None) -> int:
-        """Return the count of a name, or the sum of a group."""
+        """Return the count of a name in a group, or without a name the sum of the group."""
         counts = self.counts.get(group, Counter())
         return sum(counts.values()) if name is None else counts[name]
 

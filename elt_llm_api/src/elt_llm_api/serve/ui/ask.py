@@ -38,11 +38,11 @@ ChatbotMessage = dict[str, Any]
 """A message of the chat: `{"role": "user" or "assistant", "content": Markdown}`."""
 _PENDING = "…"
 _EXAMPLES = 4
-_GENERATED = 120  # questions, of which few are chosen
+_GENERATED = 120  # generated questions, of which a few are shown
 _PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
-_MOST_CHUNKS_READ = 5000  # a larger collection takes too long to read for examples
+_MOST_CHUNKS_READ = 5000  # examples from a larger collection take too long
 _PLACEHOLDER = "## Ask your documents\n\nEvery answer quotes them and shows where each sentence is."
-_SECONDS_BETWEEN_UPDATES = 0.06  # while an answer is being written
+_SECONDS_BETWEEN_UPDATES = 0.06  # between updates while an answer is written
 
 
 class PendingAnswers:
@@ -183,7 +183,7 @@ class ConversationHandler:
             if state.result is not None:
                 [last] = await asyncio.to_thread(self._services.sessions.turns, session, 1)
                 yield replace(state, turns=(*state.turns[:-1], last.number))
-            elif stopped.is_set() and not self.pending.is_running(browser):  # else the next question is shown already
+            elif stopped.is_set() and not self.pending.is_running(browser):  # else the next question is shown
                 yield state.with_answer(partial_markdown(answer.text, "Stopped."), status="Stopped.")
         except EltError as error:
             yield state.with_answer(failure_markdown(error), status="Failed.")
@@ -242,10 +242,10 @@ class ExampleQuestions:
         self._services = services
         self._made: dict[str, tuple[int, tuple[str, ...]]] = {}
         """The generation that was read, and its questions, by collection."""
-        self.of(services.collection_names())  # while the page is built, so that its first visitor need not wait
+        self.of(services.collection_names())  # fills the cache now, so that the first visitor does not wait
 
     def of(self, collections: Sequence[str]) -> list[str]:
-        """Return a few questions about the first of these collections that give any."""
+        """Return a few questions about the first of these collections for which questions can be generated."""
         published = {record.name: record.published for record in self._services.store.collections.all()}
         for name in collections:
             number = published.get(name)
@@ -337,7 +337,7 @@ class AskTab:
         self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """Return the choices of this caller. Gradio calls it when the page is opened."""
+        """Return the collections, profiles and conversations that this caller can choose, when the page is opened."""
         principal = controls.principal_of_event(request)
         collections = principal.readable(self._services.collection_names())
         return [

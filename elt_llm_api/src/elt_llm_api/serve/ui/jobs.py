@@ -43,7 +43,7 @@ _ANY_CHOICE = ("Any", _ANY)
 _STATUS_CHOICES = [(label, status) for status, (label, _) in _STATUSES.items()]
 _VERDICT_CHOICES = [_ANY_CHOICE, *((name.capitalize(), name) for name in _SIGNS)]
 _LONGEST_VALUE = 120  # characters of a value in a list
-_MOST_COLUMNS = 4  # of values in a list
+_MOST_COLUMNS = 4  # columns with values in a list
 _CHOOSE_JOB = "Choose a job and a kind to see its rows."
 
 

@@ -149,7 +149,7 @@ class SourcePanel:
 
     def _opener(self, number: int) -> Any:
         async def open_source(cards: Sequence[SourceCard], request: gr.Request) -> tuple[Any, str]:
-            # A worker limits the number of pages drawn at once: each takes a process and much memory.
+            # The workers limit how many pages are rendered at once: each needs a process and much memory.
             try:
                 shown = await self._services.workers.run(lambda _: self._read(cards[number], request))
             except EltError as error:

@@ -224,10 +224,10 @@ def _metric_text(figures: Mapping[str, float]) -> str:
 
 def _reranking_text(effect: evaluation.RerankingEffect | None) -> str:
     if effect is None:
-        return "nothing reranks"
+        return "without reranking"
     return (
-        f"reranking keeps {effect.overlap:.0%} of the first, moves them by {effect.moved:.1f} ranks"
-        f" and changes the best of {effect.first_changed:.0%}"
+        f"reranking keeps {effect.overlap:.0%} of the first chunks, moves those by {effect.moved:.1f} ranks on average"
+        f", and changes the best chunk of {effect.first_changed:.0%} of the queries"
     )
 
 
