@@ -37,7 +37,7 @@ class DoctorFacts:
 
 
 Check = Callable[[DoctorFacts], CheckVerdict]
-"""A check of this machine, this installation or these data."""
+"""A function that checks one aspect of the machine, the installation or the data."""
 
 
 def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Check:

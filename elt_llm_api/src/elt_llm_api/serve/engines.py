@@ -138,7 +138,7 @@ FileState = tuple[tuple[str, int, int, int], ...]
 
 
 def file_state(paths: Iterable[Path]) -> FileState:
-    """Return path, modification time in ns, size and inode of each existing file. The result changes with any file."""
+    """Return path, modification time in ns, size and inode of each existing file, to detect changes of the files."""
     entries: list[tuple[str, int, int, int]] = []
     for path in paths:
         try:

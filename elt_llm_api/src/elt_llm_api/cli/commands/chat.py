@@ -397,7 +397,7 @@ def _converse_at_terminal(session: ChatSession) -> int:
 
 
 def _handle_line(session: ChatSession, line: str, printed: set[str]) -> bool:
-    """Print the reply to a line or its error; return whether it succeeded. Raises ChatExit."""
+    """Answer an input line, and print the reply or the error. Return whether it succeeded. Raises ChatExit."""
     try:
         for reply in _answer(session, line, printed):
             click.echo(reply)

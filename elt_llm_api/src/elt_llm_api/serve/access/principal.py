@@ -30,7 +30,7 @@ class Principal:
         return _matches(collection, self.write)
 
     def require_write(self, collection: str) -> None:
-        """Raise Forbidden unless the caller may change this collection. Check read access first, which hides names."""
+        """Raise Forbidden unless the caller may change this collection. Check read access first, to hide its name."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 

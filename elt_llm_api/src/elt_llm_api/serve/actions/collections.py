@@ -35,7 +35,7 @@ CollectionHealth = Literal["ok", "empty", "another model", "damaged", "unfinishe
 
 
 class CollectionSummary(BaseModel):
-    """Name, size, model and health of a collection."""
+    """Name, size, embedding model and health of a collection."""
 
     name: str = Field(validation_alias="collection", examples=["handbook"])
     documents: int = Field(ge=0, examples=[12])
@@ -167,7 +167,7 @@ class EntityNeighbourhood(ResultModel):
     entity: Entity = Field(description="The requested entity.")
     neighbours: tuple[Entity, ...] = Field(description="Entities within the radius, in the order of the model.")
     relationships: tuple[Relationship, ...] = Field(description="Every relationship among these entities.")
-    left_out: int = Field(description="Number of further entities within the radius, beyond the most returned.")
+    left_out: int = Field(description="Number of further entities within the radius, which are not returned.")
 
 
 class NeighbourActions(ServiceActions):

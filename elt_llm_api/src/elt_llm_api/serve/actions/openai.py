@@ -26,7 +26,7 @@ from elt_llm_api.serve.services import ServiceActions
 Places = Literal["annotations", "footnotes", "both"]
 _FOOTNOTES = "\n\nSources:\n"
 _FOOTNOTE = re.compile(r"\[\d{1,4}\] ")
-_MAX_LINE = 200
+_MAX_LINE = 200  # characters of a footnote
 _CHECKED_ANSWER = "\n\n---\n\nThe sources support this:\n\n"
 RESTART_TEXT = "\n\n---\n\nThe answer above was not good enough; here is another:\n\n"
 FIRST_ANSWER_TEXT = "\n\n---\n\nThe first answer was the better one:\n\n"

@@ -105,7 +105,7 @@ class ReceiptView(BaseModel):
     )
     written_at: str = Field(description="ISO 8601, UTC.")
     generations: tuple[str, ...]
-    model: str = Field(description="The language model that wrote; empty if none did.")
+    model: str = Field(description="The language model that wrote the rows; empty if none did.")
     versions: dict[str, str]
 
 
@@ -126,7 +126,9 @@ class ReviewRequest(RequestModel):
     key: str = Field(max_length=LONGEST_KEY, description="Key of the row.", examples=["appeal"])
     status: Status = Field(description="Status of the row; PENDING withdraws an earlier review.")
     reviewer: str = Field(
-        "", max_length=MAX_REVIEWER_LENGTH, description="The reviewer; shown with the name of the key, its default."
+        "",
+        max_length=MAX_REVIEWER_LENGTH,
+        description="Name of the reviewer, shown with the key's name; by default the key's name.",
     )
     comment: str = Field("", max_length=MAX_COMMENT_LENGTH, description="Why, in words.")
     seen: str = Field(

@@ -49,7 +49,7 @@ class UploadParser(MultiPartParser):
         self._max_bytes, self._part_bytes, self._complete = max_bytes, 0, False
 
     def on_part_begin(self) -> None:
-        """Start to count the bytes of a part."""
+        """Start to count the bytes of a form part."""
         self._part_bytes = 0
         super().on_part_begin()
 
@@ -81,7 +81,7 @@ class UploadParser(MultiPartParser):
 
 LONGEST_NAME = 120
 """Most characters of a name, its suffix included."""
-_MAX_NAME_BYTES = 240
+_MAX_NAME_BYTES = 240  # in UTF-8; file systems allow 255
 _FORBIDDEN = re.compile(r'[<>:"|?*/\\]')
 _SPACES = re.compile(r"\s{1,100}")
 _RESERVED = frozenset(("con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(10))))
@@ -133,7 +133,9 @@ def check_content(path: Path, name: str) -> None:
         head = stream.read(_HEAD_BYTES)
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".pdf":
-        fits = _PDF in head[:1024]
+        fits = (
+            _PDF in head[:1024]
+        )  # PDF readers accept other bytes before the header, which must start in the first 1024
     elif suffix in _SIGNATURES and has_formats():
         fits = head.startswith(_SIGNATURES[suffix])
     elif suffix in _ZIPPED:

@@ -25,7 +25,7 @@ SettingsSource = Callable[[], LoadedSettings]
 """A function that returns the current settings, with which each job starts."""
 _POLL_SECONDS, _RECOVERY_SECONDS = 0.25, 5.0
 _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
-_MAX_DELAY = 30.0
+_MAX_DELAY = 30.0  # seconds
 _STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
 _MAX_ATTEMPTS = 3
 _log = logging.getLogger(__name__)

@@ -42,7 +42,7 @@ class BodyLimits:
         limit = self._max_upload_bytes if scope["path"].startswith(_UPLOADS) else self._max_bytes
         length = header(scope, "content-length") or "0"
         body = _LimitedBody(receive, send, limit, self._seconds, self._bytes_per_second)
-        if not length.isdecimal() or int(length[:20]) > limit:
+        if not length.isdecimal() or int(length[:20]) > limit:  # 20 digits exceed every limit
             body.rejected = 413
         else:
             try:

@@ -110,7 +110,7 @@ class BatchJobList(BaseModel):
 
 @router.get("/batch-jobs", tags=["batch jobs"])
 def list_batch_jobs(call: Call) -> BatchJobList:
-    """List the jobs in config/consumer that read only what the key may read."""
+    """List the jobs in config/consumer whose collections the key may read."""
     actions = BatchJobActions(call.services)
     return BatchJobList(jobs=actions.all(call.principal), problems=actions.problems(call.principal))
 

@@ -392,7 +392,10 @@ class EmbeddingRequest(BaseModel):
     """Texts to embed. Other parameters have no effect."""
 
     model: str = Field(
-        min_length=1, max_length=200, description="The model of the settings, or `embedding`.", examples=["embedding"]
+        min_length=1,
+        max_length=200,
+        description="The configured embedding model, or `embedding`.",
+        examples=["embedding"],
     )
     input: (
         Text

@@ -298,7 +298,7 @@ def page_policy(scripts: list[str]) -> str:
 def is_interface_path(path: str) -> bool:
     """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed.
 
-    Gradio would fail on a name that no file can have.
+    Paths with a name that no file can have stay closed too, because Gradio would fail on them.
     """
     possible = "\0" not in path and all(
         len(name.encode("utf-8", "replace")) <= _LONGEST_NAME for name in path.split("/")

@@ -35,8 +35,8 @@ from elt_llm_api.serve.mcp.tool_call import (
     tool_result,
 )
 
-_SECONDS_BETWEEN_REPORTS = 0.5  # while an answer is being written
-_KEEP_ALIVE_SECONDS = 5.0  # clients abort calls without any report
+_SECONDS_BETWEEN_REPORTS = 0.5  # between progress reports while an answer is written
+_KEEP_ALIVE_SECONDS = 5.0  # between progress reports in any case, since clients abort silent calls
 _EXPLANATION_WIDTH = 110  # columns
 _NOTES = "Everything that was degraded, cut or left out, in sentences."
 
