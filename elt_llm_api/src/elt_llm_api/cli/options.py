@@ -115,7 +115,7 @@ where_option = click.option(
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:
-    """Build the global options. They are accepted before a command's name and, hidden from its help, after it."""
+    """Build the global options. They may precede or follow a command's name; its help does not list them."""
     path = click.Path(path_type=Path)
     config = "Settings file; else config/rag_config.yaml here or in a folder above."
     data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."
@@ -170,7 +170,7 @@ class CommandEntry:
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands without importing them and suggests a similar name for an unknown one."""
+    """A command group that lists its commands without importing them, and suggests similar names for unknown ones."""
 
     def __init__(self, name: str, table: Sequence[CommandEntry], **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]  # click types each keyword on its own

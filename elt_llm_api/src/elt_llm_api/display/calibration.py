@@ -70,5 +70,5 @@ def _readable_profiles(loaded: "LoadedSettings") -> "Mapping[str, Settings]":
         try:
             profiles[name] = load_profile(name, loaded).apply_to(loaded.settings)
         except EltError:
-            continue  # a profile that cannot be read cannot be used; `doctor` names it
+            continue  # an invalid profile cannot be used; `doctor` reports it
     return profiles

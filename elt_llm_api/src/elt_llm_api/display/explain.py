@@ -191,7 +191,7 @@ class _Explanation:
                 yield from lines
 
     def _stages_with_retrieval(self) -> Iterator[tuple[TraceStage, TraceStage | None]]:
-        """Yield each stage of the trace with the latest retrieval stage before it."""
+        """Yield each stage of the trace, together with the last retrieval stage that precedes it."""
         retrieve: TraceStage | None = None
         for stage in self._stages:
             yield stage, retrieve
@@ -296,7 +296,7 @@ class _Explanation:
         yield from self._table([TableColumn("collection"), *figure_columns("left", "of")], rows)
 
     def _routed(self, collections: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-        """Show the collections that were searched, then the remaining ones, best first, each with the reason."""
+        """Show the collections that were searched, then those that were not, best first, each with the reason."""
         best_first = sorted(collections.items(), key=lambda one: (not one[1]["asked"], -one[1]["score"], one[0]))
         rows = [
             [self._fit(name), format_figure(one["score"]), "yes" if one["asked"] else "-", one["why"]]
@@ -353,7 +353,7 @@ class _Explanation:
             yield "The chunks come from the cache: their stages took no time now."
 
     def _fit(self, collection: str) -> str:
-        """Shorten the name of a collection to the width that the numbers beside it leave."""
+        """Shorten a collection's name so that the numbers in the same row fit."""
         return shorten_middle(collection, max(_COLLECTION_NAME_WIDTH, self._width - _FIGURES_WIDTH))
 
 

@@ -38,7 +38,7 @@ def ollama(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def ollama_host(facts: DoctorFacts) -> CheckVerdict:
-    """Check that OLLAMA_HOST, which only Ollama's own command reads, agrees with the settings."""
+    """Check that OLLAMA_HOST agrees with the settings. Only the command `ollama` reads this variable."""
     host = facts.environment.get("OLLAMA_HOST")
     if facts.loaded is None:
         return warning("not checked: the settings cannot be read", "Correct the settings first")

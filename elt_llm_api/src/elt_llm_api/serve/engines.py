@@ -18,7 +18,7 @@ from elt_llm_query.engine import Engine
 EngineKey = tuple[tuple[str, ...], str]
 """The names of collections in order, and the name of a profile."""
 VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
-"""A fast function that returns the published generation of each collection, and other versions an engine depends on."""
+"""A fast function that returns the versions that an engine depends on, such as each collection's generation."""
 
 
 @dataclass

@@ -138,7 +138,7 @@ async def _http_error_response(request: Request, error: Exception) -> JSONRespon
 
 
 def allowed_methods(request: Request) -> str:
-    """Return the HTTP methods that all routes for a request's path accept. Starlette lists those of one route only."""
+    """Return every HTTP method that any route accepts for a request's path. Starlette lists those of one route only."""
     scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": [], "path_params": {}}
     routes = request.app.router.routes
     return ", ".join(

@@ -182,7 +182,7 @@ _CERTIFICATE_HINT = "Both are PEM files: the certificate chain, and its private 
 
 
 def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | None:
-    """Return certificate and key, or None without both. Raises UsageError if one is missing or unusable."""
+    """Return certificate and key, or None if neither is set. Raises UsageError if one is missing or unusable."""
     if chain is None and key is None:
         return None
     if chain is None or key is None:

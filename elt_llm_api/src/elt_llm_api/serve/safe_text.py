@@ -40,7 +40,7 @@ class SafeMarkdown:
     def __init__(self) -> None:
         self._last = ""  # the previous character
         self._word = ""  # the previous letters, if they could be a scheme
-        self._held = ""  # a dot that may be part of a host name, and what follows it
+        self._held = ""  # a dot that may be part of a host name, and the text after it
         self._before_held = ""  # the word in front of that dot
         self._fence = 0  # previous fence characters; 3 or more start code, whose language follows
 

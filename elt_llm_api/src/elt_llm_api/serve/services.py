@@ -114,7 +114,7 @@ class SettingsReloader(Closeable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return one sentence for each change of the settings files that is not in effect, such as an invalid file."""
+        """Return a sentence for each change of the settings files that is not active, such as an invalid change."""
         error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
         pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
         return (*(error if self._error else ()), *(pending if self._pending else ()))
@@ -294,7 +294,7 @@ def open_services(
 
 
 def _open_or_create_store(data_dir: Path) -> Store:
-    """Open the store, and create a missing one, so that the first document can be uploaded over HTTP."""
+    """Open the store. Create it if it is missing, so that the first document can be uploaded over HTTP."""
     if not (data_dir / STORE_NAME).exists():
         with writer_lock(data_dir, "elt-llm serve"):
             open_store(data_dir, for_writing=True).close()

@@ -161,7 +161,7 @@ class ChatSession(Closeable):
 
     @property
     def last(self) -> ConversationTurn:
-        """The last turn. Raises UsageError before the first one."""
+        """The last turn. Raises UsageError if there is no turn yet."""
         if not (turns := self.turns):
             raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]

@@ -167,7 +167,7 @@ def _take(
 
 
 def _problem(model: type[BaseModel], name: str, value: object) -> str:
-    """Return the reason why this program does not accept a key with this value; empty if it is accepted."""
+    """Return why this program does not accept a key with this value, or an empty text if it does."""
     from elt_llm_core.settings.loader import validate_model
 
     nested: Any = value

@@ -49,7 +49,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     token = read_token(token_file, context.environment)
     if is_world_readable(token_file):
         click.echo(f"warning: All users of this machine can read {token_file}.", err=True)
-    os.environ.pop("ELT_LLM_SERVE_TOKEN", None)  # hide it from child processes
+    os.environ.pop("ELT_LLM_SERVE_TOKEN", None)  # hides the token from child processes
     exposure = Exposure(token, allow_remote, serve.tls_certificate is not None, serve.behind_proxy)
     return _serve(context, loaded, exposure)
 

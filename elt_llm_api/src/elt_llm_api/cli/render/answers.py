@@ -149,7 +149,7 @@ class StreamPrinter:
         yield from _evidence_lines(result, "Supported by")
 
     def _refused(self, result: "QueryResult") -> bool:
-        """Return whether the streamed text is a refusal: the standard text, or a text in the model's own words."""
+        """Return whether the streamed text is a refusal: the standard text, or the language model's own words."""
         from elt_llm_query.synthesis.refusals import is_blank, is_refusal
 
         if is_blank(self._written):

@@ -27,7 +27,7 @@ class Lockout:
         self._lock = Lock()
 
     def seconds_left(self, address: str) -> float:
-        """Return the seconds until this address may try again, 0 if it may try now."""
+        """Return the seconds until this address may send a key again, or 0 if it may do so now."""
         with self._lock:
             recent = self._recent(address)
             return recent[0] + self._seconds - self._clock() if len(recent) >= self._tries else 0.0
@@ -54,7 +54,7 @@ class RateLimit:
         self._lock = Lock()
 
     def take(self, caller: str) -> float:
-        """Count a request. Return the seconds to wait until it is allowed, 0 if it is allowed now."""
+        """Count a request. Return the seconds until the request is allowed, or 0 if it is allowed now."""
         with self._lock:
             now = self._clock()
             tokens, since = self._buckets.pop(caller, (self._capacity, now))
@@ -95,7 +95,7 @@ class CallerRegistry:
                 return LOCAL
             if record := self._find(secret):
                 return Principal(record.name, record.read, record.write, administers=record.administers)
-        # While no key is required, any secret is accepted, because clients of chat models always send one.
+        # While no key is required, any secret is accepted, because many chat clients always send one.
         return None if self.requires_key else LOCAL
 
 

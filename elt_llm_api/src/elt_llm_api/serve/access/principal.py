@@ -35,7 +35,7 @@ class Principal:
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Return those of the collections that the caller may read, in their order."""
+        """Return the collections that the caller may read, in the given order."""
         return [name for name in collections if self.may_read(name)]
 
 

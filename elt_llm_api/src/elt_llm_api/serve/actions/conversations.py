@@ -12,7 +12,7 @@ class ConversationActions(ServiceActions):
     """Creates, lists, reads and deletes conversations. Their `owner` is the name of the key that created them."""
 
     def create(self, principal: Principal, request: ScopeRequest) -> SessionRecord:
-        """Create a conversation over the requested collections, by default all readable ones of the profile.
+        """Create a conversation over the requested collections. The default is all readable collections of the profile.
 
         Raises Forbidden for a collection that the caller may not read, and UsageError for an unknown profile.
         """

@@ -93,7 +93,7 @@ class JobActions(ServiceActions):
         return self.submit(principal, "evaluate", request.model_dump(mode="json"))
 
     def raise_if_full(self, principal: Principal) -> None:
-        """Raise ServerOverloaded if the queue accepts no further job of this caller now."""
+        """Raise ServerOverloaded if the queue cannot accept another job of this caller now."""
         queue, hint = self._services.queue, "Try again when some are done."
         if queue.waiting() >= MOST_WAITING:
             raise ServerOverloaded("The queue of jobs is full.", hint=hint)

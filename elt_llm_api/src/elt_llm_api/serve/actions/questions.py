@@ -166,7 +166,7 @@ class QuestionActions(ServiceActions):
     async def stream(
         self, principal: Principal, request: AskRequest, request_id: str = "", silence: float | None = None
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Yield the sources, the text of the answer as it is written, and last the complete result.
+        """Yield the sources, then the answer's text piece by piece as it is written, and finally the complete result.
 
         Closing the stream stops the answer. After every `silence` seconds without an event, yield KeepAlive. Raises the
         errors of `ask`, at the first or at a later step.

@@ -351,7 +351,7 @@ class RowActions:
             rows=[
                 _row_view(row, _current_review(stored.get(row_id), row))
                 for row_id in matches[filters.offset : filters.offset + filters.limit]
-                # A job may meanwhile have written the row again, from other documents.
+                # Meanwhile, a job may have replaced the row by one from other documents.
                 if (row := self._rows.shown_at(name, row_id)) is not None
                 and _may_read_documents(principal, row.documents)
             ],
@@ -377,7 +377,7 @@ class RowActions:
         return self._detail(principal, file, kind, row, stored)
 
     def review_overview(self, principal: Principal, job: str, kind: JobKind) -> ReviewOverview:
-        """Return the state of the reviews, including those of rows that no longer exist. Raises Forbidden."""
+        """Return the state of all reviews, including reviews of rows that no longer exist. Raises Forbidden."""
         name, rows = self._visible_rows(principal, job, kind)
         stored = self._reviews.all(name)
         visible = {row_id for row_id, review in stored.items() if _may_read_documents(principal, review.documents)}

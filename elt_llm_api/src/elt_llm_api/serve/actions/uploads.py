@@ -28,7 +28,7 @@ from elt_llm_api.serve.errors import NoRoom, TooLarge, UnsupportedUpload
 from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
-"""Most files in one upload."""
+"""Largest number of files in one upload."""
 _MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits for form fields that are not files
 
 
@@ -80,7 +80,7 @@ class UploadParser(MultiPartParser):
 
 
 LONGEST_NAME = 120
-"""Most characters of a name, its suffix included."""
+"""Largest number of characters of a file name with its suffix."""
 _MAX_NAME_BYTES = 240  # in UTF-8; file systems allow 255
 _FORBIDDEN = re.compile(r'[<>:"|?*/\\]')
 _SPACES = re.compile(r"\s{1,100}")

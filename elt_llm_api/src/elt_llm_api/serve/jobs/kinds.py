@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Path, ...]:
     """Return the resolved paths of files and folders below ingest.roots.
 
-    Raises UsageError for a path that may not be read. The data directory may not be read, because it contains all
+    Raises UsageError for a path that may not be read, such as one in the data directory, because it contains all
     uploads.
     """
     if not names:

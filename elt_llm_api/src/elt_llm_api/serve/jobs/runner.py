@@ -1,4 +1,4 @@
-"""Run the queued jobs. One thread for each lane starts one child process after the other."""
+"""Run the queued jobs. Each lane has a thread that starts a child process for one job after the other."""
 
 import logging
 import os

@@ -33,7 +33,7 @@ class Authentication:
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)
         elif admitted.status == 401 and _requests_page(scope):
-            # A revoked key is deleted from the browser, because repeating it would lock the browser out.
+            # Delete a revoked key from the browser. If the browser kept sending it, the address would be locked out.
             cookie = {"set-cookie": set_cookie_header(None, scope)} if secret is not None else {}
             await RedirectResponse("/login", 303, {"cache-control": "no-store", **cookie})(scope, receive, send)
         else:

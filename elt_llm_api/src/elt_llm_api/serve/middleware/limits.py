@@ -148,7 +148,7 @@ def _check_ranges(scope: Scope) -> Refusal | None:
 
 
 def _check_content_type(scope: Scope) -> Refusal | None:
-    """Refuse the content types that a page of another site can send with a cookie. JSON needs a preflight request."""
+    """Refuse content types that a page of another site can send without a preflight request. JSON requires one."""
     if scope["method"] in {"GET", "HEAD", "OPTIONS"} or not scope["path"].startswith(_API_PREFIXES):
         return None
     content_type = header(scope, "content-type")

@@ -44,7 +44,7 @@ class HostGuard:
     def _may_call(self, scope: Scope, host: str) -> bool:
         if header_values(scope, "origin"):
             origin = (header(scope, "origin") or "").lower()
-            # Our own origin has the same host and port; localhost on another port is another origin.
+            # A page of ours has our host and port as its origin. The same host with another port is a foreign origin.
             scheme = "https" if scope.get("scheme") in {"https", "wss"} else "http"
             return origin in self._origins or origin == f"{scheme}://{host.lower()}"
         follows_link = scope.get("method") in _SAFE_METHODS and header(scope, "sec-fetch-mode") == "navigate"

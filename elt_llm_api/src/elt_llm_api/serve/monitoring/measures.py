@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 BUCKET_BOUNDS = tuple(0.1 * 1.2**step for step in range(88))
 """Upper bounds of the buckets in milliseconds, from 0.1 ms to about 13 minutes, each 1.2 times the previous one."""
 _MOVING_WEIGHT = 0.1  # weight of the latest value in the moving average, which reflects about the last twenty values
-_MOST_NAMES = 100  # distinct names in a group; further names count as other, which limits memory
+_MOST_NAMES = 100  # distinct names in a group; to limit memory, any further name counts as "other"
 Kind = Literal["ask", "search"]
 Outcome = Literal["answered", "refused", "found", "failed", "cancelled"]
 Document = tuple[str, str, str]
@@ -179,7 +179,7 @@ class QuestionMeasures:
     """Durations by kind of question, such as `ask`, and by stage, such as `stage:retrieve`."""
 
     def add(self, observation: QuestionObservation) -> None:
-        """Count one question. The names of groups are part of the stored format."""
+        """Count one question. The group names used here are part of the stored format."""
         self._count("kind", observation.kind)
         self._count("outcome", observation.outcome)
         if observation.error:
@@ -194,11 +194,11 @@ class QuestionMeasures:
         if observation.outcome == "answered":
             self.confidence += observation.confidence or 0.0
         for stage in observation.stages:
-            if stage.took_ms > 0:  # a cached stage takes no time
+            if stage.took_ms > 0:  # a stage from the cache takes no time
                 self._add_time(f"stage:{stage.name}", stage.took_ms)
 
     def merge(self, later: "QuestionMeasures") -> None:
-        """Add the counts and durations of later questions, which another object has counted."""
+        """Add the counts and durations of another object, whose questions came later."""
         for group, counts in later.counts.items():
             self.counts.setdefault(group, Counter()).update(counts)
         self.confidence += later.confidence

@@ -84,7 +84,7 @@ async def stream_job_events(
     Comments keep the connection open while nothing changes.
     """
     events = JobActions(call.services).follow(call.principal, identity, silence=HEARTBEAT)
-    first = await anext(events)  # before the response starts, so that a refused request gets its HTTP status
+    first = await anext(events)  # before the response starts, so that a refused request gets an error status
     return event_stream(
         event_frames(first, events, lambda job: job_frame(job, call.principal, last_event_id), call.request_id)
     )

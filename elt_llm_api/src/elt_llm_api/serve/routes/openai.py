@@ -228,7 +228,7 @@ class ChatFormatter:
         )
 
     def frame(self, delta: dict[str, Any], finish_reason: str | None = None, **fields: Any) -> bytes:
-        """Return one `chat.completion.chunk` of a stream with the next part of the message."""
+        """Return one `chat.completion.chunk` of a stream that contains the next part of the message."""
         choice = {"index": 0, "logprobs": None, "delta": delta, "finish_reason": finish_reason}
         return self.chunk_frame(choices=[choice], **fields)
 
@@ -242,7 +242,7 @@ _RESTART_TEXTS = {"": "", "once more": chat.RESTART_TEXT, "back": chat.FIRST_ANS
 
 
 class ChatStream:
-    """The Server-Sent Events of one streamed answer. Sent text cannot be withdrawn, so corrections follow it."""
+    """The Server-Sent Events of one streamed answer. Sent text cannot be withdrawn, so corrections are appended."""
 
     def __init__(self, formatter: ChatFormatter, first: StreamEvent, events: AsyncGenerator[StreamEvent, None]) -> None:
         self._formatter, self._first, self._events = formatter, first, events

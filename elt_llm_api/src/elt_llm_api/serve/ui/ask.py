@@ -95,7 +95,7 @@ async def until_stopped(events: AsyncGenerator[T, None], stopped: asyncio.Event)
 
 @dataclass(frozen=True)
 class ConversationState:
-    """The part of a conversation that a browser shows. `session` is None before the first question."""
+    """What a browser shows of a conversation. `session` is None before the first question."""
 
     session: str | None = None
     messages: tuple[ChatbotMessage, ...] = ()
@@ -107,7 +107,7 @@ class ConversationState:
     """The current activity, in a few words."""
 
     def with_answer(self, markdown: str, **changes: Any) -> "ConversationState":
-        """Return a copy whose last message is this Markdown, with further changed fields."""
+        """Return a copy whose last message is this Markdown. `changes` are new values of other fields."""
         return replace(self, messages=(*self.messages[:-1], _assistant_message(markdown)), **changes)
 
 
@@ -253,7 +253,7 @@ class ExampleQuestions:
                 try:
                     with self._services.engines.lend((name,), "default") as engine:
                         self._made[name] = number, self._of_generation(engine.generations[0])
-                except EltError:  # a damaged collection, or one without a heading; the tab Health reports damage
+                except EltError:  # the collection is damaged (the tab Health reports this) or has no heading
                     self._made[name] = number, ()
             if name in self._made and self._made[name][1]:
                 return list(self._made[name][1])

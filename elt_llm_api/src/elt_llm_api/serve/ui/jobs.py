@@ -181,7 +181,7 @@ class RowBrowser:
         return {self._table: tables, self._files: files, **self._show_page(state, page), **closed}
 
     def _page_handler(self, step: int | None) -> Any:
-        """Return an event handler that moves by `step` rows. With None it returns to the first rows."""
+        """Return an event handler that scrolls the list by `step` rows, or with None to the first row."""
 
         def show_rows(request: gr.Request, state: RowBrowserState, *filters: str) -> ComponentUpdates:
             moved = replace(state, offset=0 if step is None else max(0, state.offset + step))

@@ -79,7 +79,7 @@ def answer_markdown(result: QueryResult) -> str:
 
 
 def partial_markdown(text: str, note: str = "") -> str:
-    """Return the part of an answer that is written so far, with a note below it."""
+    """Return the answer as far as it has been written, with a note below it."""
     return "\n\n".join(filter(None, (escape_markdown(text), _html_block("notes", escape_html(note)) if note else "")))
 
 

@@ -70,7 +70,7 @@ class SessionIsolation:
     ) -> None:
         """Limit `folder` to `most_bytes` of uploads. `waiting_sessions` returns the sessions of queued events.
 
-        `handlers` are the numbers of the event handlers; Gradio would fail on another number.
+        `handlers` are the numbers of the existing event handlers; Gradio would fail on any other number.
         """
         self._app, self._folder, self._most_bytes = app, folder, most_bytes
         self._handlers = handlers
@@ -157,7 +157,7 @@ class SessionIsolation:
     def _is_queue_full(self, caller: Principal) -> bool:
         """Return whether the caller has too many waiting events.
 
-        Without keys all users are one caller, without a limit.
+        If the server has no keys, all users count as one caller, for whom there is no limit.
         """
         own = f"{caller.name}~"
         waiting = sum(session.startswith(own) for session in self._waiting_sessions())
@@ -186,7 +186,7 @@ def delete_old_uploads(folder: Path, since: float) -> int:
             else:
                 remaining += sum(path.lstat().st_size for path in (entry, *entry.rglob("*")))
         except FileNotFoundError:
-            continue  # an event has imported the file meanwhile
+            continue  # meanwhile an event imported the file
     return remaining
 
 

@@ -143,7 +143,7 @@ class SourcePanel:
     def hide_unused(self, cards: Sequence[SourceCard]) -> ComponentUpdates:
         """Return the updates that hide the cards without a source.
 
-        Apply them again after the last update, because a page ignores hiding while it draws.
+        Send them again after the last update, because a page that is still drawing cards does not hide any.
         """
         return {group: gr.update(visible=number < len(cards)) for number, group in enumerate(self.groups)}
 
