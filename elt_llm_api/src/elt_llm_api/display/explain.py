@@ -110,13 +110,13 @@ class ChunkNames:
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:
-        """Return `#3` for the third chunk that the language model received, and the name for a chunk it did not get."""
+        """Return `#3` for the third chunk from which the answer is made, and the name for a chunk that was left out."""
         places = (chunks[node_id]["place"] for chunks in self._chunks.values() if node_id in chunks)
         read = next((place for place in places if place), None)
         return f"#{read}" if read else self.name(collection, node_id)
 
     def place(self, collection: str, node_id: str) -> str:
-        """Return the chunk's rank (from 1) among those the language model received, or `-` if it is not one of them."""
+        """Return the chunk's rank (from 1) among those from which the answer is made, or `-` if it was left out."""
         return str(self.details(collection, node_id).get("place") or "-")
 
     def words(self, collection: str, node_id: str) -> str:

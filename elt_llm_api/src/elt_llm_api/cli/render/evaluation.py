@@ -82,7 +82,7 @@ def print_evaluation(evaluated: EvaluationOutcome, files: OutputFiles, *, as_jso
 def evaluation_lines(evaluated: EvaluationOutcome) -> Iterator[str]:
     """Return the table, the comparison and the notes as lines."""
     reports = evaluated.reports
-    kinds = Counter(result.kind for result in reports[0].results if result.kind)  # only generated questions have a kind
+    kinds = Counter(result.kind for result in reports[0].results if result.kind)  # labelled questions have no kind
     listed = f" ({', '.join(f'{count} from a {kind}' for kind, count in kinds.items())})" if kinds else ""
     yield f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{listed}"
     yield from align_columns([METRIC_HEADER, *map(_metric_row, reports)])

@@ -268,7 +268,7 @@ InputType = Literal["document", "query"]
 
 
 def texts_to_embed(given: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> list[str]:
-    """Return the texts of a request. Raises NotSupported for token ids of another model's vocabulary."""
+    """Return the texts of a request. Raises NotSupported for token ids, which belong to another model's vocabulary."""
     texts = [given] if isinstance(given, str) else [one for one in given if isinstance(one, str)]
     if len(texts) < len(given) and not isinstance(given, str):
         raise NotSupported(

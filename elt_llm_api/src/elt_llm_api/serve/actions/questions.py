@@ -218,7 +218,7 @@ class QuestionActions(ServiceActions):
     def _lend_engine(
         self, scope: tuple[str, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
-        """Lend an engine when this request may compute. A request that only waits for a model server may do so at once.
+        """Lend an engine when this request may compute. A request that waits for a model server gets it at once.
 
         Raises RequestAbandoned, and the errors of opening an engine.
         """

@@ -133,9 +133,7 @@ def check_content(path: Path, name: str) -> None:
         head = stream.read(_HEAD_BYTES)
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".pdf":
-        fits = (
-            _PDF in head[:1024]
-        )  # PDF readers accept other bytes before the header, which must start in the first 1024
+        fits = _PDF in head[:1024]  # PDF readers accept other bytes in front of the header
     elif suffix in _SIGNATURES and has_formats():
         fits = head.startswith(_SIGNATURES[suffix])
     elif suffix in _ZIPPED:

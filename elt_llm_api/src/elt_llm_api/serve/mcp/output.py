@@ -22,9 +22,9 @@ _RANDOM_BYTES = 6
 
 
 def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
-    """Return each line of ours followed by text from documents between random markers; empty without parts.
+    """Return for each part a line by the server, then document text between random markers; empty without parts.
 
-    `parts` are pairs of a line of ours and a text from documents.
+    `parts` are pairs of a line by the server and document text.
     """
     pairs = list(parts)
     if not pairs:
@@ -36,7 +36,7 @@ def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def single_line(text: str, most: int = 200) -> str:
-    """Return a title, path or heading of a document on one line, so that it cannot imitate a line of ours."""
+    """Return a title, path or heading of a document on one line, so that it cannot imitate a line by the server."""
     shown = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 

@@ -23,7 +23,7 @@ QUIET_EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hi
 TIMED_EVENT: dict[str, Any] = {**QUIET_EVENT, "show_progress": "minimal"}
 """Options for an event handler that may take several seconds. Gradio shows the elapsed time."""
 ComponentUpdates = dict[Any, Any]
-"""The new values of components, by component."""
+"""Maps components to their new values."""
 LabelledChoice = tuple[str, str]
 """The label and the value of a choice."""
 _MOST_CONVERSATIONS = 100

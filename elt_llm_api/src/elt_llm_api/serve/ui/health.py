@@ -64,7 +64,7 @@ def figures_html(monitoring: MonitoringReport) -> str:
 
 
 def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
-    """Return plots of questions, failures, 95th percentile duration and confidence by `period`, an hour or a day."""
+    """Return plots of questions, failures, 95th percentile and confidence over time. `period` is hour or day."""
     if not points:
         return f'<div class="facts">No questions yet: the figures of each {escape_html(period)} will appear here.</div>'
     plots: tuple[tuple[str, Callable[[Any], float], str], ...] = (

@@ -177,7 +177,7 @@ class SessionIsolation:
 
 
 def delete_old_uploads(folder: Path, since: float) -> int:
-    """Delete uploads from before `since` (Unix time in seconds). Return the bytes of all remaining files together."""
+    """Delete uploads from before `since` (Unix time in seconds). Return the total bytes of the remaining files."""
     remaining = 0
     for entry in folder.iterdir():
         try:
