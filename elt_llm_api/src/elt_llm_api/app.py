@@ -1,4 +1,4 @@
-"""The former entry point `python -m elt_llm_api.app`, which names the command that replaced it."""
+"""The former entry point `python -m elt_llm_api.app`. It only prints the name of the command to use instead."""
 
 from elt_llm_core.utilities import exit_with_replacement
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from elt_llm_core.errors import UsageError
 
 SHORTEST_TOKEN = 32  # characters
-BACKLOG = 256  # connections waiting to be accepted
+BACKLOG = 256  # connections that may wait to be accepted
 _GENERATE_HINT = 'Make a token with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
 
 
@@ -26,7 +26,7 @@ class Exposure:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to an address, not listening yet. Raises UsageError.
+    """Return a socket that is bound to an address but does not listen yet. Raises UsageError.
 
     `host` is an IP address or `localhost`: other names may resolve differently later.
     """
@@ -36,7 +36,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise _unknown_address(host) from error
     family = socket.AF_INET if isinstance(address, ipaddress.IPv4Address) else socket.AF_INET6
     bound = socket.socket(family, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else a restart waits for old connections
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else a restart waits until old connections expire
     try:
         bound.bind((str(address), port))
     except (OSError, OverflowError) as error:
@@ -55,7 +55,7 @@ def listen(bound: socket.socket) -> None:
 
 
 def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
-    """Raises UsageError if other machines could reach the server without enough protection.
+    """Raise UsageError if other machines could reach the server without enough protection.
 
     The message names what is missing.
     """
@@ -83,7 +83,7 @@ def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
 
 
 def url_of(bound: socket.socket, *, encrypted: bool) -> str:
-    """The URL of the server, such as `http://127.0.0.1:7860`."""
+    """Return the URL of the server, such as `http://127.0.0.1:7860`."""
     host, port = bound.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     return f"{'https' if encrypted else 'http'}://{shown}:{port}"

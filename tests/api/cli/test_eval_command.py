@@ -56,7 +56,7 @@ def test_a_strategy_is_measured_with_the_current_settings(dataset: Path, elt_llm
     reports = elt_llm.done("eval", dataset, "--strategy", "sparse", "--strategy", "multi_hop", "--json").json
     assert [report["profile"] for report in reports] == ["sparse", "multi_hop"]
     shown = elt_llm.done("eval", dataset, "--compare", "hybrid", "multi_hop").out
-    assert "multi_hop less hybrid, on the same" in shown
+    assert "multi_hop minus hybrid, on the same" in shown
 
 
 def test_eval_prints_a_table(dataset: Path, elt_llm: CommandLine) -> None:
@@ -133,7 +133,7 @@ def test_two_profiles_are_compared_on_the_same_questions(dataset: Path, elt_llm:
     assert ndcg["interval"][0] <= ndcg["difference"] <= ndcg["interval"][1]
     assert 0 < ndcg["p_value"] <= 1
     shown = elt_llm.done("eval", dataset, "--compare", "classic", "default").out
-    assert "default less classic, on the same 4 questions:" in shown
+    assert "default minus classic, on the same 4 questions:" in shown
 
 
 def test_a_figure_below_its_threshold_fails(dataset: Path, elt_llm: CommandLine) -> None:
@@ -187,7 +187,7 @@ def test_the_report_is_one_page_with_plots_and_no_external_resources(dataset: Pa
     assert page.tags.count("svg") == 7
     assert "script" not in page.tags
     assert "&lt;script&gt;mast" in text
-    assert "default less fast" in text
+    assert "default minus fast" in text
     assert "under the 1 it must have" in text
     assert "prefers-color-scheme:dark" in text
 

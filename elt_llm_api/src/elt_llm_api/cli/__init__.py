@@ -105,7 +105,7 @@ def _with_notes(message: str, stopped: BaseException) -> str:
 
 
 def _color(environment: Mapping[str, str]) -> bool | None:
-    """Return False if NO_COLOR is set (no-color.org), else None: the terminal decides."""
+    """Return False if NO_COLOR is set (no-color.org). Otherwise return None, so that only a terminal gets colours."""
     return False if environment.get("NO_COLOR") else None
 
 

@@ -58,7 +58,7 @@ def job_command(
     narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None" = None,
     with_gold: bool = True,
 ) -> click.Command:
-    """Build the command that runs one kind of job; `create` replaces the factory of the job.
+    """Build the command that runs one kind of job. `create`, if given, creates the job instead of `create_job`.
 
     `options` are specific to the kind of job, and `narrow` applies them to the job file. `with_gold` adds `--gold`.
     """
@@ -146,7 +146,7 @@ def _print_result(report: "RunReport", compared: "list[GoldReport]", context: Co
 
 
 def _with_topics(file: "JobFile", values: dict[str, Any]) -> "JobFile":
-    """Return the job with the topics of the command line, if any, instead of its own."""
+    """Return the job, where topics from the command line, if any, replace those of the job file."""
     if not (topics := values["topics"]):
         return file
     section = file.spec.handbook.model_copy(update={"topics": topics})
@@ -189,7 +189,7 @@ def review_options(function: Function) -> Function:
 
 @contextmanager
 def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> Iterator[ReviewedJob]:
-    """Open the state of a job. Raises UsageError if it has no results, or results of several kinds and no --kind."""
+    """Open the stored results of a job. Raises UsageError if there are none, or several kinds of them but no --kind."""
     from elt_llm_consumer.jobs.tasks import JOB_KINDS
     from elt_llm_consumer.review.reviews import written_kinds
     from elt_llm_core.state.database import open_state

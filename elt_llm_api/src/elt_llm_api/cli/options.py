@@ -39,7 +39,7 @@ class CommandContext:
 
     @contextmanager
     def open_store(self, writer: str = "") -> "Iterator[Store]":
-        """Open the store to read, or with the command line `writer` under the writer's lock, which shows it."""
+        """Open the store for reading. With `writer`, hold the writer lock, which shows it as the command line."""
         from elt_llm_core.store.lock import writer_lock
         from elt_llm_core.store.store import open_store
 
@@ -50,7 +50,7 @@ class CommandContext:
 
 
 pass_command_context = click.make_pass_decorator(CommandContext)
-"""Pass a command its CommandContext as the first argument."""
+"""A decorator that passes the CommandContext to a command as its first argument."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 """`--json`: stdout is exactly one JSON document, also for errors."""
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -60,7 +60,7 @@ profile_option = click.option(
 
 
 def json_command(function: Callable[..., int | None]) -> click.Command:
-    """Make a command of a function that takes the CommandContext first; its last option is `--json`."""
+    """Build a command from a function whose first parameter is the CommandContext, and add the option `--json`."""
     command = click.command()(pass_command_context(function))
     command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
     return command
@@ -73,7 +73,7 @@ class WholeNumber(click.IntRange):
 
 
 def asking_options(function: Function) -> Function:
-    """Add the arguments of every question: its words, quoted or not, the collections and the profile."""
+    """Add the arguments that every question has: its words (quotation marks are optional), collections and profile."""
     words = click.argument(
         "question",
         nargs=-1,
@@ -93,7 +93,7 @@ class StrategyType(click.ParamType[str]):
     name = "strategy"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
-        """Return the name. Fails for an unknown name and lists all names."""
+        """Return the strategy's name. For an unknown name, fail with a message that lists all names."""
         from elt_llm_core.settings.tree import STRATEGIES
 
         name = str(value)
@@ -115,7 +115,7 @@ where_option = click.option(
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:
-    """Build the global options. They are accepted before a command's name and, hidden from its help, after it."""
+    """Build the global options. They may precede or follow a command's name; its help does not list them."""
     path = click.Path(path_type=Path)
     config = "Settings file; else config/rag_config.yaml here or in a folder above."
     data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."
@@ -130,7 +130,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
 
 
 def _store_global_option(context: click.Context, parameter: click.Parameter, value: object) -> None:
-    """Store an option's value for the command; the last value wins."""
+    """Store a global option's value for the command. If the option occurs twice, the last value is used."""
     if value:
         changes: dict[str, Any] = {str(parameter.name): value}
         if (call := context.find_object(CommandContext)) is None:
@@ -170,7 +170,7 @@ class CommandEntry:
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands without importing them and suggests a similar name for an unknown one."""
+    """A command group that lists its commands without importing them, and suggests similar names for unknown ones."""
 
     def __init__(self, name: str, table: Sequence[CommandEntry], **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]  # click types each keyword on its own

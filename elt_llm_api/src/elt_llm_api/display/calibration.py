@@ -25,7 +25,7 @@ _STATE_NOTES = {
 def load_calibrations(
     loaded: "LoadedSettings", store: "Store", record: "CollectionRecord"
 ) -> "list[ProfileCalibration]":
-    """Load the calibrations of a collection for the existing profiles; empty if none exists or can be read."""
+    """Load a collection's calibrations for the existing profiles. The list is empty if none can be read."""
     from elt_llm_core.state.calibrations import CalibrationTable
     from elt_llm_core.state.database import STATE_NAME, open_state
 
@@ -38,7 +38,7 @@ def load_calibrations(
         with closing(open_state(loaded.data_dir)) as state:
             stored = CalibrationTable(state).of_collection(record.name)
     except StoreError:
-        return []  # answers do not use them either, and give the reason in their notes
+        return []  # answers do not use such calibrations either; their notes give the reason
     if not stored:
         return []
     from elt_llm_core.index.passport import Passport, generation_identity
@@ -70,5 +70,5 @@ def _readable_profiles(loaded: "LoadedSettings") -> "Mapping[str, Settings]":
         try:
             profiles[name] = load_profile(name, loaded).apply_to(loaded.settings)
         except EltError:
-            continue  # a profile that cannot be read cannot be used; `doctor` names it
+            continue  # an invalid profile cannot be used; `doctor` reports it
     return profiles

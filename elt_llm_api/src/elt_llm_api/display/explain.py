@@ -33,10 +33,10 @@ from elt_llm_api.display.text import (
 NARROWEST, WIDEST = 60, 120
 _MOST_ENTRIES = 12  # entries of a list or a mapping; the JSON has all of them
 _MOST_ROWS, _MOST_RANKED = 20, 10  # rows of a table, rows of a ranking; the JSON has all of them
-_MOST_COLLECTIONS = 3  # collections with columns of their own
+_MOST_COLLECTIONS = 3  # number of collections that get their own columns
 _FILE_NAME_WIDTH = 28  # characters
 _COLLECTION_NAME_WIDTH = 16  # characters of a collection's name at least
-_FIGURES_WIDTH = 66  # columns that the figures beside a collection's name need at most
+_FIGURES_WIDTH = 66  # columns at most for the numbers beside a collection's name
 _CHUNK = TableColumn("chunk", "text")
 _MATCHED = TableColumn("matched words", "words")
 _READ_AS = TableColumn("read as", "figure")
@@ -103,20 +103,20 @@ class ChunkNames:
         one = self.details(collection, node_id)
         if not one:
             return node_id
-        # A document within a file goes by its title: `model.drawio#entity/3c51` means nothing to a reader.
+        # A document within a file is named by its title: `model.drawio#entity/3c51` means nothing to a reader.
         document = one["title"] if "#" in one["source"] else one["source"]
         where = shorten_middle(document, _FILE_NAME_WIDTH) + (f" p. {one['page']}" if one["page"] else "")
         name = f"{where}: {one['excerpt']}"
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:
-        """Return `#3` for the third of the chunks given to the model; the name of any other chunk."""
+        """Return `#3` for the third chunk from which the answer is made, and the name for a chunk that was left out."""
         places = (chunks[node_id]["place"] for chunks in self._chunks.values() if node_id in chunks)
         read = next((place for place in places if place), None)
         return f"#{read}" if read else self.name(collection, node_id)
 
     def place(self, collection: str, node_id: str) -> str:
-        """Return the rank (from 1) among the chunks given to the model, or `-` for another chunk."""
+        """Return the chunk's rank (from 1) among those from which the answer is made, or `-` if it was left out."""
         return str(self.details(collection, node_id).get("place") or "-")
 
     def words(self, collection: str, node_id: str) -> str:
@@ -138,7 +138,7 @@ def retriever_hits(
 
 
 def near_miss_table(stages: Sequence[TraceStage]) -> tuple[list[TableColumn], list[Row]]:
-    """Return the table of the best chunks that were left out, with the reason and the missing score."""
+    """Return a table of the best chunks that were left out, with the reason and how far the score was too low."""
     names = ChunkNames(stages)
     rows = [
         [
@@ -155,7 +155,7 @@ def near_miss_table(stages: Sequence[TraceStage]) -> tuple[list[TableColumn], li
 
 def explanation_lines(stages: Sequence[TraceStage], width: int | None = None) -> Iterator[str]:
     """Explain how each chunk was retrieved, ranked, kept or left out; `width` defaults to the terminal's."""
-    terminal = shutil.get_terminal_size().columns  # 80 without a terminal
+    terminal = shutil.get_terminal_size().columns  # 80 columns without a terminal
     return _Explanation(stages, width or max(NARROWEST, min(WIDEST, terminal))).lines()
 
 
@@ -191,7 +191,7 @@ class _Explanation:
                 yield from lines
 
     def _stages_with_retrieval(self) -> Iterator[tuple[TraceStage, TraceStage | None]]:
-        """Yield each stage of the trace with the latest retrieval stage before it."""
+        """Yield each stage of the trace, together with the last retrieval stage that precedes it."""
         retrieve: TraceStage | None = None
         for stage in self._stages:
             yield stage, retrieve
@@ -296,7 +296,7 @@ class _Explanation:
         yield from self._table([TableColumn("collection"), *figure_columns("left", "of")], rows)
 
     def _routed(self, collections: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-        """Show the collections that were searched, then the remaining ones, best first, each with the reason."""
+        """Show the collections that were searched, then those that were not, best first, each with the reason."""
         best_first = sorted(collections.items(), key=lambda one: (not one[1]["asked"], -one[1]["score"], one[0]))
         rows = [
             [self._fit(name), format_figure(one["score"]), "yes" if one["asked"] else "-", one["why"]]
@@ -353,7 +353,7 @@ class _Explanation:
             yield "The chunks come from the cache: their stages took no time now."
 
     def _fit(self, collection: str) -> str:
-        """Shorten the name of a collection to the width that the numbers beside it leave."""
+        """Shorten a collection's name so that the numbers in the same row fit."""
         return shorten_middle(collection, max(_COLLECTION_NAME_WIDTH, self._width - _FIGURES_WIDTH))
 
 

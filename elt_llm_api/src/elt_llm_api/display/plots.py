@@ -11,7 +11,7 @@ PlotKind = Literal["bar_plot", "stacked_bars", "interval_plot", "curve_plot", "c
 
 @dataclass(frozen=True)
 class PlotBar:
-    """A bar: its label, its length as a share of the scale (0 to 1), its value as text, an optional second value."""
+    """A bar: its label, its length as a share of the scale (0 to 1), its value as text, and an optional mark."""
 
     label: str
     share: float

@@ -92,7 +92,7 @@ class LiveProgress:
             self._task = self._bars.add_task(words, total=total, unit=unit, detail="")
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Advance the progress bar of the present stage."""
+        """Advance the progress bar of the current stage."""
         if self._task is not None:
             room = max(_NARROWEST_DETAIL, self._bars.console.width - _WIDTH_WITHOUT_DETAIL)
             self._bars.update(self._task, advance=amount, detail=shorten_middle(one_line(detail), room))
@@ -102,7 +102,7 @@ class LiveProgress:
         self._bars.console.print(strip_control_characters(message), markup=False, highlight=False)
 
     def finish(self) -> None:
-        """Stop the bar of the present stage and leave it on the screen."""
+        """Stop the bar of the current stage and leave it on the screen."""
         if self._task is not None:
             self._bars.update(self._task, detail="")
             self._bars.stop_task(self._task)

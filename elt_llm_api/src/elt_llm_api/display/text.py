@@ -20,7 +20,7 @@ STAGE_WORDS = {
     "gather": ("Gathering texts", "row"),
     "rows": ("Making rows", "row"),
 }
-"""The label of each stage of long work, and the noun of what is counted in it."""
+"""For each stage of long work: its label, and the noun for the items that it counts."""
 CONTROL_CODES = tuple(code for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in {0x09, 0x0A, 0x0D})
 """C0 and C1 control characters, except tabs and line ends."""
 # Directional marks, embeddings, overrides and isolates, which change the direction of writing (CVE-2021-42574); line
@@ -31,7 +31,7 @@ INVISIBLE_CODES = (
 )
 TAG_CODES = tuple(range(0xE0000, 0xE0080))
 SURROGATE_CODES = tuple(range(0xD800, 0xE000))
-"""Halves of characters, which UTF-8 cannot encode."""
+"""Surrogates: the halves of UTF-16 pairs, which UTF-8 cannot encode."""
 _TERMINAL_TEXT = {
     **dict.fromkeys((*CONTROL_CODES, 0x0D, *INVISIBLE_CODES, *TAG_CODES)),
     **dict.fromkeys((0x2028, 0x2029), " "),
@@ -53,7 +53,7 @@ def print_json(value: Any, indent: int | None = 2) -> None:
 
 
 def print_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print one JSON document, or for people the lines, which may be computed while they are printed."""
+    """Print one JSON document, or lines for people. The lines may be computed while they are printed."""
     if as_json:
         print_json(value)
         return
@@ -62,9 +62,9 @@ def print_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 def print_error(error: "EltError", *, as_json: bool, color: bool | None = None) -> None:
-    """Print an error and its cure to stderr, or as `{"error": {...}}` to stdout.
+    """Print an error and its hint to stderr, or as `{"error": {...}}` to stdout.
 
-    `color` is for stderr; None lets the terminal decide.
+    `color` is whether stderr gets colours. With None only a terminal gets them.
     """
     if as_json:
         print_json({"error": {"type": type(error).__name__, "message": str(error), "hint": error.hint}})
@@ -132,7 +132,7 @@ _WORDS_SHARE = 4  # `words` get at most a quarter of the width beside a `text` c
 class TableColumn:
     """A column of a table in a terminal or in HTML.
 
-    A `figure` is right-aligned and a `name` left-aligned; neither is shortened. `words` may wrap.
+    Numbers (`figure`) are right-aligned and names (`name`) left-aligned; neither is shortened. `words` may wrap.
     A `text` may be shortened.
     """
 
@@ -179,7 +179,7 @@ def table_lines(columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], w
 
 
 def format_figure(value: float | None, digits: int = 3, missing: str = "-") -> str:
-    """Format an integer without change, another number rounded, and None as `missing`."""
+    """Format an integer unchanged, any other number rounded, and None as the text `missing`."""
     if value is None:
         return missing
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"

@@ -37,7 +37,7 @@ class DoctorFacts:
 
 
 Check = Callable[[DoctorFacts], CheckVerdict]
-"""A check of this machine, this installation or these data."""
+"""A function that checks one aspect of the machine, the installation or the data."""
 
 
 def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Check:
@@ -57,10 +57,10 @@ def ok(detail: str) -> CheckVerdict:
 
 
 def warning(detail: str, hint: str) -> CheckVerdict:
-    """Return the verdict "warning", with a hint: the checked part works, but not as well as possible."""
+    """Return the verdict "warning", with a hint: what was checked works, but not as well as possible."""
     return CheckVerdict(CheckOutcome.WARNING, detail, hint)
 
 
 def failure(detail: str, hint: str) -> CheckVerdict:
-    """Return the verdict "failure" with a hint: the checked part does not work."""
+    """Return the verdict "failure" with a hint: what was checked does not work."""
     return CheckVerdict(CheckOutcome.FAILURE, detail, hint)

@@ -144,7 +144,7 @@ _EXTRAS = (
 
 
 def installed_extra(name: str, distribution: str, _: DoctorFacts | None = None) -> CheckVerdict:
-    """Report the installed version of an extra. The server runs without it and names the extra when it is needed."""
+    """Report the installed version of an extra. The server runs without it until a request needs it."""
     try:
         return ok(f"{distribution} {metadata.version(distribution)}")
     except metadata.PackageNotFoundError:

@@ -85,7 +85,7 @@ LIBRARY_CHECKS: dict[str, Check] = {
 
 GIGABYTE = 10**9
 _NEEDED_PYTHON = (3, 11)
-_COMFORTABLE_MEMORY = 1.0  # gigabytes: the model, an index and Python itself need about half of it
+_COMFORTABLE_MEMORY = 1.0  # gigabytes; the embedding model, an index and Python need about half of it
 
 
 def python(_: DoctorFacts) -> CheckVerdict:

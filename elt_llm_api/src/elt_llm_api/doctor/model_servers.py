@@ -38,7 +38,7 @@ def ollama(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def ollama_host(facts: DoctorFacts) -> CheckVerdict:
-    """Check that OLLAMA_HOST, which only Ollama's own command reads, agrees with the settings."""
+    """Check that OLLAMA_HOST agrees with the settings. Only the command `ollama` reads this variable."""
     host = facts.environment.get("OLLAMA_HOST")
     if facts.loaded is None:
         return warning("not checked: the settings cannot be read", "Correct the settings first")
@@ -145,7 +145,7 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     return ok(f"{settings.ollama.base_url} has {used}" + (f"; also {_name_list(others)}" if others else ""))
 
 
-_CAPABILITIES = {"embedding": "it is no embedding model", "answers": "it writes no text"}
+_CAPABILITIES = {"embedding": "it is no embedding model", "answers": "it does not generate text"}
 _HINTS = {
     "embedding": "Set embedding.model to a model that embeds, such as nomic-embed-text",
     "answers": "Set llm.model to a chat model",

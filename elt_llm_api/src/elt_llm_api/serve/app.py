@@ -39,7 +39,7 @@ from elt_llm_api.serve.ui.mounting import UserInterface, UserInterfaceRoute
 
 
 def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASGIApp:
-    """Wrap the app in its middleware, from the outermost: log, headers, checks, hosts, origins, bodies, keys."""
+    """Wrap the app in its middleware. From outside to inside: log, headers, checks, hosts, origins, bodies, keys."""
     inner: ASGIApp = Authentication(app, gate)
     inner = BodyLimits(inner, serve.max_body_mb << 20, serve.max_upload_mb << 20)
     inner = HostGuard(CorsPolicy(inner, serve.cors_origins), serve.allowed_hosts, serve.cors_origins)

@@ -23,7 +23,7 @@ def header(scope: Scope, name: str) -> str | None:
 
 
 class Middleware:
-    """Base of ASGI middleware that needs nothing but the app that it wraps."""
+    """Base class of ASGI middleware that only needs the app that it wraps."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

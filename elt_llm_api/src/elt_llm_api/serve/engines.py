@@ -18,12 +18,12 @@ from elt_llm_query.engine import Engine
 EngineKey = tuple[tuple[str, ...], str]
 """The names of collections in order, and the name of a profile."""
 VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
-"""A fast function that returns the published generation of each collection, and other versions an engine depends on."""
+"""A fast function that returns the versions that an engine depends on, such as each collection's generation."""
 
 
 @dataclass
 class _PooledEngine:
-    """An engine, the versions on which it was opened, and the number of requests that use it."""
+    """An engine, the generations and other versions it was opened with, and the number of requests that use it."""
 
     engine: Engine
     versions: tuple[tuple[str, int], ...]
@@ -138,7 +138,7 @@ FileState = tuple[tuple[str, int, int, int], ...]
 
 
 def file_state(paths: Iterable[Path]) -> FileState:
-    """Return path, modification time in ns, size and inode of each existing file. The result changes with any file."""
+    """Return path, modification time in ns, size and inode of each existing file, to detect changes of the files."""
     entries: list[tuple[str, int, int, int]] = []
     for path in paths:
         try:
@@ -167,11 +167,11 @@ class CollectionHealthCache:
         try:
             record = self._store.collections.get(name)
         except UnknownCollection:
-            return None  # the collection was dropped meanwhile
+            return None  # the collection was deleted meanwhile
         if record.published is None:
             return None
         folder = self._store.folder(name) / str(record.published)
-        # These are the files that a question reads, without files that opening a collection writes.
+        # Only files that a question reads. Opening a collection writes other files, which must not count.
         state = (record.id, record.published, file_state(sorted([*folder.glob("*"), *folder.glob("fields/**/*")])))
         with self._lock:
             checked = self._checked.get(name)
@@ -194,10 +194,10 @@ MODEL_CHECK_SECONDS = 30.0
 
 
 class ModelAvailability:
-    """A cache of whether the language model of each profile answers, for `seconds`. The class is thread-safe.
+    """Caches for `seconds` whether the language model of each profile responds. The class is thread-safe.
 
-    `check` tests the profile of this name, and may take as long as a connection. A repeated check of a profile runs in
-    one thread at a time, while other threads use the last result.
+    `check` tests the model of the named profile, and may take as long as a connection attempt. A profile is checked
+    again by one thread at a time, while other threads use the last result.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class ModelAvailability:
         self._lock = Lock()
 
     def is_available(self, profile: str) -> bool:
-        """Return whether a model answers. Raises the errors of the check."""
+        """Return whether the profile's language model responds. Raises the errors of the check."""
         with self._lock:
             checked_at, available = self._results.get(profile, (float("-inf"), False))
             if self._clock() - checked_at < self._seconds:

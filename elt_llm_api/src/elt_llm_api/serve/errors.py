@@ -111,7 +111,7 @@ async def unexpected_error_response(request: Request, error: Exception) -> JSONR
 
 
 async def _elt_error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return the error. For status 500, only administrators get message and hint, which name paths and commands."""
+    """Return an error response. Message and hint of a status 500 name paths, so only administrators get them."""
     assert isinstance(error, EltError)  # noqa: S101 - FastAPI calls each handler for its error class only
     status, message, hint = status_of(error), str(error), error.hint
     principal = request.scope.get(PRINCIPAL)
@@ -138,7 +138,7 @@ async def _http_error_response(request: Request, error: Exception) -> JSONRespon
 
 
 def allowed_methods(request: Request) -> str:
-    """Return the methods that any route accepts for the path of a request. Starlette names those of one route only."""
+    """Return every HTTP method that any route accepts for a request's path. Starlette lists those of one route only."""
     scope = {"type": "http", "path": request.scope["path"], "root_path": "", "headers": [], "path_params": {}}
     routes = request.app.router.routes
     return ", ".join(

@@ -55,7 +55,7 @@ class BoundedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read data. The limit ends when all headers have arrived, and starts with the next request."""
-        before = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's own type leaves None out
+        before = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's annotation omits None
         idle = before is None or before.response_complete
         super().data_received(data)
         if self.cycle is not before:
@@ -81,8 +81,8 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
         timer.cancel()
 
 
-GRACE_SECONDS = 3.0  # time that running responses have to finish
-CANCEL_SECONDS = 3.0  # time that cancelled requests have to end
+GRACE_SECONDS = 3.0  # time for running responses to finish
+CANCEL_SECONDS = 3.0  # time for cancelled requests to end
 FORCED_EXIT_SECONDS = 15.0  # time after which the process exits in any case
 _MAX_CONNECTIONS = 900  # below the 1,024 files that a process usually may open
 _MAX_HEADER_BYTES = 32 << 10  # of a request line and its headers
@@ -111,7 +111,7 @@ class GracefulServer(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Start to stop the server. The second signal exits at once."""
+        """Shut the server down gracefully after the first signal. Exit at once after the second."""
         if self.should_exit:
             os._exit(128 + sig)  # committed data are already on the disk
         self.stop_signal = sig
@@ -182,7 +182,7 @@ _CERTIFICATE_HINT = "Both are PEM files: the certificate chain, and its private 
 
 
 def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | None:
-    """Return certificate and key, or None without both. Raises UsageError if one is missing or unusable."""
+    """Return certificate and key, or None if neither is set. Raises UsageError if one is missing or unusable."""
     if chain is None and key is None:
         return None
     if chain is None or key is None:
@@ -216,7 +216,7 @@ _VERBOSE_LIBRARIES = (
 
 
 class RedactingFormatter(logging.Formatter):
-    """Hides secrets in the finished line. It logs the types and places of errors without their messages.
+    """Hides secrets in the formatted log line. It logs the types and places of errors without their messages.
 
     The message of an error may quote a document, for example text that a parser could not read.
     """
@@ -248,7 +248,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def log_to_stderr(verbose: int, secrets: Iterable[str]) -> None:
-    """Log warnings and errors. With `verbose` 1 log each request too, with 2 all messages without document text."""
+    """Log warnings and errors. With `verbose` 1, log each request too; with 2, everything except document text."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactingFormatter(secrets))
     handler.addFilter(_is_no_cancelled_request)
@@ -264,10 +264,10 @@ def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
 
 
 def model_exposure_warnings(settings: Settings, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for an Ollama that other machines may reach, and for each used model server elsewhere."""
+    """Yield a warning if other machines may reach Ollama, and one for each model server on another machine."""
     ollama_host = environment.get("OLLAMA_HOST", "")
     if ollama_host and not _is_local_address(ollama_host):
-        yield f"OLLAMA_HOST is {ollama_host}: an Ollama started with it answers to other machines, without any key."
+        yield f"OLLAMA_HOST is {ollama_host}: an Ollama started with it answers other machines without any key."
     embedding, llm = settings.embedding.provider, settings.llm.provider
     servers = {
         settings.ollama.base_url: "ollama" in {embedding, llm} or llm == "auto",
@@ -276,7 +276,7 @@ def model_exposure_warnings(settings: Settings, environment: Mapping[str, str]) 
     for address, used in servers.items():
         if used and not _is_local_address(address):
             parts = urlsplit(address)
-            server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # without name and password
+            server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"  # without user name and password
             yield f"Questions and chunks leave this machine: the model server is {server}."
 
 

@@ -1,7 +1,7 @@
 """Render one page of a PDF: `python -m elt_llm_api.serve.page_image_child MEGABYTES SECONDS HASH PAGE < FILE > PNG`.
 
-Other people's files are not trusted. Before the process reads one, it limits its memory and time, and gives up writing
-and the network. It renders a file only if the bytes of the file have not changed since it was ingested.
+Uploaded files are not trusted. Before the process reads one, it limits its own memory and time, and gives up the right
+to write files and to use the network. It renders a file only if its bytes have not changed since it was ingested.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from typing import NoReturn
 
 CHANGED, DAMAGED = 3, 4
 """Exit codes. CHANGED: the sha256 of the file is not HASH. DAMAGED: the file or the page cannot be rendered."""
-_MAX_PIXELS = 1600  # of the longer side
+_MAX_PIXELS = 1600  # pixels of the longer side
 _POINTS_PER_INCH, _PIXELS_PER_INCH = 72, 144
 
 

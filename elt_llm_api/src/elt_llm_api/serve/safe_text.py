@@ -1,4 +1,4 @@
-"""Make text of documents and models safe to show, in HTML or as Markdown without links."""
+"""Make text from documents and language models safe to show, in HTML or as Markdown without links."""
 
 from html import escape
 
@@ -13,7 +13,7 @@ def show_invisible_characters(text: str) -> str:
 
 
 JOINER = "\u2060"
-_LINK_PAIRS = frozenset({"](", "][", "]:", "//"})  # link, reference, definition; an address without scheme
+_LINK_PAIRS = frozenset({"](", "][", "]:", "//"})  # link, reference, definition, and an address without a scheme
 _SCHEMES = frozenset(
     {"http", "https", "ftp", "ws", "wss", "file", "mailto", "xmpp", "tel", "javascript", "vbscript", "livescript"}
 )
@@ -40,7 +40,7 @@ class SafeMarkdown:
     def __init__(self) -> None:
         self._last = ""  # the previous character
         self._word = ""  # the previous letters, if they could be a scheme
-        self._held = ""  # a dot that may be part of a host name, and what follows it
+        self._held = ""  # a dot that may be part of a host name, and the text after it
         self._before_held = ""  # the word in front of that dot
         self._fence = 0  # previous fence characters; 3 or more start code, whose language follows
 
@@ -93,7 +93,7 @@ class SafeMarkdown:
             return bool(self._last) and not self._last.isspace()
         if char == ":":
             return self._word in _SCHEMES
-        return self._fence >= 3 and char in "mM&\\"  # mermaid, whose code is rendered with links
+        return self._fence >= 3 and char in "mM&\\"  # Mermaid code is rendered, and may contain links
 
     def _count_fence(self, char: str) -> int:
         if char in _FENCE:

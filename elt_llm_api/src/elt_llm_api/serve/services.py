@@ -67,7 +67,7 @@ class RecentAnswerCache:
             return self._answers.get((owner, request_id))
 
 
-RELOAD_SECONDS = 2.0  # between two checks of the files
+RELOAD_SECONDS = 2.0  # seconds between two checks of the settings files
 STARTUP_ONLY = ("storage", "chroma", "embedding", "serve")
 """Sections of the settings that take effect only at the next start, because open resources depend on them."""
 _PROFILE_NAME = re.compile(r"[\w-]{1,200}")
@@ -94,7 +94,7 @@ class ActiveSettings:
 
 
 class SettingsReloader(Closeable):
-    """Checks the files every `seconds` in its own thread. Raises SettingsError if they are invalid at the start."""
+    """Checks the settings files every `seconds` in a thread. Raises SettingsError if they are invalid at the start."""
 
     def __init__(self, loaded: LoadedSettings, seconds: float = RELOAD_SECONDS) -> None:
         self._seconds, self._checking = seconds, Lock()
@@ -114,13 +114,13 @@ class SettingsReloader(Closeable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return one sentence for each change of the settings files that is not in effect, such as an invalid file."""
+        """Return a sentence for each change of the settings files that is not active, such as an invalid change."""
         error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
         pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
         return (*(error if self._error else ()), *(pending if self._pending else ()))
 
     def check_now(self) -> None:
-        """Check the files now. Valid changes are active when the method returns."""
+        """Check the settings files now. Valid changes are active when the method returns."""
         with self._checking:
             state = _settings_state(self._active.loaded)
             if state == self._state:
@@ -294,7 +294,7 @@ def open_services(
 
 
 def _open_or_create_store(data_dir: Path) -> Store:
-    """Open the store, and create a missing one, so that the first document can be uploaded over HTTP."""
+    """Open the store. Create it if it is missing, so that the first document can be uploaded over HTTP."""
     if not (data_dir / STORE_NAME).exists():
         with writer_lock(data_dir, "elt-llm serve"):
             open_store(data_dir, for_writing=True).close()

@@ -14,7 +14,7 @@ from elt_llm_core.utilities import Closeable
 T = TypeVar("T")
 _RETRY_AFTER = range(1, 5)  # seconds after which a short queue is empty
 COMPUTE_THREADS = 2
-"""Threads that may compute at once. Python runs one at a time; more would delay even the rejection of a request."""
+"""Number of threads that may compute at once. Python runs one at a time, and more would delay even rejections."""
 _POLL_SECONDS = 0.2
 
 
@@ -25,10 +25,7 @@ class ServerOverloaded(EltError):
 
 
 class Workers(Closeable):
-    """Runs blocking work outside of the event loop, in `threads` threads with `queue` waiting calls.
-
-    More are rejected.
-    """
+    """Runs blocking work outside of the event loop, in `threads` threads. `queue` calls may wait; more are rejected."""
 
     def __init__(self, threads: int, queue: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="question")
@@ -55,16 +52,16 @@ class Workers(Closeable):
         try:
             return await asyncio.shield(result)
         except asyncio.CancelledError:
-            abandoned.set()  # the thread stays taken until the work has noticed
+            abandoned.set()  # the thread stays busy until the work notices this
             result.add_done_callback(_ignore_result)
-            running.cancel()  # has no effect on work that has started
+            running.cancel()  # this does not stop work that has started
             raise
 
     @contextmanager
     def computing(self, abandoned: Event) -> Iterator[None]:
-        """Wait for a turn to compute, unless `abandoned` is set first.
+        """Wait until fewer than the allowed number of threads compute, or `abandoned` is set.
 
-        Work that waits for a model server needs no turn, because it would hold the turn without using it.
+        Work that only waits for a model server does not compute, so it need not call this method.
         """
         acquired = False
         while not acquired and not abandoned.is_set():

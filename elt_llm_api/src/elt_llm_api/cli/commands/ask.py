@@ -1,4 +1,4 @@
-"""`elt-llm ask` and `elt-llm search`; also opens the engine for other commands."""
+"""`elt-llm ask` and `elt-llm search`, and a function that opens the query engine for other commands."""
 
 import sys
 from itertools import chain

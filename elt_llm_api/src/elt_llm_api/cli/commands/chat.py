@@ -161,7 +161,7 @@ class ChatSession(Closeable):
 
     @property
     def last(self) -> ConversationTurn:
-        """The last turn. Raises UsageError before the first one."""
+        """The last turn. Raises UsageError if there is no turn yet."""
         if not (turns := self.turns):
             raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]
@@ -172,7 +172,7 @@ class ChatSession(Closeable):
         return self.engine.llm is not None
 
     def ask(self, question: str, **options: Any) -> QueryResult:
-        """Answer a question and store the turn; `options` are those of the engine. Raises EltError.
+        """Answer a question and store the turn. `options` are passed to the engine's `ask`. Raises EltError.
 
         After Ctrl-C nothing is stored.
         """
@@ -194,10 +194,10 @@ class ChatSession(Closeable):
         return result
 
     def explained(self) -> tuple[TraceStage, ...]:
-        """Repeat the last search and return its trace with the stored stages of the answer.
+        """Repeat the last search and return its trace, followed by the stored stages of the last answer.
 
-        Traces of unused chunks are not stored, as no purge could find them. Raises UsageError before the first answer,
-        RetrievalError.
+        The search is repeated because traces of unused chunks are not stored, as no purge could find them. Raises
+        UsageError before the first answer, and RetrievalError.
         """
         last = self.last
         stages = self.engine.search(last.understood, explain=True).stages
@@ -347,9 +347,9 @@ _REWRITTEN_PREFIX = "Understood as: "
 
 
 def converse(session: ChatSession) -> int:
-    """Answer questions until the input ends or the user quits. Return the exit code: 0 at a terminal.
+    """Answer questions until the input ends or the user quits, and return the exit code. At a terminal it is 0.
 
-    Without a terminal, each input line is a question or a command, and the code is 1 if one of them failed.
+    Without a terminal, each input line is a question or a command, and the exit code is 1 if any of them failed.
     """
     return _converse_at_terminal(session) if sys.stdin.isatty() else _converse_with_pipe(session)
 
@@ -374,7 +374,7 @@ def _converse_with_pipe(session: ChatSession) -> int:
 
 
 def _converse_at_terminal(session: ChatSession) -> int:
-    import readline  # line editing, with the questions so far at the arrow keys
+    import readline  # enables line editing; the arrow keys recall earlier questions
 
     readline.clear_history()
     for turn in session.turns:
@@ -397,7 +397,7 @@ def _converse_at_terminal(session: ChatSession) -> int:
 
 
 def _handle_line(session: ChatSession, line: str, printed: set[str]) -> bool:
-    """Print the reply to a line or its error; return whether it succeeded. Raises ChatExit."""
+    """Answer an input line, and print the reply or the error. Return whether it succeeded. Raises ChatExit."""
     try:
         for reply in _answer(session, line, printed):
             click.echo(reply)
@@ -408,7 +408,7 @@ def _handle_line(session: ChatSession, line: str, printed: set[str]) -> bool:
 
 
 def _read_line() -> str | None:
-    """Read a line; empty after Ctrl-C, None after Ctrl-D."""
+    """Read a line. Return an empty text after Ctrl-C, and None after Ctrl-D."""
     try:
         typed: str = click.prompt("", prompt_suffix="> ", default="", show_default=False)
     except click.Abort as end:
@@ -439,7 +439,7 @@ def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
 
 
 def converse_in_json(session: ChatSession) -> int:
-    """Answer every line as JSON. Return the exit code: 1 if one of them failed, else 0."""
+    """Answer every input line as JSON. Return the exit code: 1 if any line failed, else 0."""
     failed = False
     for line in question_lines():
         try:

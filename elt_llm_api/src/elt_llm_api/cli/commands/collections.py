@@ -116,7 +116,7 @@ def drop_command(context: CommandContext, names: tuple[str, ...], prefix: str | 
 
 
 def _confirm_drop(names: list[str], *, as_json: bool) -> None:
-    """Ask for confirmation; many names are listed one per line."""
+    """Ask for confirmation. If there are many names, list each on its own line."""
     short = names_or_count(names, "collection")
     if short != ", ".join(names) and not as_json:
         click.echo("\n".join(names), err=True)

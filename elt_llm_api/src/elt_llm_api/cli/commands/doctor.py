@@ -24,7 +24,7 @@ def command(context: CommandContext, as_json: bool) -> int:
     loaded, settings_error = None, None
     try:
         loaded = context.load()
-    except SettingsError as error:  # one of the checks reports it
+    except SettingsError as error:  # a check reports the error
         settings_error = error
     verdicts = examine(DoctorFacts(context.environment, context.working_directory, loaded, settings_error))
     failed = any(verdict.outcome == "FAIL" for verdict in verdicts.values())

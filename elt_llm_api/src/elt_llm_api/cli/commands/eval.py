@@ -35,7 +35,7 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The settings of one evaluation. `judged` are the profiles that thresholds apply to."""
+    """The settings of one evaluation. Thresholds apply to the profiles in `judged`."""
 
     loaded: "LoadedSettings"
     profiles: "Mapping[str, Settings]"
@@ -90,7 +90,7 @@ def evaluate_labelled_set(measuring: EvaluationSettings, directory: Path, *, qui
 def open_labelled_set(
     loaded: "LoadedSettings", dataset: "Dataset", *, quiet: bool
 ) -> "Iterator[tuple[Generation, EmbeddingModel]]":
-    """Ingest a labelled set's corpus into a collection of its own, in `evaluation` of the data directory."""
+    """Ingest a labelled set's corpus into a separate collection, below `evaluation` in the data directory."""
     from elt_llm_core.collection.lifecycle import open_generation
     from elt_llm_core.models.factory import create_embedding
     from elt_llm_core.store.lock import writer_lock
@@ -160,7 +160,7 @@ class RefusalSettings:
 
 
 def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
-    """Measure refusals on a labelled set: its unanswerable questions, and questions of another or the shipped set."""
+    """Measure refusals on a labelled set: of its own unanswerable questions, and of questions from a foreign set."""
     from elt_llm_query.evaluate import generated_questions, refusals
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
 
@@ -196,7 +196,7 @@ def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswe
 def measure_refusals_of_collection(
     asking: RefusalSettings, collection: str
 ) -> "tuple[RefusalReport, CalibrationState]":
-    """Measure refusals on generated questions of a collection; return also which weights were used."""
+    """Measure refusals on questions generated from a collection. Also return which confidence weights were used."""
     from elt_llm_query.evaluate.refusals import QuotingSession, refusal_report
     from elt_llm_query.extractive.confidence import read_calibration
 
@@ -282,7 +282,7 @@ _HINT = "Help: elt-llm eval --help"
 
 
 def answer_mode_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that measure answers, such as --refusals. Each runs instead of the command itself."""
+    """Add the options that measure answers, such as --refusals. Each replaces the measurement of retrieval."""
 
     @wraps(function)
     def command(
@@ -327,7 +327,7 @@ def _run_mode(context: CommandContext, mode: str, foreign: Path | None, others: 
 
 
 def _reject_other_options(mode: str, foreign: Path | None, others: dict[str, Any]) -> None:
-    """Raise UsageError for options that cannot be combined with a mode."""
+    """Raise UsageError for options that cannot be combined with a mode such as --refusals."""
     named = [f"--{name.replace('_', '-')}" for name in _INCOMPATIBLE if others[name]]
     named += ["--html"] if others["html"] and mode != "--refusals" else []
     named += ["a second --profile"] if len(others["profiles"]) > 1 else []

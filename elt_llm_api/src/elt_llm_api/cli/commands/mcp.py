@@ -36,7 +36,7 @@ def command(context: CommandContext) -> int:
     from elt_llm_api.serve.services import open_services
 
     async def serve(protocol: TextIO) -> None:
-        # `run_stdio_async` would give the descriptor back while abandoned calls can still print.
+        # `run_stdio_async` would restore the real stdout at the end, although abandoned calls can still print.
         lowlevel = server._lowlevel_server  # noqa: SLF001 - no public accessor
         async with stdio_server(stdout=anyio.wrap_file(protocol)) as (received, sent):
             await lowlevel.run(received, sent, lowlevel.create_initialization_options())
@@ -74,9 +74,9 @@ def reserved_stdout() -> Iterator[TextIO]:
 
 @contextmanager
 def interruptible_input() -> Iterator[list[int]]:
-    """Make the first SIGTERM or SIGINT end the standard input, and the second end the process. Main thread only.
+    """Let the first SIGTERM or SIGINT end the standard input, and the second one end the process.
 
-    Yields the numbers of the received signals.
+    Must run in the main thread. Yields a list of the numbers of the received signals.
     """
     received: list[int] = []
     real = os.dup(_INPUT)
@@ -112,6 +112,6 @@ def _copy_input(writing: int, real: int, wakeup: int) -> None:
             while data:
                 data = data[os.write(writing, data) :]
     except OSError:
-        pass  # the reader is gone
+        pass  # nothing reads the pipe any more
     finally:
         os.close(writing)

@@ -57,7 +57,7 @@ def command(context: CommandContext, directory: Path, target: Path, as_json: boo
 
 
 def convert_directory(directory: Path) -> Iterator[MigratedFile]:
-    """Yield each YAML file of a configuration, converted. Raises UsageError if there is none, or one is no YAML."""
+    """Yield each YAML file of a configuration, converted. Raises UsageError if no file exists or a file is not YAML."""
     if not directory.is_dir():
         raise UsageError(f"There is no folder {directory}.", hint="Give the folder with rag_config.yaml.")
     found = sorted(path for path in directory.rglob("*.y*ml") if path.suffix in (".yaml", ".yml"))
@@ -128,7 +128,7 @@ def _model_of(kind: str) -> type[BaseModel]:
 
 
 def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value with its dotted key. A mapping that is no section of the settings counts as one value."""
+    """Yield each value with its dotted key. A mapping that is not a section of the settings counts as one value."""
     from elt_llm_core.settings.loader import section_model
 
     for key, value in content.items():
@@ -146,10 +146,10 @@ def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = ""
 def _take(
     made: MigratedFile, name: str, value: Any, table: Mapping[str, Mapping[str, str]], model: type[BaseModel]
 ) -> None:
-    if name == "collections" and isinstance(value, list):  # formerly a list of mappings, `{name: ...}` each
+    if name == "collections" and isinstance(value, list):  # formerly a list of mappings such as `{name: ...}`
         value = [str(one["name"]) if isinstance(one, Mapping) and "name" in one else one for one in value]
     readers, replaced = table.get("readers", {}), str(value).casefold() if name == "preprocessor" else ""
-    reader = next((reader for word, reader in readers.items() if word in replaced), "")  # by a word in its name
+    reader = next((reader for word, reader in readers.items() if word in replaced), "")  # `replaced` contains the word
     new = "reader" if reader else table["renamed"].get(name, name)
     value = reader or ([value] if new in _LISTS and isinstance(value, str) else value)
     if name in table["without_home"] and not reader:
@@ -167,7 +167,7 @@ def _take(
 
 
 def _problem(model: type[BaseModel], name: str, value: object) -> str:
-    """Return the reason why this program does not accept a key with this value; empty if it is accepted."""
+    """Return why this program does not accept a key with this value, or an empty text if it does."""
     from elt_llm_core.settings.loader import validate_model
 
     nested: Any = value

@@ -49,13 +49,13 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     token = read_token(token_file, context.environment)
     if is_world_readable(token_file):
         click.echo(f"warning: All users of this machine can read {token_file}.", err=True)
-    os.environ.pop("ELT_LLM_SERVE_TOKEN", None)  # hide it from child processes
+    os.environ.pop("ELT_LLM_SERVE_TOKEN", None)  # hides the token from child processes
     exposure = Exposure(token, allow_remote, serve.tls_certificate is not None, serve.behind_proxy)
     return _serve(context, loaded, exposure)
 
 
 def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "LoadedSettings":
-    """Return the settings with a section's values replaced by the options that are not None."""
+    """Return the settings, where options that are not None replace the values of one section."""
     chosen = {name: value for name, value in options.items() if value is not None}
     section = loaded.settings.serve.model_copy(update=chosen)
     return replace(loaded, settings=loaded.settings.model_copy(update={"serve": section}))

@@ -44,7 +44,7 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
 
 
 def _migrate(loaded: "LoadedSettings") -> None:
-    """Migrate the store if it has an older version; the check reports any other problem."""
+    """Migrate the store if it has an older version. Other problems are left for the check to report."""
     from elt_llm_core.errors import OutdatedStore
     from elt_llm_core.store.lock import writer_lock
     from elt_llm_core.store.store import open_store

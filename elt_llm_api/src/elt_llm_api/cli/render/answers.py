@@ -27,7 +27,7 @@ def answer_lines(result: QueryResult) -> Iterator[str]:
 
 
 def _evidence_lines(result: QueryResult, heading: str) -> Iterator[str]:
-    """Return what follows an answer: the warning if it is uncertain, citations, unsupported sentences and notes."""
+    """Return the lines below an answer: a warning if it is uncertain, citations, unsupported sentences and notes."""
     if result.outcome == "uncertain":
         yield ""
         yield click.style(f"{UNCERTAIN_TEXT} Confidence {result.confidence:.0%}.", bold=True)
@@ -75,9 +75,9 @@ def _note_lines(notes: Sequence[str]) -> Iterator[str]:
 
 
 def location_of(source: Citation | RetrievedChunk, *, several: bool = False) -> str:
-    """Return document, page and section of a chunk, and its collection if there are `several`.
+    """Return document, page and section of a chunk, and its collection if `several` collections were searched.
 
-    A part of a file also gets its title, because `model.drawio#entity/3c51` means nothing to a reader.
+    A document within a file also gets its title, because `model.drawio#entity/3c51` means nothing to a reader.
     """
     collection = [source.collection] if several else []
     title = [source.source_title] if "#" in source.source else []
@@ -140,7 +140,7 @@ class StreamPrinter:
     def after(self, result: "QueryResult") -> "Iterator[str]":
         """Return the lines that follow the streamed answer: citations, unsupported sentences and notes.
 
-        The refusal comes first if the result is one and the streamed text is not.
+        If the result is a refusal but the streamed text is not, the refusal comes first.
         """
         yield ""
         if not result.answered and not self._refused(result):
@@ -149,7 +149,7 @@ class StreamPrinter:
         yield from _evidence_lines(result, "Supported by")
 
     def _refused(self, result: "QueryResult") -> bool:
-        """Return whether the streamed text is a refusal: the standard text, or a text in the model's own words."""
+        """Return whether the streamed text is a refusal: the standard text, or the language model's own words."""
         from elt_llm_query.synthesis.refusals import is_blank, is_refusal
 
         if is_blank(self._written):

@@ -82,19 +82,19 @@ def print_evaluation(evaluated: EvaluationOutcome, files: OutputFiles, *, as_jso
 def evaluation_lines(evaluated: EvaluationOutcome) -> Iterator[str]:
     """Return the table, the comparison and the notes as lines."""
     reports = evaluated.reports
-    kinds = Counter(result.kind for result in reports[0].results if result.kind)  # of generated questions
+    kinds = Counter(result.kind for result in reports[0].results if result.kind)  # labelled questions have no kind
     listed = f" ({', '.join(f'{count} from a {kind}' for kind, count in kinds.items())})" if kinds else ""
     yield f"{reports[0].dataset}: {count_noun(reports[0].queries, 'question')}{listed}"
     yield from align_columns([METRIC_HEADER, *map(_metric_row, reports)])
     if compared := evaluated.compared:
         yield ""
-        yield f"{compared.second} less {compared.first}, on the same {count_noun(compared.questions, 'question')}:"
+        yield f"{compared.second} minus {compared.first}, on the same {count_noun(compared.questions, 'question')}:"
         yield from align_columns(_comparison_rows(compared))
     yield from profile_note_lines(reports)
 
 
 def profile_note_lines(reports: "Sequence[ProfileReport]") -> Iterator[str]:
-    """Return the first few notes of each profile, because there may be one per question."""
+    """Return the first few notes of each profile, because a profile may have a note for every question."""
     for report in reports:
         for note in report.notes[:MOST_NOTES]:
             yield f"{report.profile}: {note}"
@@ -237,7 +237,7 @@ def _comparison_section(compared: "ProfileComparison") -> ReportSection:
         PlotInterval(METRIC_COLUMNS[it.figure], it.mean / widest, it.low / widest, it.high / widest, f"{it.mean:+.4f}")
         for it in compared.differences
     ]
-    title = f"{compared.second} less {compared.first}"
+    title = f"{compared.second} minus {compared.first}"
     note = f"p under {SIGNIFICANCE_LEVEL:g} counts as a real difference: equal profiles would seldom differ this much."
     header, *rows = _comparison_rows(compared)
     return ReportSection(
@@ -282,7 +282,7 @@ def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: P
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
-    """Return the lines with refusal rates by kind of question, and with risk by coverage."""
+    """Return lines with the refusal rate for each kind of question, and with the risk at each coverage."""
     from elt_llm_query.evaluate.refusals import points_at_coverages
 
     yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"
@@ -310,7 +310,7 @@ def _refusal_rows(report: "RefusalReport") -> list[list[str]]:
 def refusal_page(report: "RefusalReport") -> str:
     """Return the HTML page with refusal rates and the risk-coverage curve of each kind of question."""
     header, *rows = _refusal_rows(report)
-    title = "Risk (upwards) by coverage: the share answered wrong of the share answered"
+    title = "Risk (vertical) by coverage: the share of wrong answers among the answered questions"
     lines = [(kind, [(at.coverage, at.risk) for at in one.curve]) for kind, one in report.by_kind.items()]
     legend = [(f"line{number}", kind) for number, (kind, _) in enumerate(lines)]
     figures = (

@@ -56,7 +56,7 @@ def plan_lines(plan: "IngestPlan") -> Iterator[str]:
 
 
 def published_lines(reports: "Iterable[IngestReport | JobReport]", seconds: float) -> list[str]:
-    """Return a line per collection that was published, `seconds` after the change was detected."""
+    """Return a line per published collection. `seconds` is the time since the change was detected."""
     return [
         f"{_totals(one)}, {seconds:.1f} s after the change"
         for report in reports

@@ -19,7 +19,7 @@ _MAX_CALLERS = 10_000
 
 
 class Lockout:
-    """Locks out an address after `tries` wrong keys within `seconds`, until the first wrong key is older than that."""
+    """Locks out an address after `tries` wrong keys within `seconds`, until the first of them is `seconds` old."""
 
     def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._tries, self._seconds, self._clock = tries, seconds, clock
@@ -27,7 +27,7 @@ class Lockout:
         self._lock = Lock()
 
     def seconds_left(self, address: str) -> float:
-        """Return the seconds until this address may try again, 0 if it may try now."""
+        """Return the seconds until this address may send a key again, or 0 if it may do so now."""
         with self._lock:
             recent = self._recent(address)
             return recent[0] + self._seconds - self._clock() if len(recent) >= self._tries else 0.0
@@ -46,7 +46,7 @@ class Lockout:
 
 
 class RateLimit:
-    """A token bucket for each caller. `per_minute` requests are refilled evenly, and all of them may come at once."""
+    """A token bucket for each caller. It holds up to `per_minute` requests and refills evenly within a minute."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second, self._capacity, self._clock = per_minute / 60, float(per_minute), clock
@@ -54,7 +54,7 @@ class RateLimit:
         self._lock = Lock()
 
     def take(self, caller: str) -> float:
-        """Count a request. Return the seconds to wait until it is allowed, 0 if it is allowed now."""
+        """Count a request. Return the seconds until the request is allowed, or 0 if it is allowed now."""
         with self._lock:
             now = self._clock()
             tokens, since = self._buckets.pop(caller, (self._capacity, now))
@@ -95,12 +95,12 @@ class CallerRegistry:
                 return LOCAL
             if record := self._find(secret):
                 return Principal(record.name, record.read, record.write, administers=record.administers)
-        # While no key is required, any secret is accepted, because clients of chat models always send one.
+        # While no key is required, any secret is accepted, because many chat clients always send one.
         return None if self.requires_key else LOCAL
 
 
 def presented_secret(scope: Scope) -> str | None:
-    """Return the bearer token or the key cookie of a request; None without both, "" for a malformed header."""
+    """Return the bearer token or the key cookie of a request; None if there is neither, "" for a malformed header."""
     if header_values(scope, "authorization"):
         value = header(scope, "authorization") or ""
         return value[len(_SCHEME) :].strip() if value[: len(_SCHEME)].lower() == _SCHEME else ""
@@ -137,7 +137,7 @@ class AccessRefusal:
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """The Retry-After header, or the authentication scheme of a missing key."""
+        """The Retry-After header, or the WWW-Authenticate header if a key is missing or wrong."""
         if self.retry_after is None:
             return (("www-authenticate", "Bearer"),)
         return (("retry-after", str(self.retry_after)),)

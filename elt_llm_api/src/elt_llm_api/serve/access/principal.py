@@ -30,12 +30,12 @@ class Principal:
         return _matches(collection, self.write)
 
     def require_write(self, collection: str) -> None:
-        """Raise Forbidden unless the caller may change this collection. Check read access first, which hides names."""
+        """Raise Forbidden unless the caller may change this collection. Check read access first, to hide its name."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Return those of the collections that the caller may read, in their order."""
+        """Return the collections that the caller may read, in the given order."""
         return [name for name in collections if self.may_read(name)]
 
 

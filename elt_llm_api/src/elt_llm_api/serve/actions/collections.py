@@ -35,7 +35,7 @@ CollectionHealth = Literal["ok", "empty", "another model", "damaged", "unfinishe
 
 
 class CollectionSummary(BaseModel):
-    """Name, size, model and health of a collection."""
+    """Name, size, embedding model and health of a collection."""
 
     name: str = Field(validation_alias="collection", examples=["handbook"])
     documents: int = Field(ge=0, examples=[12])
@@ -100,7 +100,7 @@ class CollectionActions(ServiceActions):
         )
 
     async def verify(self, principal: Principal, name: str, *, deep: bool, mend: bool) -> VerifyReport:
-        """Compare a collection with its record. With `mend`, rebuild damaged generations without embedding.
+        """Compare a collection's files with the store. With `mend`, rebuild damaged generations without embedding.
 
         `deep` checks every row and every kept generation. Raises Forbidden without write access, ServerOverloaded,
         StoreError if the store itself is damaged, and LockHeld while another process writes.
@@ -167,7 +167,7 @@ class EntityNeighbourhood(ResultModel):
     entity: Entity = Field(description="The requested entity.")
     neighbours: tuple[Entity, ...] = Field(description="Entities within the radius, in the order of the model.")
     relationships: tuple[Relationship, ...] = Field(description="Every relationship among these entities.")
-    left_out: int = Field(description="Number of further entities within the radius, beyond the most returned.")
+    left_out: int = Field(description="Number of further entities within the radius, which are not returned.")
 
 
 class NeighbourActions(ServiceActions):
@@ -179,7 +179,7 @@ class NeighbourActions(ServiceActions):
         """Return the entities within `radius` relationships of an entity, which is named by id or name.
 
         The model belongs to a collection, or to the collection that a job names. Raises Forbidden. Raises UsageError
-        unless either a collection or a job is named, and its model contains exactly one such entity.
+        if a collection and a job are named, or neither, or if not exactly one entity of the model matches.
         """
         if (collection is None) == (job is None):
             raise UsageError("Name the one enterprise model to search.", hint="Name either a collection or a job.")

@@ -12,7 +12,7 @@ class ConversationActions(ServiceActions):
     """Creates, lists, reads and deletes conversations. Their `owner` is the name of the key that created them."""
 
     def create(self, principal: Principal, request: ScopeRequest) -> SessionRecord:
-        """Create a conversation over the requested collections, by default all readable ones of the profile.
+        """Create a conversation over the requested collections. The default is all readable collections of the profile.
 
         Raises Forbidden for a collection that the caller may not read, and UsageError for an unknown profile.
         """
@@ -63,7 +63,7 @@ class FeedbackActions(ServiceActions):
         return self._services.feedback.give(answer, verdict, comment)
 
     def rate_request(self, principal: Principal, request_id: str, verdict: Verdict, comment: str) -> FeedbackRecord:
-        """Rate the answer to a request of the caller, as long as the server keeps it. Raises Forbidden."""
+        """Rate the answer to one of the caller's requests, as long as the server keeps the answer. Raises Forbidden."""
         answer = self._services.recent_answers.find(principal.name, request_id)
         if answer is None:
             raise Forbidden(

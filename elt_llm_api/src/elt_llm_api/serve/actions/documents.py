@@ -145,7 +145,7 @@ class DocumentActions(ServiceActions):
         return render_page(self._original(record, document), document.document_hash, page)
 
     def forget(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
-        """Queue a job that deletes a document and its upload. Raises Forbidden, NotFound, ServerOverloaded."""
+        """Queue a job that deletes a document and its uploaded file. Raises Forbidden, NotFound, ServerOverloaded."""
         record = self._record(principal, collection)
         principal.require_write(collection)
         files = self._services.store.files.of_collection(record.id)
@@ -214,7 +214,7 @@ class TextSpan(ResultModel):
 
     collection: str = Field(description="Collection of the document.")
     document: str = Field(description="Id of the document.")
-    title: str = Field(description="Title of the document; data, as its text is.")
+    title: str = Field(description="Title of the document: data, like its text.")
     source: str = Field(description="Path of the document within its folder.")
     start: int = Field(description="Offset of the first character in the document's text.")
     end: int = Field(description="Offset after the last character.")
@@ -235,7 +235,7 @@ class QuoteCheck(ResultModel):
 
     verbatim: bool = Field(description="Whether the documents contain exactly this, white space apart.")
     places: tuple[DocumentSpan, ...] = Field((), description="Where it appears; empty if it does not.")
-    more: bool = Field(False, description="Whether it appears in further places.")
+    more: bool = Field(False, description="Whether it also appears in places that are not listed.")
     nearest: DocumentSpan | None = Field(
         None, description="If it appears nowhere: the text with most of its words, if any."
     )
@@ -304,7 +304,7 @@ class SpanActions(ServiceActions):
 
 
 def _nearest_text(generation: Generation, quote: str, parts: Sequence[tuple[StoredDocument, int, int]]) -> QuoteCheck:
-    """Find the span with the largest share of the quote's words. `parts` are documents, start and end offsets."""
+    """Find the span with the largest share of the quote's words. `parts` are (document, start, end)."""
     best: tuple[float, StoredDocument, int, int] | None = None
     for document, first, last in parts:
         near = nearest_span(quote, document.text, first, last)

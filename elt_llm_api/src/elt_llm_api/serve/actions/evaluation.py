@@ -52,7 +52,7 @@ class ProfileComparisonRequest:
     """A request to compare profiles: the profiles, and the queries for the comparison."""
 
     queries: Annotated[
-        tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES, description="What people ask, 1 to 50.")
+        tuple[Query, ...], Field(min_length=1, max_length=MOST_QUERIES, description="Questions to search for, 1 to 50.")
     ]
     labels: Annotated[
         dict[Query, Annotated[tuple[DocumentLabel, ...], Field(max_length=1000)]] | None,
@@ -73,8 +73,8 @@ class RerankingEffect(ResultModel):
     """The effect of reranking on the first chunks of one query, or on average over all queries."""
 
     overlap: float = Field(description="Share of the first chunks that are also first without reranking, 0 to 1.")
-    moved: float = Field(description="Mean change of rank of the chunks that are first in both.")
-    first_changed: float = Field(description="Share of queries whose best chunk is another, 0 to 1.")
+    moved: float = Field(description="Mean change of rank of the chunks that are among the first with and without it.")
+    first_changed: float = Field(description="Share of queries whose best chunk changes, 0 to 1.")
 
 
 class QueryMetrics(ResultModel):
@@ -86,7 +86,7 @@ class QueryMetrics(ResultModel):
     took_ms: float = Field(description="Search time in milliseconds.")
     figures: dict[str, float] = Field(description="Metrics of the labelled documents; empty without labels.")
     figures_before: dict[str, float] = Field(description="The same metrics without reranking.")
-    reranking: RerankingEffect | None = Field(description="None where nothing reranks.")
+    reranking: RerankingEffect | None = Field(description="None if the profile does not rerank.")
 
 
 class ProfileMetrics(ResultModel):
@@ -99,7 +99,7 @@ class ProfileMetrics(ResultModel):
     latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
     figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
     figures_before: dict[str, float] = Field(description="The same metrics without reranking.")
-    reranking: RerankingEffect | None = Field(description="None where nothing reranks.")
+    reranking: RerankingEffect | None = Field(description="None if the profile does not rerank.")
     queries: tuple[QueryMetrics, ...]
     notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
 

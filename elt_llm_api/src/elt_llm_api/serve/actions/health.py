@@ -104,14 +104,14 @@ class HealthActions(ServiceActions):
         return examine(DoctorFacts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
 
     def disk(self, principal: Principal) -> DiskSpace:
-        """Return the space that the data take, and the free space. Raises Forbidden."""
+        """Return the disk space that the data directory takes, and the free space. Raises Forbidden."""
         _require_admin(principal)
         folder = self._services.loaded.data_dir
         usage = shutil.disk_usage(folder)
         return DiskSpace(used_by_data=sum(map(_file_size, folder.rglob("*"))), free=usage.free, size=usage.total)
 
     def _fault(self, principal: Principal, name: str) -> str:
-        """Return why a collection cannot be searched. Only administrators see paths and the cure."""
+        """Return why a collection cannot be searched. Only administrators see paths and the hint."""
         fault = self._services.health.fault(name)
         if fault is None:
             return ""
@@ -147,7 +147,7 @@ def _measure_points(series: Mapping[str, QuestionMeasures]) -> list[MeasurePoint
 
 
 def _file_size(path: Path) -> int:
-    """Return the size of a file, and 0 for other entries and for files that were deleted meanwhile."""
+    """Return the size of a file in bytes. It is 0 for folders, links and files that were deleted meanwhile."""
     try:
         return path.stat().st_size if path.is_file() and not path.is_symlink() else 0
     except OSError:

@@ -22,7 +22,7 @@ from elt_llm_api.serve.jobs.kinds import check_server_paths
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
-_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # internal arguments
+_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # arguments that callers do not see
 
 
 class JobSummary(ResultModel):
@@ -54,7 +54,7 @@ MOST_WAITING = 1000
 """Most jobs in the queue; further jobs are rejected."""
 MOST_WAITING_PER_CALLER = 250
 """Most waiting jobs of one key, since even a key that only reads may queue jobs. The local user has no such limit."""
-_MOST_SCANNED = 5000
+_MOST_SCANNED = 5000  # newest jobs of all callers, among which those that a caller may see are listed
 _POLL_SECONDS = 0.3
 
 
@@ -93,7 +93,7 @@ class JobActions(ServiceActions):
         return self.submit(principal, "evaluate", request.model_dump(mode="json"))
 
     def raise_if_full(self, principal: Principal) -> None:
-        """Raise ServerOverloaded if the queue accepts no further job of this caller now."""
+        """Raise ServerOverloaded if the queue cannot accept another job of this caller now."""
         queue, hint = self._services.queue, "Try again when some are done."
         if queue.waiting() >= MOST_WAITING:
             raise ServerOverloaded("The queue of jobs is full.", hint=hint)
@@ -176,17 +176,17 @@ def may_see_job(principal: Principal, job: QueuedJob) -> bool:
 
 MOST_ROWS = 1_000_000
 NAME = r"^[\w-]{1,100}$"
-"""Pattern of a job's name, which matches no path."""
+"""Pattern of a job's name. It does not match a path."""
 
 
 class BatchJob(BaseModel):
     """A job file in `config/consumer`, without details that only the operator needs."""
 
     name: str = Field(description="Name of the job: that of its file.", examples=["glossary"])
-    kinds: tuple[JobKind, ...] = Field(description="What its sources allow to make, the kind of its name first.")
+    kinds: tuple[JobKind, ...] = Field(description="Kinds of output that its sources allow, the job's own kind first.")
     description: str = Field(examples=["Every term that the documents define."])
     collections: tuple[str, ...] = Field(description="Every collection that it reads.", examples=[["demo"]])
-    missing: tuple[str, ...] = Field(description="Those that do not exist, or not yet.", examples=[[]])
+    missing: tuple[str, ...] = Field(description="Collections of these that do not exist (yet).", examples=[[]])
     may_change: bool = Field(description="Whether the key may run it and review its rows.")
 
 
@@ -241,7 +241,7 @@ class BatchJobActions(ServiceActions):
         file = self._load(path) if path else None
         if not isinstance(file, JobFile) or not _may_read(principal, file):
             raise Forbidden(
-                f"There is no job '{name}', or this key may not read all that it reads.",
+                f"There is no job '{name}', or this key may not read all its collections.",
                 hint="List the jobs: GET /v1/batch-jobs",
             )
         return file

@@ -26,7 +26,7 @@ from elt_llm_api.serve.services import ServiceActions
 Places = Literal["annotations", "footnotes", "both"]
 _FOOTNOTES = "\n\nSources:\n"
 _FOOTNOTE = re.compile(r"\[\d{1,4}\] ")
-_MAX_LINE = 200
+_MAX_LINE = 200  # characters of a footnote
 _CHECKED_ANSWER = "\n\n---\n\nThe sources support this:\n\n"
 RESTART_TEXT = "\n\n---\n\nThe answer above was not good enough; here is another:\n\n"
 FIRST_ANSWER_TEXT = "\n\n---\n\nThe first answer was the better one:\n\n"
@@ -62,7 +62,7 @@ class UsageCounts(BaseModel):
 
 
 def usage_counts(result: QueryResult) -> UsageCounts:
-    """Return the tokens that the model server counted, or the planned tokens if it does not count."""
+    """Return the tokens that the model server counted, or our own estimate if the server does not count tokens."""
     contexts = [stage.details.get("context") for stage in result.trace.stages]
     calls = [call for one in contexts if isinstance(one, dict) for call in one.get("calls", ())]
     written = min(sum(int(call.get("written") or 0) for call in calls), result.tokens_used)
@@ -79,7 +79,7 @@ def remaining_text(sent: str, result: QueryResult) -> str:
 
 
 def footnote_list(citations: Sequence[Citation]) -> str:
-    """Return a plain list of the sources by their numbers, for clients that only show text."""
+    """Return the numbered sources as a plain list, for clients that only show text."""
     lines = dict.fromkeys(_footnote_line(citation) for citation in citations)
     return _FOOTNOTES + "\n".join(lines) if lines else ""
 
@@ -263,12 +263,12 @@ class ModelNameActions(ServiceActions):
 MOST_TEXTS = 256
 MOST_CHARACTERS = 1_000_000  # total of all texts
 ANY_MODEL = "embedding"
-"""An alias of the embedding model in the settings."""
+"""A model name that always means the configured embedding model."""
 InputType = Literal["document", "query"]
 
 
 def texts_to_embed(given: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> list[str]:
-    """Return the texts of a request. Raises NotSupported for token numbers, which belong to another vocabulary."""
+    """Return the texts of a request. Raises NotSupported for token ids, which belong to another model's vocabulary."""
     texts = [given] if isinstance(given, str) else [one for one in given if isinstance(one, str)]
     if len(texts) < len(given) and not isinstance(given, str):
         raise NotSupported(

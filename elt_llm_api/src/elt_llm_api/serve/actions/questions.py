@@ -166,7 +166,7 @@ class QuestionActions(ServiceActions):
     async def stream(
         self, principal: Principal, request: AskRequest, request_id: str = "", silence: float | None = None
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Yield the sources, the text of the answer as it is written, and last the complete result.
+        """Yield the sources, then the answer's text piece by piece as it is written, and finally the complete result.
 
         Closing the stream stops the answer. After every `silence` seconds without an event, yield KeepAlive. Raises the
         errors of `ask`, at the first or at a later step.
@@ -218,7 +218,7 @@ class QuestionActions(ServiceActions):
     def _lend_engine(
         self, scope: tuple[str, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
-        """Lend an engine and wait for a turn to compute. Work that waits for a model server needs no turn.
+        """Lend an engine when this request may compute. A request that waits for a model server gets it at once.
 
         Raises RequestAbandoned, and the errors of opening an engine.
         """

@@ -99,13 +99,13 @@ class ReceiptView(BaseModel):
 
     file: str = Field(
         validation_alias=AliasChoices("file", "output")
-    )  # the MCP library validates results, which have these names
+    )  # the MCP library validates results again, under the names of the fields
     file_hash: str = Field(
         validation_alias=AliasChoices("file_hash", "output_hash"), description="SHA-256 of its bytes, 64 hex digits."
     )
     written_at: str = Field(description="ISO 8601, UTC.")
     generations: tuple[str, ...]
-    model: str = Field(description="The language model that wrote; empty if none did.")
+    model: str = Field(description="The language model that wrote the rows; empty if none did.")
     versions: dict[str, str]
 
 
@@ -126,7 +126,9 @@ class ReviewRequest(RequestModel):
     key: str = Field(max_length=LONGEST_KEY, description="Key of the row.", examples=["appeal"])
     status: Status = Field(description="Status of the row; PENDING withdraws an earlier review.")
     reviewer: str = Field(
-        "", max_length=MAX_REVIEWER_LENGTH, description="The reviewer; shown with the name of the key, its default."
+        "",
+        max_length=MAX_REVIEWER_LENGTH,
+        description="Name of the reviewer, shown with the key's name; by default the key's name.",
     )
     comment: str = Field("", max_length=MAX_COMMENT_LENGTH, description="Why, in words.")
     seen: str = Field(
@@ -272,7 +274,7 @@ class ExportActions(ServiceActions):
                 format=_format_name(path),
                 bytes=path.stat().st_size,
                 written_at=receipt.written_at,
-                before_reviews=receipt.written_at <= last_review,  # both times are in whole seconds
+                before_reviews=receipt.written_at <= last_review,  # both times have a resolution of one second
             )
             for path, receipt in self._exports(principal, file, kind)
         ]
@@ -300,7 +302,7 @@ class ExportActions(ServiceActions):
         return [receipt for _, receipt in self._exports(principal, file, kind)]
 
     def _exports(self, principal: Principal, file: JobFile, kind: JobKind) -> Iterator[tuple[Path, _Receipt]]:
-        """Yield the files of this job with their receipts, if the caller may read all collections of the receipt."""
+        """Yield each file of this job with its receipt, if the caller may read all collections named in the receipt."""
         folder = file.folder / file.spec.outputs.folder
         for receipt_path in sorted(folder.glob(f"*{RECEIPT_SUFFIX}")):
             path = receipt_path.with_name(receipt_path.name.removesuffix(RECEIPT_SUFFIX))
@@ -349,7 +351,7 @@ class RowActions:
             rows=[
                 _row_view(row, _current_review(stored.get(row_id), row))
                 for row_id in matches[filters.offset : filters.offset + filters.limit]
-                # A job may meanwhile have written the row again, from other documents.
+                # Meanwhile, a job may have replaced the row by one from other documents.
                 if (row := self._rows.shown_at(name, row_id)) is not None
                 and _may_read_documents(principal, row.documents)
             ],
@@ -364,7 +366,7 @@ class RowActions:
         )
 
     def review(self, principal: Principal, job: str, kind: JobKind, request: ReviewRequest) -> RowDetail:
-        """Store a review. Raises Forbidden, and RowChanged if the row is not as it was shown."""
+        """Store a review. Raises Forbidden, and RowChanged if the row has changed since the reviewer saw it."""
         file = self._jobs.get_writable(principal, job)
         name = JobName(file.name, kind)
         row = self._row(principal, name, RowId(request.table, request.key))
@@ -375,7 +377,7 @@ class RowActions:
         return self._detail(principal, file, kind, row, stored)
 
     def review_overview(self, principal: Principal, job: str, kind: JobKind) -> ReviewOverview:
-        """Return the state of the reviews, including those of rows that no longer exist. Raises Forbidden."""
+        """Return the state of all reviews, including reviews of rows that no longer exist. Raises Forbidden."""
         name, rows = self._visible_rows(principal, job, kind)
         stored = self._reviews.all(name)
         visible = {row_id for row_id, review in stored.items() if _may_read_documents(principal, review.documents)}

@@ -28,8 +28,8 @@ from elt_llm_api.serve.errors import NoRoom, TooLarge, UnsupportedUpload
 from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
-"""Most files in one upload."""
-_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits of form fields that are no files
+"""Largest number of files in one upload."""
+_MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits for form fields that are not files
 
 
 class UploadParser(MultiPartParser):
@@ -49,7 +49,7 @@ class UploadParser(MultiPartParser):
         self._max_bytes, self._part_bytes, self._complete = max_bytes, 0, False
 
     def on_part_begin(self) -> None:
-        """Start to count the bytes of a part."""
+        """Start to count the bytes of a form part."""
         self._part_bytes = 0
         super().on_part_begin()
 
@@ -57,7 +57,7 @@ class UploadParser(MultiPartParser):
         """Store a block of bytes of a form part, such as a file. Raises TooLarge."""
         self._part_bytes += end - start
         if self._part_bytes > self._max_bytes:
-            message = f"A file may have {self._max_bytes} bytes."
+            message = f"A file may have at most {self._max_bytes} bytes."
             raise TooLarge(message, hint="Split the file, or ask the operator to raise ingest.max_file_mb.")
         super().on_part_data(data, start, end)
 
@@ -80,8 +80,8 @@ class UploadParser(MultiPartParser):
 
 
 LONGEST_NAME = 120
-"""Most characters of a name, its suffix included."""
-_MAX_NAME_BYTES = 240
+"""Largest number of characters of a file name with its suffix."""
+_MAX_NAME_BYTES = 240  # in UTF-8; file systems allow 255
 _FORBIDDEN = re.compile(r'[<>:"|?*/\\]')
 _SPACES = re.compile(r"\s{1,100}")
 _RESERVED = frozenset(("con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(10))))
@@ -133,7 +133,7 @@ def check_content(path: Path, name: str) -> None:
         head = stream.read(_HEAD_BYTES)
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".pdf":
-        fits = _PDF in head[:1024]
+        fits = _PDF in head[:1024]  # PDF readers accept other bytes in front of the header
     elif suffix in _SIGNATURES and has_formats():
         fits = head.startswith(_SIGNATURES[suffix])
     elif suffix in _ZIPPED:
@@ -234,8 +234,8 @@ class UploadActions(ServiceActions):
         quota = self._services.loaded.settings.serve.upload_quota_mb
         if total > quota << 20:
             raise NoRoom(
-                f"All uploads of '{folder.name}' together may have {quota} MB.",
-                hint="Forget documents that are not needed, or have serve.upload_quota_mb raised.",
+                f"All uploads to '{folder.name}' together may have at most {quota} MB.",
+                hint="Forget documents that are not needed, or ask the operator to raise serve.upload_quota_mb.",
             )
 
 

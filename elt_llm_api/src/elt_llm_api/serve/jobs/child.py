@@ -28,7 +28,7 @@ _NICENESS = 10  # questions have priority over jobs
 
 
 class StopRequested(BaseException):
-    """A request to stop the process. Like KeyboardInterrupt it is no Exception, so no error handler catches it."""
+    """A request to stop the process. Like KeyboardInterrupt it is not an Exception, so no error handler catches it."""
 
 
 def main() -> NoReturn:

@@ -43,7 +43,7 @@ def _lock_path(data_dir: Path, identity: str) -> Path:
 
 
 def encode_settings(loaded: LoadedSettings) -> bytes:
-    """Return the settings as one line of JSON without secrets, which settings keep in environment variables."""
+    """Return the settings as one line of JSON. It contains no secrets, because those are in environment variables."""
     content = {
         "settings": loaded.settings.model_dump(mode="json"),
         "source": str(loaded.source) if loaded.source else None,

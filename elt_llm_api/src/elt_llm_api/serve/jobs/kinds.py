@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Path, ...]:
     """Return the resolved paths of files and folders below ingest.roots.
 
-    Raises UsageError for a path that may not be read. The data directory may not be read, because it contains all
+    Raises UsageError for a path that may not be read, such as one in the data directory, because it contains all
     uploads.
     """
     if not names:
@@ -58,7 +58,7 @@ _NAME = re.compile(r"[\w-]{1,100}")
 def run_batch(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run the job file `job` of `config/consumer` for the rows in `only`, `domain`, `limit`; `anew` replaces rows.
+    """Run the job file `job` of `config/consumer`. `only`, `domain` and `limit` select rows; `anew` replaces rows.
 
     `topics` replaces the topics of a handbook. With `dry_run` the result is a `plan` of the work and its cost. The
     result names files without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
@@ -133,7 +133,7 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
 
 
 def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Forget `document`, an id, in `collection`, and delete its upload unless it is newer than `asked_at`.
+    """Forget the document with the id `document`. Delete its uploaded file unless the file is newer than `asked_at`.
 
     Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
     """

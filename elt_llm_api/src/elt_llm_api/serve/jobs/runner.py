@@ -1,4 +1,4 @@
-"""Run the queued jobs. One thread for each lane starts one child process after the other."""
+"""Run the queued jobs. Each lane has a thread that starts a child process for one job after the other."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ SettingsSource = Callable[[], LoadedSettings]
 """A function that returns the current settings, with which each job starts."""
 _POLL_SECONDS, _RECOVERY_SECONDS = 0.25, 5.0
 _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
-_MAX_DELAY = 30.0
+_MAX_DELAY = 30.0  # seconds
 _STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
 _MAX_ATTEMPTS = 3
 _log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class JobLane:
         return self._delays.get(identity, (0, 0.0))[0]
 
     def _update_delay(self, identity: str) -> None:
-        """Delay a job that runs again, first by a second, then each time twice as long; remove an ended job."""
+        """Delay a job that must run again: by 1 s, then each time twice as long. Delete the lock of an ended job."""
         if self._queue.get(identity).has_ended:
             self._delays.pop(identity, None)
             delete_claim(self._current_settings().data_dir, identity)
@@ -111,7 +111,7 @@ class JobLane:
 
 
 def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
-    # Settings are sent on standard input. Other ELT_LLM_ variables may contain the key of the server.
+    # The child gets the settings on standard input, not these variables, which may contain the server's token.
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -1,1 +1,1 @@
-"""Tools for agents over the Model Context Protocol; its library is an extra, imported where it is used."""
+"""Tools for agents over the Model Context Protocol (MCP). The MCP library is an extra, imported where it is used."""

@@ -37,7 +37,7 @@ def not_installed_error() -> NotInstalled:
 
 
 def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager[None]:
-    """Serve the tools at `/mcp`. Enter the returned context while the app runs.
+    """Serve the tools at `/mcp`, and return a context manager. The app must run inside it.
 
     Without the MCP library, requests to the path fail with the command that installs the library.
     """
@@ -49,7 +49,7 @@ def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager
     from elt_llm_api.serve.mcp.server import create_server
     from elt_llm_api.serve.mcp.tool_call import principal_of_context
 
-    # The library builds an app of its own around its sessions; here one route behind our middleware is enough.
+    # The library also builds a separate app for its sessions. One route behind our middleware is enough here.
     server = create_server(services, principal_of_context)
     serve = services.loaded.settings.serve
     server.streamable_http_app(
@@ -64,10 +64,9 @@ def mount_tools(app: FastAPI, services: Services) -> AbstractAsyncContextManager
 
 
 def transport_security(hosts: tuple[str, ...], origins: tuple[str, ...]) -> "TransportSecuritySettings":
-    """Return the settings of the library's own check of Host and Origin, a second check behind our middleware.
+    """Return settings for the MCP library, which checks Host and Origin a second time, after our middleware.
 
-    Any port is allowed for our own names, because the middleware has already compared the port with that of the
-    request.
+    Any port is allowed for the server's own names, because the middleware has already compared the ports.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 

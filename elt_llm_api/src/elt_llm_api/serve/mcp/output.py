@@ -22,9 +22,9 @@ _RANDOM_BYTES = 6
 
 
 def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
-    """Return lines of the server, each followed by a document's text between random markers; empty without parts.
+    """Return for each part a line by the server, then document text between random markers; empty without parts.
 
-    `parts` are pairs of a line of the server and a document's text.
+    `parts` are pairs of a line by the server and document text.
     """
     pairs = list(parts)
     if not pairs:
@@ -36,7 +36,7 @@ def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def single_line(text: str, most: int = 200) -> str:
-    """Return a title, path or heading of a document on one line. Then it cannot imitate a line of the server."""
+    """Return a title, path or heading of a document on one line, so that it cannot imitate a line by the server."""
     shown = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
@@ -84,7 +84,7 @@ class JobWithResult(JobSummary):
 
 
 def job_with_result(job: QueuedJob, principal: Principal) -> CallToolResult:
-    """Return a job as this caller may see it, as in `ingest of demo: running, reading 3 of 12 (id ...)`."""
+    """Return a job as this caller may see it, with a text such as `ingest of demo: running, reading 3 of 12 (...)`."""
     done, total = job.progress.get("done", 0), job.progress.get("total", 0)
     stage = single_line(str(job.progress.get("stage", "")))
     progress = f", {stage} {done}{f' of {total}' if total else ''}" if stage and job.status == "running" else ""

@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 AnyContext = Context[Any, Any]
 GetPrincipal = Callable[[AnyContext], Principal]
-"""Returns the caller of a tool from its context. May raise Forbidden."""
+"""A function that returns the caller of a tool, given the context of the call. It may raise Forbidden."""
 ToolFactory = Callable[[Services, GetPrincipal], Tool]
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 """Marks a tool that changes nothing and reads only ingested documents."""

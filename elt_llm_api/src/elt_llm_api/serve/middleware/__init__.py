@@ -1,1 +1,1 @@
-"""ASGI middleware around all routes, ours and those of libraries."""
+"""ASGI middleware around all routes, including those that libraries add."""

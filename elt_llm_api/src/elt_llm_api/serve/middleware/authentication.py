@@ -9,7 +9,7 @@ from elt_llm_api.serve.asgi import PRINCIPAL, header, send_error
 PUBLIC_PATHS = frozenset({"/health", "/login", "/logout"})
 """Paths that need no key: they only report that the process is alive, and show the login form."""
 _PAGE_ASSETS = ("/assets/", "/static/")
-"""Files of which a page loads dozens at once; they do not count as requests of the caller."""
+"""Static files. A page loads dozens of them at once, so they do not count against the caller's rate limit."""
 _API_PATHS = ("/v1", "/mcp", "/metrics", "/gradio_api")
 
 
@@ -33,7 +33,7 @@ class Authentication:
             scope[PRINCIPAL] = admitted
             await self._app(scope, receive, send)
         elif admitted.status == 401 and _requests_page(scope):
-            # A revoked key is deleted from the browser, because repeating it would lock the browser out.
+            # Delete a revoked key from the browser. If the browser kept sending it, the address would be locked out.
             cookie = {"set-cookie": set_cookie_header(None, scope)} if secret is not None else {}
             await RedirectResponse("/login", 303, {"cache-control": "no-store", **cookie})(scope, receive, send)
         else:

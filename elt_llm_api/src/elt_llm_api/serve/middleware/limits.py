@@ -1,4 +1,4 @@
-"""Limit size and duration of request bodies; reject malformed requests and file addresses that point elsewhere."""
+"""Limit size and duration of request bodies. Reject malformed requests and those that name a file by URL or `..`."""
 
 import asyncio
 import re
@@ -42,7 +42,7 @@ class BodyLimits:
         limit = self._max_upload_bytes if scope["path"].startswith(_UPLOADS) else self._max_bytes
         length = header(scope, "content-length") or "0"
         body = _LimitedBody(receive, send, limit, self._seconds, self._bytes_per_second)
-        if not length.isdecimal() or int(length[:20]) > limit:
+        if not length.isdecimal() or int(length[:20]) > limit:  # 20 digits exceed every limit
             body.rejected = 413
         else:
             try:
@@ -54,14 +54,14 @@ class BodyLimits:
             return
         error = _TOO_SLOW
         if body.rejected == 413:
-            error = (413, "too_large", f"A request may have {limit} bytes here.", _SIZE_HINT)
+            error = (413, "too_large", f"The body of this request may have at most {limit} bytes.", _SIZE_HINT)
         await send_error(scope, send, *error, headers=[("connection", "close")])
 
 
 class _LimitedBody:
     """The receive and send functions of a request.
 
-    Once `rejected` is 413 or 408, a response that has not started is dropped.
+    Once `rejected` is 413 or 408, the app's response is dropped unless it has started.
     """
 
     def __init__(self, receive: Receive, send: Send, limit: int, seconds: float, bytes_per_second: int) -> None:
@@ -99,14 +99,14 @@ class _LimitedBody:
 Refusal = tuple[int, str, str, str]
 """Status, error type, message and hint of an error response."""
 _MAX_RANGES = 5
-_MAX_HEADER_BYTES = 32 << 10  # of all headers together
+_MAX_HEADER_BYTES = 32 << 10  # for all headers together
 _FORM_TYPES = frozenset({"text/plain", "application/x-www-form-urlencoded"})
 """Content types that pages of other sites may send without a preflight request; no API route accepts these types."""
 _API_PREFIXES = ("/v1/", "/mcp")
 
 
 class RequestChecks(Middleware):
-    """Refuses malformed requests, form types where JSON is required, and files named by an address or with `..`."""
+    """Refuses malformed requests, forms where JSON is required, and requests that name a file by a URL or with `..`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request if it passes every check."""
@@ -130,14 +130,14 @@ def _check_header_size(scope: Scope) -> Refusal | None:
     if sum(len(key) + len(value) for key, value in scope.get("headers", ())) <= _MAX_HEADER_BYTES:
         return None
     message = f"The headers have more than {_MAX_HEADER_BYTES} bytes."
-    return 431, "too_many_headers", message, "Send fewer, or shorter ones."
+    return 431, "too_many_headers", message, "Send fewer or shorter headers."
 
 
 def _check_content_length(scope: Scope) -> Refusal | None:
-    """Refuse a request with two lengths, which can hide another request behind a proxy (RFC 9112, 6.1)."""
+    """Refuse a body with two lengths: behind a proxy, it could hide another request (RFC 9112, 6.1)."""
     if not (header_values(scope, "transfer-encoding") and header_values(scope, "content-length")):
         return None
-    return 400, "two_lengths", "The request gives the length of its body in two ways.", "Give one of them."
+    return 400, "two_lengths", "The request gives the length of its body in two ways.", "Send only Content-Length."
 
 
 def _check_ranges(scope: Scope) -> Refusal | None:
@@ -148,7 +148,7 @@ def _check_ranges(scope: Scope) -> Refusal | None:
 
 
 def _check_content_type(scope: Scope) -> Refusal | None:
-    """Refuse the content types that a page of another site can send with a cookie. JSON needs a preflight request."""
+    """Refuse content types that a page of another site can send without a preflight request. JSON requires one."""
     if scope["method"] in {"GET", "HEAD", "OPTIONS"} or not scope["path"].startswith(_API_PREFIXES):
         return None
     content_type = header(scope, "content-type")
@@ -170,7 +170,7 @@ def _check_file_address(scope: Scope) -> Refusal | None:
     path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query: bytes = scope.get("query_string", b"")
     if points_elsewhere(path.partition(b"?")[0] + (b"?" + query if query else b"")):
-        return 403, "forbidden_file", "Files elsewhere are not fetched.", ""
+        return 403, "forbidden_file", "The request names a file by a URL or outside of its folder.", ""
     return None
 
 

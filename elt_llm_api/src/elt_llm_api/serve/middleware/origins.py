@@ -18,7 +18,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 class HostGuard:
     """Refuses requests for another host (421) and from pages of other origins (403).
 
-    `names` are allowed hosts beside loopback, without a port. `origins` are the origins whose pages may call. A request
+    `names` are the allowed hosts besides loopback, without ports. Pages from `origins` may call the server. A request
     without an Origin header does not come from a page, unless a browser marks the request as cross-site.
     """
 
@@ -33,18 +33,18 @@ class HostGuard:
             host = header(scope, "host")
             if host is None or hostname(host) not in self._names:
                 hint = "Use a name in serve.allowed_hosts."
-                await send_error(scope, send, 421, "misdirected", "This server does not answer for that host.", hint)
+                await send_error(scope, send, 421, "misdirected", "This server does not accept this host name.", hint)
                 return
             if not self._may_call(scope, host):
                 hint = "Add the origin to serve.cors_origins."
-                await send_error(scope, send, 403, "cross_origin", "Pages of another origin may not call.", hint)
+                await send_error(scope, send, 403, "cross_origin", "Pages of this origin may not use the server.", hint)
                 return
         await self._app(scope, receive, send)
 
     def _may_call(self, scope: Scope, host: str) -> bool:
         if header_values(scope, "origin"):
             origin = (header(scope, "origin") or "").lower()
-            # Our own origin has the same host and port; localhost on another port is another origin.
+            # A page of ours has our host and port as its origin. The same host with another port is a foreign origin.
             scheme = "https" if scope.get("scheme") in {"https", "wss"} else "http"
             return origin in self._origins or origin == f"{scheme}://{host.lower()}"
         follows_link = scope.get("method") in _SAFE_METHODS and header(scope, "sec-fetch-mode") == "navigate"
@@ -97,7 +97,7 @@ POLICY = (
 )
 _STANDARD_HEADERS = {
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"same-origin",  # with "no-referrer" browsers would send our own forms with a null origin
+    b"referrer-policy": b"same-origin",  # with "no-referrer", browsers would send our own forms with `Origin: null`
     b"x-frame-options": b"DENY",
     b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",

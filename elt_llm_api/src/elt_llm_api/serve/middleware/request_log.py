@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class RequestLog(Middleware):
-    """Gives each request an id and logs the request when it has ended. A plain X-Request-ID is used as the id.
+    """Gives each request an id, and logs the request when it has ended. A valid X-Request-ID is used as the id.
 
     The log contains method, path, status, milliseconds, caller and request id. It contains no query string, header or
     body.
@@ -56,14 +56,14 @@ def _log_line(scope: Scope, status: int, seconds: float) -> str:
 
 
 class ProxyHeaders(Middleware):
-    """Takes address and scheme from the last X-Forwarded-For and X-Forwarded-Proto, which the nearest proxy added.
+    """Reads address and scheme from the last X-Forwarded-For and X-Forwarded-Proto, which the nearest proxy added.
 
     Earlier values come from more distant hosts and may be forged. Use the class only if every request passes a proxy
     that sets both headers.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request with the client and the scheme that the proxy received it with."""
+        """Forward the request with the client's address and the scheme that the proxy reports."""
         if scope["type"] in {"http", "websocket"}:
             address = _parse_address(_last_value(scope, "x-forwarded-for"))
             if address:
@@ -97,8 +97,8 @@ _RETRY_AFTER = "10"  # seconds that a restart takes
 class ShutdownResponse(Middleware):
     """Responds with 503 to a request that is cancelled before its response started.
 
-    Only a server that is stopping cancels requests. A response that has started is cut off, so that no client takes it
-    for complete.
+    Only a server that is stopping cancels requests. A response that has started is cut off, so that no client
+    believes it complete.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -28,13 +28,13 @@ _COUNTERS = (
 
 @dataclass(frozen=True)
 class PrometheusCollector:
-    """Collects the current metrics. `gauges` returns help text and value by name."""
+    """Collects the current metrics. `gauges` returns (help text, value) for each gauge's name."""
 
     measures: Callable[[], QuestionMeasures]
     gauges: Callable[[], Mapping[str, tuple[str, float]]]
 
     def collect(self) -> Iterable["Metric"]:
-        """Yield every metric, when the Prometheus library asks for them."""
+        """Yield every metric. The Prometheus library calls this method."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         measures = self.measures()

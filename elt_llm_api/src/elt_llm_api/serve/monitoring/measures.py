@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 BUCKET_BOUNDS = tuple(0.1 * 1.2**step for step in range(88))
 """Upper bounds of the buckets in milliseconds, from 0.1 ms to about 13 minutes, each 1.2 times the previous one."""
 _MOVING_WEIGHT = 0.1  # weight of the latest value in the moving average, which reflects about the last twenty values
-_MOST_NAMES = 100  # distinct names in a group; further names count as other, which limits memory
+_MOST_NAMES = 100  # distinct names in a group; to limit memory, any further name counts as "other"
 Kind = Literal["ask", "search"]
 Outcome = Literal["answered", "refused", "found", "failed", "cancelled"]
 Document = tuple[str, str, str]
@@ -25,8 +25,8 @@ Document = tuple[str, str, str]
 class Histogram:
     """Durations in milliseconds, counted in buckets.
 
-    A percentile is exact to its bucket; the bounds of a bucket differ by a fifth. Values above the last bound count in
-    the last bucket.
+    A percentile is only known to be within a bucket, whose upper bound is 1.2 times its lower bound. Values above the
+    last bound count in the last bucket.
     """
 
     count: int = 0
@@ -118,7 +118,7 @@ class QuestionObservation:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the question has an answer, a refusal because the documents lack the answer, or chunks."""
+        """Whether the question got an answer, chunks, or a refusal because the documents lack the answer."""
         return self.outcome in {"answered", "refused", "found"}
 
 
@@ -167,9 +167,9 @@ def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
 
 @dataclass
 class QuestionMeasures:
-    """Counters and histograms of many questions. `counts` consists of groups, such as `outcome`.
+    """Counters and histograms of many questions.
 
-    Each group counts by name, such as `answered`.
+    `counts` has groups such as `outcome`. A group maps names, such as `answered`, to counts.
     """
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class QuestionMeasures:
     """Durations by kind of question, such as `ask`, and by stage, such as `stage:retrieve`."""
 
     def add(self, observation: QuestionObservation) -> None:
-        """Count one question. The names of groups are part of the stored format."""
+        """Count one question. The group names used here are part of the stored format."""
         self._count("kind", observation.kind)
         self._count("outcome", observation.outcome)
         if observation.error:
@@ -194,11 +194,11 @@ class QuestionMeasures:
         if observation.outcome == "answered":
             self.confidence += observation.confidence or 0.0
         for stage in observation.stages:
-            if stage.took_ms > 0:  # a cached stage takes no time
+            if stage.took_ms > 0:  # a stage from the cache takes no time
                 self._add_time(f"stage:{stage.name}", stage.took_ms)
 
     def merge(self, later: "QuestionMeasures") -> None:
-        """Add the counts and durations of later questions, which another object has counted."""
+        """Add the counts and durations of another object, whose questions came later."""
         for group, counts in later.counts.items():
             self.counts.setdefault(group, Counter()).update(counts)
         self.confidence += later.confidence
@@ -206,7 +206,7 @@ class QuestionMeasures:
             self.times.setdefault(name, Histogram()).merge(times)
 
     def of(self, group: str, name: str | None = None) -> int:
-        """Return the count of a name, or the sum of a group."""
+        """Return the count of a name in a group, or without a name the sum of the group."""
         counts = self.counts.get(group, Counter())
         return sum(counts.values()) if name is None else counts[name]
 

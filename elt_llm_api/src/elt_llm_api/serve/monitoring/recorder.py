@@ -33,7 +33,7 @@ ObservationSink = Callable[[QuestionObservation], None]
 """A function that writes or sends the observation of a question. Raises OSError on failure."""
 TOTAL: PeriodStart = ("total", "")
 SAVE_EVERY = 300.0  # seconds
-_MOST_WAITING = 10_000
+_MOST_WAITING = 10_000  # questions that wait for the sinks; further ones are counted but not exported
 _log = logging.getLogger(__name__)
 
 

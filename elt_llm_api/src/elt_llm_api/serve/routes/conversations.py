@@ -52,7 +52,7 @@ class SessionWithTurns(SessionSummary):
 
 @router.post("/sessions", status_code=201, tags=["sessions"], response_model=SessionSummary)
 def create_session(body: NewSession, call: Call) -> SessionRecord:
-    """Start a conversation. A request to /v1/ask with its id in the field `session` adds a question to it."""
+    """Start a conversation. To add a question to it, send its id as `session` in a request to /v1/ask."""
     return ConversationActions(call.services).create(call.principal, body)
 
 

@@ -86,7 +86,7 @@ def json_event(name: str, content: Any) -> bytes:
 async def event_frames(
     first: T, events: AsyncGenerator[T, None], frame_of: Callable[[T], bytes | None], request_id: str
 ) -> AsyncIterator[bytes]:
-    """Yield a frame for `first` and each further event, except where `frame_of` returns None.
+    """Yield a frame for the event `first` and for each later event, unless `frame_of` returns None for it.
 
     An error becomes an `error` event, because the HTTP status was already sent. Closing this generator closes `events`.
     """

@@ -95,7 +95,7 @@ async def get_page_image(
     identity: DocumentId,
     number: Annotated[int, Path(ge=1, le=100_000, description="The page, from 1.")],
 ) -> Response:
-    """Return an image of a page of a PDF, rendered from the original file. 404 gives the reason if it is gone."""
+    """Return an image of a PDF page, rendered from the original file. If that fails, a 404 gives the reason."""
     actions = DocumentActions(call.services)
     image = await call.services.workers.run(lambda _: actions.page_image(call.principal, collection, identity, number))
     return Response(image, media_type="image/png", headers={"cache-control": "no-store"})

@@ -84,7 +84,7 @@ async def stream_job_events(
     Comments keep the connection open while nothing changes.
     """
     events = JobActions(call.services).follow(call.principal, identity, silence=HEARTBEAT)
-    first = await anext(events)  # the first event first: a refused request gets the status of its error
+    first = await anext(events)  # before the response starts, so that a refused request gets an error status
     return event_stream(
         event_frames(first, events, lambda job: job_frame(job, call.principal, last_event_id), call.request_id)
     )
@@ -110,7 +110,7 @@ class BatchJobList(BaseModel):
 
 @router.get("/batch-jobs", tags=["batch jobs"])
 def list_batch_jobs(call: Call) -> BatchJobList:
-    """List the jobs in config/consumer that read only what the key may read."""
+    """List the jobs in config/consumer whose collections the key may read."""
     actions = BatchJobActions(call.services)
     return BatchJobList(jobs=actions.all(call.principal), problems=actions.problems(call.principal))
 

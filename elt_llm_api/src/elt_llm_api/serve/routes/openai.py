@@ -192,13 +192,13 @@ class ChatFormatter:
         )
 
     def task_reply(self, reply: str) -> ChatAnswer:
-        """Return the reply to a task of a chat client, which is not made from documents."""
+        """Return the reply to a chat client's task, such as a title. It is not made from documents."""
         made = self.whole(QueryResult(question="", answer="", answered=True))
         made.choices[0].message["content"] = reply
         return made
 
     def task_stream(self, reply: str) -> Response:
-        """Return the reply to a task as a stream."""
+        """Return the reply to a chat client's task as a stream."""
 
         async def frames() -> AsyncIterator[bytes]:
             yield self.frame({"role": "assistant", "content": reply})
@@ -208,7 +208,7 @@ class ChatFormatter:
         return event_stream(frames())
 
     def footnotes(self, result: QueryResult) -> str:
-        """Return what follows the answer: a warning if it is uncertain, and the sources if requested."""
+        """Return the text after the answer: a warning if it is uncertain, and the sources if requested."""
         warning = f"\n\n{UNCERTAIN_TEXT}" if result.outcome == "uncertain" else ""
         return warning + (chat.footnote_list(result.citations) if self.request.citations != "annotations" else "")
 
@@ -228,7 +228,7 @@ class ChatFormatter:
         )
 
     def frame(self, delta: dict[str, Any], finish_reason: str | None = None, **fields: Any) -> bytes:
-        """Return one `chat.completion.chunk` of a stream with the next part of the message."""
+        """Return one `chat.completion.chunk` of a stream that contains the next part of the message."""
         choice = {"index": 0, "logprobs": None, "delta": delta, "finish_reason": finish_reason}
         return self.chunk_frame(choices=[choice], **fields)
 
@@ -242,7 +242,7 @@ _RESTART_TEXTS = {"": "", "once more": chat.RESTART_TEXT, "back": chat.FIRST_ANS
 
 
 class ChatStream:
-    """The Server-Sent Events of one streamed answer. Sent text cannot be withdrawn, so corrections follow it."""
+    """The Server-Sent Events of one streamed answer. Sent text cannot be withdrawn, so corrections are appended."""
 
     def __init__(self, formatter: ChatFormatter, first: StreamEvent, events: AsyncGenerator[StreamEvent, None]) -> None:
         self._formatter, self._first, self._events = formatter, first, events
@@ -251,7 +251,7 @@ class ChatStream:
         self._answer = ""  # the text since the last restart of the answer
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Yield chunks, then `[DONE]`, or an error in OpenAI's shape instead. Closing stops the answer."""
+        """Yield chunks and then `[DONE]`, or an error in OpenAI's shape. Closing the generator stops the answer."""
         try:
             yield self._formatter.frame({"role": "assistant", "content": ""})
             for frame in self._frames_of(self._first):
@@ -334,7 +334,7 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
 
 
 def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str]]:
-    """Return the question of a chat, and the names of what is ignored. Raises NotFound, UsageError."""
+    """Return the question of a chat, and the names of ignored parameters. Raises NotFound, UsageError."""
     extra = body.model_extra or {}
     chat.reject_unsupported_parameters(extra)
     model = chat.ModelNameActions(call.services).find(call.principal, body.model)
@@ -392,7 +392,10 @@ class EmbeddingRequest(BaseModel):
     """Texts to embed. Other parameters have no effect."""
 
     model: str = Field(
-        min_length=1, max_length=200, description="The model of the settings, or `embedding`.", examples=["embedding"]
+        min_length=1,
+        max_length=200,
+        description="The configured embedding model, or `embedding`.",
+        examples=["embedding"],
     )
     input: (
         Text
@@ -431,7 +434,7 @@ class EmbeddingList(BaseModel):
 
 @router.post("/embeddings")
 async def create_embeddings(body: EmbeddingRequest, call: Call) -> EmbeddingList:
-    """Embed texts with the model of the settings."""
+    """Embed texts with the configured embedding model."""
     texts = chat.texts_to_embed(body.input)
     work = chat.EmbeddingActions(call.services).embed(body.model, texts, body.input_type, body.dimensions)
     vectors, tokens = await cancel_on_disconnect(call.request, work)

@@ -38,11 +38,11 @@ ChatbotMessage = dict[str, Any]
 """A message of the chat: `{"role": "user" or "assistant", "content": Markdown}`."""
 _PENDING = "…"
 _EXAMPLES = 4
-_GENERATED = 120  # questions, of which few are chosen
+_GENERATED = 120  # generated questions, of which a few are shown
 _PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
-_MOST_CHUNKS_READ = 5000  # a larger collection takes too long to read for examples
+_MOST_CHUNKS_READ = 5000  # examples from a larger collection take too long
 _PLACEHOLDER = "## Ask your documents\n\nEvery answer quotes them and shows where each sentence is."
-_SECONDS_BETWEEN_UPDATES = 0.06  # while an answer is being written
+_SECONDS_BETWEEN_UPDATES = 0.06  # between updates while an answer is written
 
 
 class PendingAnswers:
@@ -95,7 +95,7 @@ async def until_stopped(events: AsyncGenerator[T, None], stopped: asyncio.Event)
 
 @dataclass(frozen=True)
 class ConversationState:
-    """The part of a conversation that a browser shows. `session` is None before the first question."""
+    """What a browser shows of a conversation. `session` is None before the first question."""
 
     session: str | None = None
     messages: tuple[ChatbotMessage, ...] = ()
@@ -107,7 +107,7 @@ class ConversationState:
     """The current activity, in a few words."""
 
     def with_answer(self, markdown: str, **changes: Any) -> "ConversationState":
-        """Return a copy whose last message is this Markdown, with further changed fields."""
+        """Return a copy whose last message is this Markdown. `changes` are new values of other fields."""
         return replace(self, messages=(*self.messages[:-1], _assistant_message(markdown)), **changes)
 
 
@@ -183,7 +183,7 @@ class ConversationHandler:
             if state.result is not None:
                 [last] = await asyncio.to_thread(self._services.sessions.turns, session, 1)
                 yield replace(state, turns=(*state.turns[:-1], last.number))
-            elif stopped.is_set() and not self.pending.is_running(browser):  # else the next question is shown already
+            elif stopped.is_set() and not self.pending.is_running(browser):  # else the next question is shown
                 yield state.with_answer(partial_markdown(answer.text, "Stopped."), status="Stopped.")
         except EltError as error:
             yield state.with_answer(failure_markdown(error), status="Failed.")
@@ -242,10 +242,10 @@ class ExampleQuestions:
         self._services = services
         self._made: dict[str, tuple[int, tuple[str, ...]]] = {}
         """The generation that was read, and its questions, by collection."""
-        self.of(services.collection_names())  # while the page is built, so that its first visitor need not wait
+        self.of(services.collection_names())  # fills the cache now, so that the first visitor does not wait
 
     def of(self, collections: Sequence[str]) -> list[str]:
-        """Return a few questions about the first of these collections that give any."""
+        """Return a few questions about the first of these collections for which questions can be generated."""
         published = {record.name: record.published for record in self._services.store.collections.all()}
         for name in collections:
             number = published.get(name)
@@ -253,7 +253,7 @@ class ExampleQuestions:
                 try:
                     with self._services.engines.lend((name,), "default") as engine:
                         self._made[name] = number, self._of_generation(engine.generations[0])
-                except EltError:  # a damaged collection, or one without a heading; the tab Health reports damage
+                except EltError:  # the collection is damaged (the tab Health reports this) or has no heading
                     self._made[name] = number, ()
             if name in self._made and self._made[name][1]:
                 return list(self._made[name][1])
@@ -337,7 +337,7 @@ class AskTab:
         self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """Return the choices of this caller. Gradio calls it when the page is opened."""
+        """Return the collections, profiles and conversations that this caller can choose, when the page is opened."""
         principal = controls.principal_of_event(request)
         collections = principal.readable(self._services.collection_names())
         return [

@@ -19,11 +19,11 @@ from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.markup import failure_markdown
 
 QUIET_EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-"""Options of an event that is short or shows its own progress."""
+"""Options for an event handler that is fast or shows its own progress."""
 TIMED_EVENT: dict[str, Any] = {**QUIET_EVENT, "show_progress": "minimal"}
-"""Options of an event that may take several seconds; Gradio shows the elapsed time."""
+"""Options for an event handler that may take several seconds. Gradio shows the elapsed time."""
 ComponentUpdates = dict[Any, Any]
-"""The new value of each updated component."""
+"""Maps components to their new values."""
 LabelledChoice = tuple[str, str]
 """The label and the value of a choice."""
 _MOST_CONVERSATIONS = 100
@@ -159,7 +159,7 @@ class JobWatch:
         return self.start(lambda: self._jobs.get(principal, running))
 
     def start(self, work: Callable[[], QueuedJob]) -> ComponentUpdates:
-        """Watch the job that `work` returns; if it fails, show the error and watch nothing."""
+        """Call `work`, and watch the job that it returns. If `work` fails, show the error and watch no job."""
         try:
             return self.show(work())
         except EltError as error:

@@ -157,6 +157,6 @@ class DocumentsTab:
     def _list_documents(self, principal: Principal, collection: str | None) -> controls.ComponentUpdates:
         exists = collection in principal.readable(self._services.collection_names())
         entries = self._documents.all(principal, collection) if exists and collection else []
-        # A document that is part of a file is opened and forgotten with the file.
+        # A document within a file is opened and forgotten together with the file.
         choices = gr.update(choices=[(one.source, one.id) for one in entries if not one.part], value=None)
         return {self._table: list(map(_document_row, entries[:MOST_DOCUMENTS])), self._document: choices}

@@ -29,7 +29,7 @@ _TOTALS = (
 
 
 def sign_html(ready: Readiness) -> str:
-    """Return HTML of a sign whether the server is ready to answer, with the reasons if it is not."""
+    """Return HTML of a sign that shows whether the server is ready to answer, and the reasons if it is not."""
     return fill_template("sign", ready)
 
 

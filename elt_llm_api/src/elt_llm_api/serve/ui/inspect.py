@@ -53,7 +53,7 @@ _EXCERPT_WIDTH = 90  # characters of a chunk
 
 
 def _control_values(profile: Profile, settings: Settings) -> dict[str, Any]:
-    """Return the value of each setting under a profile."""
+    """Return the value that each setting has in a profile."""
     query = profile.apply_to(settings).query
     return {key: getattr(query, key) for key in _LABELS}
 
@@ -132,7 +132,7 @@ class SearchLab:
         self._save.click(self.save, [*form, *both], [self._status, *self.profiles], **TIMED_EVENT)
 
     def choose_profile(self, name: str, request: gr.Request) -> list[Any]:
-        """Set every control to its value under a profile, or show an error if the profile no longer exists."""
+        """Set every control to its value in a profile, or show an error if the profile no longer exists."""
         try:
             profile = self._saved.get(principal_of_event(request), name)
         except EltError as error:
@@ -158,7 +158,7 @@ class SearchLab:
     async def save(
         self, request: gr.Request, side: str, name: str, description: str, replace: bool, *values: Any
     ) -> list[Any]:
-        """Save one side as a profile."""
+        """Save the settings of one side as a profile."""
         principal = principal_of_event(request)
         try:
             keys = {**self._profile_keys(SIDES.index(side), values, request), "description": description.strip()}
@@ -185,8 +185,8 @@ class SearchLab:
 
 MOST_ROWS = 400
 """Number of chunks that a table lists; the trace as JSON lists all chunks."""
-_UNLIMITED_WIDTH = 400  # columns, so that no line is cut
-_TEXT_WIDTH = 150  # columns of the trace as text
+_UNLIMITED_WIDTH = 400  # columns; enough that no line is cut
+_TEXT_WIDTH = 150  # columns for the trace as text
 _TRACE_PARTS = (
     ("chunks", "All chunks with their ranks and scores", True),
     ("near", "Near misses", True),
@@ -283,7 +283,7 @@ class InspectTab:
         gr.on(None, self.choices, None, [collections, profile, *lab.profiles], **TIMED_EVENT)
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """Return the choices of this caller. Gradio calls it when the page is opened."""
+        """Return the collections and profiles that this caller can choose, when the page is opened."""
         names = principal_of_event(request).readable(self._services.collection_names())
         return [gr.update(choices=names), *([gr.update(choices=profile_choices(self._services))] * 3)]
 

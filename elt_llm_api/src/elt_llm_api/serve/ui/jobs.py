@@ -43,7 +43,7 @@ _ANY_CHOICE = ("Any", _ANY)
 _STATUS_CHOICES = [(label, status) for status, (label, _) in _STATUSES.items()]
 _VERDICT_CHOICES = [_ANY_CHOICE, *((name.capitalize(), name) for name in _SIGNS)]
 _LONGEST_VALUE = 120  # characters of a value in a list
-_MOST_COLUMNS = 4  # of values in a list
+_MOST_COLUMNS = 4  # columns with values in a list
 _CHOOSE_JOB = "Choose a job and a kind to see its rows."
 
 
@@ -181,7 +181,7 @@ class RowBrowser:
         return {self._table: tables, self._files: files, **self._show_page(state, page), **closed}
 
     def _page_handler(self, step: int | None) -> Any:
-        """Return an event handler that moves by `step` rows. With None it returns to the first rows."""
+        """Return an event handler that scrolls the list by `step` rows, or with None to the first row."""
 
         def show_rows(request: gr.Request, state: RowBrowserState, *filters: str) -> ComponentUpdates:
             moved = replace(state, offset=0 if step is None else max(0, state.offset + step))

@@ -31,7 +31,7 @@ def html_table(
 
 
 def fill_template(macro: str, *values: Any) -> str:
-    """Return the HTML of a macro in templates.jinja, without line ends. Values that are no Markup are escaped."""
+    """Return the HTML of a macro in templates.jinja, without line ends. Values that are not Markup are escaped."""
     html: str = getattr(_templates(), macro)(*values)
     return "".join(line.strip() for line in html.splitlines())
 
@@ -79,7 +79,7 @@ def answer_markdown(result: QueryResult) -> str:
 
 
 def partial_markdown(text: str, note: str = "") -> str:
-    """Return the part of an answer that is written so far, with a note below it."""
+    """Return the answer as far as it has been written, with a note below it."""
     return "\n\n".join(filter(None, (escape_markdown(text), _html_block("notes", escape_html(note)) if note else "")))
 
 
@@ -102,7 +102,7 @@ def mark_doubtful(result: QueryResult) -> str:
 
 
 def _mark_line(line: str, tag: str) -> str:
-    """Mark one line of a sentence. The sign of a list item or a heading stays outside of the mark."""
+    """Mark one line of a sentence. The Markdown sign of a list item or heading stays outside of the mark."""
     match = _LINE_START.match(line)
     start = match[0] if match else ""
     words = line[len(start) :].rstrip()

@@ -70,7 +70,7 @@ class SessionIsolation:
     ) -> None:
         """Limit `folder` to `most_bytes` of uploads. `waiting_sessions` returns the sessions of queued events.
 
-        `handlers` are the numbers of the event handlers; Gradio would fail on another number.
+        `handlers` are the numbers of the existing event handlers; Gradio would fail on any other number.
         """
         self._app, self._folder, self._most_bytes = app, folder, most_bytes
         self._handlers = handlers
@@ -157,16 +157,16 @@ class SessionIsolation:
     def _is_queue_full(self, caller: Principal) -> bool:
         """Return whether the caller has too many waiting events.
 
-        Without keys all users are one caller, without a limit.
+        If the server has no keys, all users count as one caller, for whom there is no limit.
         """
         own = f"{caller.name}~"
         waiting = sum(session.startswith(own) for session in self._waiting_sessions())
         return caller != LOCAL and waiting >= MOST_EVENTS_PER_CALLER
 
     def _is_upload(self, path: Any) -> bool:
-        """Return whether a path names a file in the folder, and no link out of the folder.
+        """Return whether a path names a file in the upload folder that is not a link to a place outside of it.
 
-        Other paths are not accessed.
+        Paths outside of the folder are not accessed.
         """
         if not isinstance(path, str) or "\0" in path or not Path(path).is_relative_to(self._folder):
             return False
@@ -177,7 +177,7 @@ class SessionIsolation:
 
 
 def delete_old_uploads(folder: Path, since: float) -> int:
-    """Delete uploads older than `since` (seconds of the epoch). Return the total bytes of the remaining files."""
+    """Delete uploads from before `since` (Unix time in seconds). Return the total bytes of the remaining files."""
     remaining = 0
     for entry in folder.iterdir():
         try:
@@ -186,7 +186,7 @@ def delete_old_uploads(folder: Path, since: float) -> int:
             else:
                 remaining += sum(path.lstat().st_size for path in (entry, *entry.rglob("*")))
         except FileNotFoundError:
-            continue  # an event has imported the file meanwhile
+            continue  # meanwhile an event imported the file
     return remaining
 
 
@@ -197,7 +197,7 @@ def _without_forwarding_headers(scope: Scope) -> Scope:
 
 
 def _own_session(caller: Principal, session: Any) -> str | None:
-    """Return the name that Gradio uses for a caller's session, None for an invalid name. Key names contain no tilde."""
+    """Return Gradio's name for a caller's session, or None for an invalid name. A tilde follows the name of the key."""
     return f"{caller.name}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
 
 
@@ -275,7 +275,7 @@ class PagePolicy(Middleware):
 
 
 def rewrite_page(page: str) -> tuple[str, list[str]]:
-    """Return the page without link previews and app manifest, which name other addresses, and its inline scripts."""
+    """Return the page and its inline scripts. Link previews and app manifest are removed: they name other addresses."""
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     return own, _INLINE_SCRIPT.findall(own)
 
@@ -298,7 +298,7 @@ def page_policy(scripts: list[str]) -> str:
 def is_interface_path(path: str) -> bool:
     """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed.
 
-    Gradio would fail on a name that no file can have.
+    Paths with a name that no file can have stay closed too, because Gradio would fail on them.
     """
     possible = "\0" not in path and all(
         len(name.encode("utf-8", "replace")) <= _LONGEST_NAME for name in path.split("/")
@@ -329,7 +329,7 @@ class UserInterface:
     """Builds the user interface on the first visit, so that a server without visitors does not load Gradio."""
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
-        """Set the required package. Without this `library`, visitors see the command that installs it."""
+        """Set the package that is needed. Without this `library`, visitors see the command that installs it."""
         self._services, self._library = services, library
         self.resources = AsyncExitStack()
         """The resources of the user interface, which are opened on the first visit; enter it while the app runs."""

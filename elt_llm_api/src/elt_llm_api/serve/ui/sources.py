@@ -143,13 +143,13 @@ class SourcePanel:
     def hide_unused(self, cards: Sequence[SourceCard]) -> ComponentUpdates:
         """Return the updates that hide the cards without a source.
 
-        Apply them again after the last update, because a page ignores hiding while it draws.
+        Send them again after the last update, because a page that is still drawing cards does not hide any.
         """
         return {group: gr.update(visible=number < len(cards)) for number, group in enumerate(self.groups)}
 
     def _opener(self, number: int) -> Any:
         async def open_source(cards: Sequence[SourceCard], request: gr.Request) -> tuple[Any, str]:
-            # A worker limits the number of pages drawn at once: each takes a process and much memory.
+            # The workers limit how many pages are rendered at once: each needs a process and much memory.
             try:
                 shown = await self._services.workers.run(lambda _: self._read(cards[number], request))
             except EltError as error:

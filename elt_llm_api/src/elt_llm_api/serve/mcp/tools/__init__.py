@@ -1,1 +1,1 @@
-"""The MCP tools: each calls one action as the caller and formats the result."""
+"""The MCP tools. Each calls one action on behalf of the caller, and formats the result."""

@@ -35,8 +35,8 @@ from elt_llm_api.serve.mcp.tool_call import (
     tool_result,
 )
 
-_SECONDS_BETWEEN_REPORTS = 0.5  # while an answer is being written
-_KEEP_ALIVE_SECONDS = 5.0  # clients abort calls without any report
+_SECONDS_BETWEEN_REPORTS = 0.5  # between progress reports while an answer is written
+_KEEP_ALIVE_SECONDS = 5.0  # between progress reports in any case, since clients abort silent calls
 _EXPLANATION_WIDTH = 110  # columns
 _NOTES = "Everything that was degraded, cut or left out, in sentences."
 
@@ -224,10 +224,10 @@ def _metric_text(figures: Mapping[str, float]) -> str:
 
 def _reranking_text(effect: evaluation.RerankingEffect | None) -> str:
     if effect is None:
-        return "nothing reranks"
+        return "without reranking"
     return (
-        f"reranking keeps {effect.overlap:.0%} of the first, moves them by {effect.moved:.1f} ranks"
-        f" and changes the best of {effect.first_changed:.0%}"
+        f"reranking keeps {effect.overlap:.0%} of the first chunks, moves those by {effect.moved:.1f} ranks on average"
+        f", and changes the best chunk of {effect.first_changed:.0%} of the queries"
     )
 
 
