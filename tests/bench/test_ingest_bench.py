@@ -67,7 +67,7 @@ def timed(what: str) -> Iterator[None]:
     print(f"{what}: {time.perf_counter() - started:.2f} s")  # noqa: T201
 
 
-def test_an_ingest_is_mostly_embedding(datasets: Path, tmp_path: Path) -> None:
+def test_an_ingest_spends_most_of_its_time_on_embedding(datasets: Path, tmp_path: Path) -> None:
     settings = Settings()
     model, clock = create_embedding(settings), StageClock()
     model.embed_texts(["warm"])

@@ -85,7 +85,7 @@ def test_a_dry_run_prints_only_the_plan(loaded: LoadedSettings, capsys: pytest.C
     assert not (loaded.project / "out").exists()
 
 
-def test_with_json_a_job_prints_one_json_document_to_stdout(
+def test_with_the_json_option_a_job_prints_one_json_document_to_stdout(
     loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = _run(loaded, capsys, "--json")
@@ -105,7 +105,7 @@ def test_a_failed_row_is_reported_with_a_hint_and_exit_code_1(
     assert "failed: A failing term" in err
 
 
-def test_reviews_are_imported_and_a_replay_finds_the_same_output(
+def test_reviews_are_imported_and_a_replay_confirms_that_the_output_is_unchanged(
     loaded: LoadedSettings, elt_llm: CommandLine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _run(loaded, capsys)
@@ -195,7 +195,9 @@ def test_an_interrupted_run_stops_at_once_and_keeps_its_rows(
     assert any(f"6 rows, {6 - kept} generated, {kept} kept" in out for kept in (1, 2, 3)), out
 
 
-def test_a_second_run_is_refused_during_the_first(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_run_of_a_job_is_refused_while_the_first_is_running(
+    loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     with _slow(loaded.project, 60.0) as process:
         _wait_for(loaded.project / "calls.txt", 1)
         second = _slow(loaded.project, 0.0)
@@ -207,6 +209,6 @@ def test_a_second_run_is_refused_during_the_first(loaded: LoadedSettings, capsys
     assert _run(loaded, capsys)[0] == 0
 
 
-def test_a_job_command_needs_a_job(elt_llm: CommandLine) -> None:
+def test_a_job_command_without_a_job_name_is_refused(elt_llm: CommandLine) -> None:
     ended = elt_llm("glossary")
     assert (ended.code, ended.err.splitlines()[0]) == (2, "Error: Missing option '--job'.")

@@ -18,12 +18,14 @@ def test_a_certain_answer_has_no_warning() -> None:
     assert lines("answered") == ["So."]
 
 
-def test_a_stored_refusal_without_an_outcome_is_not_found() -> None:
+def test_a_stored_refusal_without_an_outcome_is_read_with_the_outcome_not_found() -> None:
     stored = {"question": "Why?", "answer": "Not found in these documents.", "answered": False}
     assert QueryResult.model_validate(stored).outcome == "not found"
 
 
 @pytest.mark.parametrize(("answered", "outcome"), [(True, "not found"), (False, "answered"), (False, "uncertain")])
-def test_a_result_whose_outcome_contradicts_it_is_invalid(answered: bool, outcome: AnswerOutcome) -> None:
+def test_a_query_result_whose_outcome_contradicts_its_answered_field_is_invalid(
+    answered: bool, outcome: AnswerOutcome
+) -> None:
     with pytest.raises(ValueError, match="but the outcome is"):
         QueryResult(question="Why?", answer="So.", answered=answered, outcome=outcome)

@@ -27,7 +27,9 @@ def test_the_positions_of_the_highest_scores_equal_those_of_a_stable_sort(scores
 
 
 @given(st.integers(0, 60), st.integers(0, 70), st.integers(0, 1000), st.booleans())
-def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: int, masked: bool) -> None:
+def test_exact_search_gives_the_same_order_as_sorting_all_cosines(
+    count: int, top_k: int, seed: int, masked: bool
+) -> None:
     arrays = _arrays(count, seed=seed)
     question = np.random.default_rng(seed + 1).normal(size=8).astype(np.float32)
     mask = np.random.default_rng(seed + 2).random(count) < 0.5 if masked else None
@@ -40,7 +42,7 @@ def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: i
 
 
 @given(st.integers(1, 50), st.data())
-def test_positions_returns_the_array_positions_from_which_ids_at_read_the_ids(count: int, data: st.DataObject) -> None:
+def test_the_methods_positions_and_ids_at_are_inverse(count: int, data: st.DataObject) -> None:
     arrays = _arrays(count)
     wanted = data.draw(st.lists(st.integers(0, count - 1)))
     assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted

@@ -83,7 +83,7 @@ def test_text_that_only_looks_like_a_date_is_ignored(text: str) -> None:
 
 
 @given(st.text(alphabet="0123456789./- MayMarch,tho", max_size=200))
-def test_every_result_is_an_existing_day_or_month(text: str) -> None:
+def test_every_extracted_date_is_an_existing_day_or_month(text: str) -> None:
     found = dates_in(text)
     assert found == sorted(set(found))
     for iso in found:

@@ -47,7 +47,7 @@ class Failing(FakeEmbedding):
         return super().embed_texts(texts)
 
 
-def test_an_interrupted_run_keeps_finished_batches(store: Store) -> None:
+def test_an_interrupted_ingest_keeps_the_finished_embedding_batches(store: Store) -> None:
     versions = _versions(store, some_documents(3))
     with pytest.raises(KeyboardInterrupt):
         embed_missing(store, versions, Failing(), 4, SilentListener())

@@ -31,7 +31,9 @@ ROOT = Path("/project/docs")
         ("./sub//a.md", "sub/a.md", True),
     ],
 )
-def test_a_pattern_matches_a_path_part_by_part(pattern: str, path: str, expected: bool) -> None:
+def test_a_file_pattern_is_matched_against_a_path_component_by_component(
+    pattern: str, path: str, expected: bool
+) -> None:
     assert PathPattern.parse(pattern).matches(path.split("/")) is expected
 
 
@@ -39,7 +41,7 @@ def test_a_pattern_matches_a_path_part_by_part(pattern: str, path: str, expected
     ("pattern", "folder"),
     [("docs/**/*.pdf", "docs"), ("docs/a/*.pdf", "docs/a"), ("*.md", "."), ("/x/*.md", "/x"), ("/*", "/"), ("a", "a")],
 )
-def test_the_fixed_folder_precedes_the_first_wildcard(pattern: str, folder: str) -> None:
+def test_the_fixed_folder_of_a_pattern_is_the_path_before_the_first_wildcard(pattern: str, folder: str) -> None:
     assert fixed_folder(pattern) == folder
 
 
@@ -78,7 +80,7 @@ def test_a_literal_pattern_matches_only_its_path(parts: list[str]) -> None:
     assert all(selection.may_include_below(ROOT, folder) for folder in path.parents)
 
 
-def test_a_selection_is_exhaustive_only_with_absolute_patterns() -> None:
+def test_a_file_selection_is_exhaustive_only_if_all_patterns_are_absolute() -> None:
     assert PathSelection.of(["/project/docs/*.md"]).is_exhaustive
     assert not PathSelection.of(["*.md"]).is_exhaustive
     assert not PathSelection.of().is_exhaustive

@@ -51,7 +51,7 @@ def test_the_settings_choose_the_reranker() -> None:
     assert isinstance(create_reranker(QuerySettings(reranker_strategy="none")), FusedOrderReranker)
 
 
-def test_every_candidate_gets_both_scores(
+def test_the_reranker_gives_every_candidate_a_vector_score_and_a_word_score(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     generation = make_generation(TEXTS)

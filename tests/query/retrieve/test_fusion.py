@@ -37,7 +37,7 @@ def test_the_order_of_the_rankings_does_not_change_the_fusion(
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS, FUSIONS)
-def test_every_id_is_fused_once_best_first_with_ties_by_id(
+def test_the_fused_ranking_has_every_id_once_best_first_with_ties_ordered_by_id(
     one: Ranking, other: Ranking, weight: float, fusion: Fusion
 ) -> None:
     fused = fuse(fusion, [one, other], [weight, 1 - weight])
@@ -48,7 +48,7 @@ def test_every_id_is_fused_once_best_first_with_ties_by_id(
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS)
-def test_a_node_that_is_first_in_both_rankings_is_first_in_the_fusion(
+def test_a_node_that_is_first_in_both_rankings_is_first_in_the_fused_ranking(
     one: Ranking, other: Ranking, weight: float
 ) -> None:
     fused = dict(reciprocal_rank_fusion([one, other], [weight, 1 - weight]))

@@ -16,7 +16,7 @@ def make_chunk(node_id: str, text: str) -> CandidateChunk:
     return CandidateChunk(SearchCandidate(node_id, "handbook", score=0.5), node)
 
 
-def test_equal_texts_become_one_chunk_with_alternates() -> None:
+def test_chunks_with_equal_texts_become_one_chunk_that_lists_its_alternates() -> None:
     texts = {"a": "same", "b": "other", "c": "same\n", "d": "same"}
     merged = merge_equal_texts(make_chunk(node_id, text) for node_id, text in texts.items())
     assert [one.node.node_id for one in merged] == ["a", "b"]
@@ -24,7 +24,7 @@ def test_equal_texts_become_one_chunk_with_alternates() -> None:
     assert [place["source"] for place in merged[0].to_chunk().metadata["alternates"]] == ["c.md", "d.md"]
 
 
-def test_context_written_by_a_model_is_not_in_the_result() -> None:
+def test_context_sentences_written_by_a_language_model_are_not_in_the_search_result() -> None:
     plain = make_chunk("a", "The ferry leaves at noon.")
     context = "Harbour > Times\nIt is from the timetable."
     enriched = replace(plain.node, context=context, metadata={"enrichment": "It is from the timetable."})
@@ -39,19 +39,19 @@ def test_merging_equal_texts_twice_changes_nothing_and_loses_no_occurrence(texts
     assert sum(1 + len(one.alternates) for one in merged) == len(texts)
 
 
-def test_a_score_equal_to_the_minimum_is_kept() -> None:
+def test_a_chunk_with_a_score_equal_to_the_minimum_is_kept() -> None:
     kept, dropped = drop_below([SearchCandidate("a", "c", score=0.5), SearchCandidate("b", "c", score=0.49)], 0.5)
     assert [one.node_id for one in kept] == ["a"]
     assert [one.node_id for one in dropped] == ["b"]
 
 
-def test_ordering_against_lost_in_the_middle_puts_the_weakest_chunks_in_the_middle() -> None:
+def test_the_lost_in_the_middle_order_puts_the_weakest_chunks_in_the_middle() -> None:
     assert lost_in_the_middle([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
     assert lost_in_the_middle([]) == []
 
 
 @given(st.lists(st.integers(), unique=True))
-def test_ordering_against_lost_in_the_middle_keeps_every_chunk(items: list[int]) -> None:
+def test_the_lost_in_the_middle_order_keeps_every_chunk(items: list[int]) -> None:
     ordered = lost_in_the_middle(items)
     assert sorted(ordered) == sorted(items)
     assert items[:1] == ordered[:1]

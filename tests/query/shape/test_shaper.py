@@ -47,7 +47,7 @@ def texts(found: SearchResult) -> list[str]:
     return [chunk.text for chunk in found.chunks]
 
 
-def test_default_settings_leave_chunks_out_only_for_their_rank(publish_generation: Publish) -> None:
+def test_with_default_settings_chunks_are_left_out_only_because_of_their_rank(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings())
     assert set(texts(found)) == {*MAST, *QUAY}
     assert shaped(found).keys() == {
@@ -71,7 +71,7 @@ def test_touching_chunks_are_merged_into_the_exact_text_of_the_document(publish_
     assert sum(len(chunk.metadata["matches"]) for chunk in found.chunks) == 6
 
 
-def test_sentences_around_a_chunk_are_read_with_it(publish_generation: Publish) -> None:
+def test_the_sentences_around_a_chunk_are_read_together_with_the_chunk(publish_generation: Publish) -> None:
     generation = publish_generation(SOURCES)
     found = ask(generation, settings(widen_sentences=1, reranker_top_k=1), "keel oak")
     assert texts(found) == ["\n".join(MAST[1:])]
@@ -81,7 +81,7 @@ def test_sentences_around_a_chunk_are_read_with_it(publish_generation: Publish) 
     assert shaped(found)["read wider"] == {match["node_id"]: list(found.chunks[0].span)}
 
 
-def test_max_per_source_limits_each_document(publish_generation: Publish) -> None:
+def test_max_per_source_limits_the_chunks_of_each_document(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings(max_per_source=1))
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
     assert len(shaped(found)["beyond max_per_source"]) == 4
@@ -93,7 +93,7 @@ def test_top_k_is_filled_with_lower_ranked_chunks_of_other_documents(publish_gen
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
 
 
-def test_near_duplicates_are_read_once_without_embedding(make_generation: MakeGeneration) -> None:
+def test_near_duplicate_chunks_are_read_once_without_computing_embeddings(make_generation: MakeGeneration) -> None:
     model = FakeEmbedding(256)
     generation = make_generation({"a": "the mast is tall", "b": "The mast is tall!", "c": "oak keel"}, "ship", model)
     embedded = model.texts_embedded

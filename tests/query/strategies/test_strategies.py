@@ -24,7 +24,7 @@ def test_a_single_search_strategy_uses_its_retrievers(name: StrategyName, dense:
     assert strategy.retrievers == RetrieverChoice(dense, keyword)
 
 
-def test_strategies_with_hybrid_search_off_use_only_the_dense_retriever() -> None:
+def test_if_hybrid_search_is_switched_off_strategies_use_only_the_dense_retriever() -> None:
     strategy = create_strategy("hybrid", QuerySettings(use_hybrid_search=False))
     assert isinstance(strategy, SingleSearchStrategy)
     assert strategy.retrievers == RetrieverChoice(dense=True, keyword=False)

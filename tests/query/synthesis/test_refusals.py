@@ -33,7 +33,7 @@ def test_a_text_that_only_reports_missing_information_is_a_refusal(text: str) ->
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_a_partial_answer_is_no_refusal(text: str) -> None:
+def test_a_partial_answer_is_not_a_refusal(text: str) -> None:
     assert not is_refusal(text)
 
 
