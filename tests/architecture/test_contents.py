@@ -96,7 +96,7 @@ def test_no_test_patches_the_code_it_tests(test_files: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("model", [Settings, Profile])
-def test_every_setting_is_described(model: type) -> None:
+def test_every_setting_has_a_description(model: type) -> None:
     for name, field in model.model_fields.items():  # type: ignore[attr-defined]
         assert field.description, name
         section = section_model(field.annotation)

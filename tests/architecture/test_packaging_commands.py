@@ -129,7 +129,9 @@ def test_a_container_ingests_nothing_unless_configured(project: Path, tmp_path: 
     assert calls_in(tmp_path) == ["serve"]
 
 
-def test_a_failed_first_start_is_reported_and_repeated(project: Path, tmp_path: Path) -> None:
+def test_a_failed_ingest_at_the_first_container_start_is_reported_and_repeated_at_the_next_start(
+    project: Path, tmp_path: Path
+) -> None:
     for _ in range(2):
         assert started(project, tmp_path, "elt-llm", "serve", FIRST_INGEST="/broken").returncode != 0
     assert calls_in(tmp_path) == ["ingest /broken -c documents"] * 2

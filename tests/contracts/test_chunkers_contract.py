@@ -153,7 +153,9 @@ def test_the_overlap_of_two_chunks_consists_of_whole_sentences(strategy: str) ->
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_every_chunker_fulfils_the_contract_on_every_format(tmp_path: Path, suffix: str, strategy: str) -> None:
+def test_every_chunker_fulfils_the_chunker_contract_on_every_file_format(
+    tmp_path: Path, suffix: str, strategy: str
+) -> None:
     path = tmp_path / f"sample{suffix}"
     path.write_bytes(SAMPLES[suffix])
     reader = create_reader(path)
@@ -183,7 +185,9 @@ def real_documents(datasets: Path) -> list[ParsedDocument]:
 
 @pytest.mark.faults
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_chunker_fulfils_the_contract_on_real_files(real_documents: list[ParsedDocument], strategy: str) -> None:
+def test_every_chunker_fulfils_the_chunker_contract_on_real_files(
+    real_documents: list[ParsedDocument], strategy: str
+) -> None:
     cut = create_chunker(ChunkingSettings.model_validate({"strategy": strategy}), EmbeddedMiniLm())
     for document in real_documents:
         check_chunks(document, cut)

@@ -75,7 +75,7 @@ def test_every_supported_suffix_has_a_reader_with_name_and_version(suffix: str) 
     assert reader.version >= 1
 
 
-def test_an_unknown_suffix_has_no_reader() -> None:
+def test_no_reader_is_created_for_an_unknown_file_suffix() -> None:
     assert create_reader(Path("x.exe")) is None
 
 

@@ -65,7 +65,7 @@ def test_a_search_for_a_stored_vector_returns_the_vector_with_cosine_one(make: M
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_a_top_k_above_the_number_of_vectors_returns_every_vector(make: Make, count: int) -> None:
+def test_a_search_with_a_top_k_above_the_number_of_vectors_returns_every_vector(make: Make, count: int) -> None:
     found = _ask(make(count), _vectors(1, seed=3)[0], 50)
     assert sorted(found.ids or []) == _ids(count)
     assert found.similarities == sorted(found.similarities or [], reverse=True)

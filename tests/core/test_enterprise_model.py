@@ -80,6 +80,6 @@ def test_a_relationship_without_a_name_is_written_as_a_sentence() -> None:
     assert relationship.sentence == "A is related to B."
 
 
-def test_json_of_another_shape_is_refused_as_an_enterprise_model() -> None:
+def test_json_without_the_structure_of_an_enterprise_model_is_refused() -> None:
     with pytest.raises(ValidationError, match="extra"):
         EnterpriseModel.from_json({"entities": [], "tables": []})

@@ -70,7 +70,7 @@ def stands(text: str, document: str, page: int | None, pages: dict[str, dict[int
     return whole is not None and f" {without_numbers(text)} " in f" {without_numbers(whole)} "
 
 
-def test_every_definition_in_the_gold_file_is_on_the_page_that_the_gold_file_names(pages: dict[str, dict[int | None, str]]) -> None:
+def test_every_gold_definition_is_on_the_page_that_it_names(pages: dict[str, dict[int | None, str]]) -> None:
     for gold in read_gold("glossary.jsonl"):
         assert (gold["page"] is not None) == gold["document"].endswith(".pdf"), gold
         assert stands(gold["definition"], gold["document"], gold["page"], pages), gold

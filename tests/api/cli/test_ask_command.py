@@ -95,7 +95,7 @@ def test_an_unknown_strategy_is_refused_and_the_error_lists_the_known_strategies
     assert "multi_hop" in refused.err
 
 
-def test_top_k_limits_the_chunks(samples: CommandLine) -> None:
+def test_the_top_k_option_limits_the_number_of_chunks(samples: CommandLine) -> None:
     for k in (1, 3, 20):
         found = samples.done("search", "referee", "-c", "samples", "-k", str(k), "--json").json
         assert len(found["chunks"]) == k

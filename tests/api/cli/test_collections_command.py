@@ -89,7 +89,7 @@ def test_after_a_rollback_the_earlier_text_is_published_and_ingest_asks_how_to_c
     assert not ship.done("status", "--json").json["collections"][0]["rolled_back"]
 
 
-def test_a_second_rollback_returns_to_the_newer_generation(ship: CommandLine) -> None:
+def test_a_second_rollback_publishes_the_newer_generation_again(ship: CommandLine) -> None:
     ship.done("rollback", "-c", "ship")
     ship.done("rollback", "-c", "ship", "--again")
     assert "fifteen" in answer(ship)
@@ -144,7 +144,7 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def test_a_damaged_index_is_reported_and_verify_repairs_it(own_samples: CommandLine) -> None:
+def test_a_damaged_index_is_reported_and_the_verify_command_repairs_it(own_samples: CommandLine) -> None:
     question = ("ask", "How many days do I have to appeal?", "-c", "samples", "--json")
     sound = own_samples.done(*question).json
     originals = {path: path.read_bytes() for path in published_files(own_samples)}
@@ -171,7 +171,7 @@ def test_a_damaged_index_is_reported_and_verify_repairs_it(own_samples: CommandL
     assert own_samples.done("verify", "--json").json["damage"] == []
 
 
-def test_a_deleted_generation_is_reported_and_verify_restores_it(ship: CommandLine) -> None:
+def test_a_deleted_generation_is_reported_and_the_verify_command_restores_it(ship: CommandLine) -> None:
     folder = ship.folder / ".elt_llm" / "collections" / "ship" / "2"
     folder.rename(ship.folder / "elsewhere")
     refused = ship("ask", ANSWER, "-c", "ship")
@@ -214,7 +214,7 @@ def test_drop_with_the_json_option_also_needs_the_yes_option(ship: CommandLine) 
     assert len(ship.done("collections", "--json").json) == 1
 
 
-def test_drop_by_prefix_keeps_other_collections(ship: CommandLine) -> None:
+def test_dropping_collections_by_prefix_keeps_other_collections(ship: CommandLine) -> None:
     for name in ("trial-a", "trial-b"):
         ship.done("ingest", "notes", "-c", name, "--json")
     assert ship.done("drop", "--prefix", "trial-", "--yes", "--json").json == {"dropped": ["trial-a", "trial-b"]}

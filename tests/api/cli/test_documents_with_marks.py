@@ -80,7 +80,7 @@ def test_answer_tags_in_documents_do_not_end_the_reasoning_of_the_language_model
     assert len(result["reasoning_steps"]) == 2
 
 
-def test_agent_steps_in_documents_are_neither_executed_nor_shown_to_the_planner(library: Library) -> None:
+def test_tool_steps_written_in_documents_are_neither_executed_nor_shown_to_the_planning_model(library: Library) -> None:
     with server_that_replies("The moon is far [1].", "DONE", TRUE) as server:
         settings = written_by("ollama", server, ANSWER__FURTHER_STEPS="2")
         result = library.ask(settings, "--json", question=f"{QUESTION} And who rides the zebra unicycle?").json

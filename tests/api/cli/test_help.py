@@ -111,7 +111,7 @@ def test_a_missing_settings_file_is_reported(tmp_path: Path, capsys: pytest.Capt
     ("number", "code", "message"),
     [(signal.SIGINT, 130, "\nInterrupted.\n"), (signal.SIGTERM, 143, "Terminated.\n")],
 )
-def test_a_signal_ends_the_command_with_its_exit_code(
+def test_a_signal_ends_the_command_with_the_exit_code_of_the_signal(
     number: signal.Signals, code: int, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "waiting_command.py").write_text(WAITING_COMMAND)

@@ -43,7 +43,7 @@ def test_options_that_cannot_be_combined_are_refused(arguments: list[str], messa
     assert not (project.folder / ".elt_llm").exists()
 
 
-def test_a_job_fills_its_collection_and_stores_its_paths(project: CommandLine) -> None:
+def test_an_ingest_job_fills_its_collection_and_stores_its_source_paths(project: CommandLine) -> None:
     ran = project.done("ingest", "--job", "notes", "--json").json
     [report] = ran["jobs"]
     assert (report["job"], report["reports"][0]["collection"]) == ("notes", "notes")

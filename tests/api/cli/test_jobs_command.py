@@ -54,7 +54,7 @@ def _run(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str], *arguments:
     return code, captured.out, captured.err
 
 
-def test_a_run_prints_its_estimate_its_progress_the_number_of_rows_and_the_written_files(
+def test_a_job_prints_its_estimate_its_progress_the_number_of_rows_and_the_written_files(
     loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = _run(loaded, capsys)
@@ -67,7 +67,9 @@ def test_a_run_prints_its_estimate_its_progress_the_number_of_rows_and_the_writt
     assert "written  out/rules-glossary.json\n" in out
 
 
-def test_a_partial_run_reports_missing_rows(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_partial_run_of_a_job_reports_the_missing_rows(
+    loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = _run(loaded, capsys, "--only", "Term 01", "--only", "term 02", "--limit", "1")
     assert code == 0
     assert "6 rows, 1 generated, 0 kept, 5 skipped" in out
@@ -177,7 +179,7 @@ def _wait_for(path: Path, lines: int) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_stops_at_once_and_keeps_its_rows(
+def test_an_interrupted_job_stops_at_once_and_keeps_the_rows_made_so_far(
     number: signal.Signals, code: int, loaded: LoadedSettings
 ) -> None:
     with _slow(loaded.project, 1.0) as process:

@@ -14,7 +14,7 @@ def test_an_uncertain_answer_is_followed_by_a_warning_with_its_confidence() -> N
     assert "Uncertain: the documents may not answer this question. Confidence 42%." in "\n".join(lines("uncertain"))
 
 
-def test_a_certain_answer_has_no_warning() -> None:
+def test_an_answer_that_is_not_uncertain_has_no_warning() -> None:
     assert lines("answered") == ["So."]
 
 

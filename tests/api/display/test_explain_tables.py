@@ -98,7 +98,7 @@ def test_the_trace_reports_how_many_chunks_of_each_collection_meet_the_filters(s
     ]
 
 
-def test_only_a_trace_with_explain_contains_chunk_names(samples: CommandLine) -> None:
+def test_a_trace_contains_chunk_names_only_with_the_explain_option(samples: CommandLine) -> None:
     plain = samples.done("search", QUESTION, "-c", "samples", "--json").json
     explained = samples.done("search", QUESTION, "-c", "samples", "--explain", "--json").json
     assert explained["chunks"] == plain["chunks"]

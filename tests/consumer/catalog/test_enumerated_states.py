@@ -54,5 +54,5 @@ def test_each_list_of_states_that_is_found_is_a_span_of_the_text(parts: list[str
         assert " or " in f" {text[one.start : one.end]} "
 
 
-def test_states_are_found_in_time_linear_in_the_length() -> None:
+def test_lists_of_states_are_found_in_time_linear_in_the_length_of_the_text() -> None:
     assert not find_states("it is late, " * 50_000)

@@ -71,7 +71,7 @@ def test_a_reference_to_a_definition_names_the_rule_that_contains_the_definition
     assert found.refers_to == (refers_to or "section 1159 of the Companies Act")
 
 
-def test_a_list_belongs_to_the_definition_directly_above_the_list() -> None:
+def test_a_list_directly_below_a_definition_is_part_of_the_definition() -> None:
     text = (
         '(a) "Club" means a body of persons; and\n\n(b) "Match" means:\n\n(i) a league match; or\n\n'
         "(ii) a cup match;\n\n"
@@ -84,7 +84,7 @@ def test_a_list_belongs_to_the_definition_directly_above_the_list() -> None:
     ]
 
 
-def test_the_sentence_after_a_list_belongs_to_the_definition() -> None:
+def test_the_sentence_after_the_list_of_a_definition_is_part_of_the_definition() -> None:
     text = '"Relative" means:\n(a) a parent; or\n(b) a child,\nbut does not include a cousin.\n\nThe fee is due.\n'
     assert defined(text) == [("Relative", "(a) a parent; or (b) a child, but does not include a cousin.")]
 

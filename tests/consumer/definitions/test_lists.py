@@ -80,7 +80,7 @@ def test_a_document_titled_glossary_is_a_glossary_without_a_heading() -> None:
     assert [one.term for one in find_definitions(corpus)] == ["Asset", "508"]
 
 
-def test_a_definition_may_start_on_the_line_below_the_dash() -> None:
+def test_a_glossary_definition_may_start_on_the_line_below_the_dash() -> None:
     assert defined("# Glossary\n\n- **CRM** -\n  A system for customers.\n") == [("CRM", "A system for customers.")]
 
 

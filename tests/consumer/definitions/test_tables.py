@@ -30,7 +30,7 @@ def test_a_definition_table_continues_across_pages_with_and_without_a_repeated_h
     assert [term for term, _ in defined(text)[:3]] == ["Alpha", "Beta", "Gamma"]
 
 
-def test_the_next_table_is_not_part_of_a_definition_table() -> None:
+def test_a_table_directly_after_a_definition_table_is_not_part_of_the_definition_table() -> None:
     text = "Term | Meaning\nAlpha | A first thing.\n\nOffence | Fine\nLate arrival | Ten pounds for each\n"
     assert defined(text) == TWO[:1]
 
@@ -62,7 +62,7 @@ def test_abbreviations_are_read_from_tables_and_columns_of_abbreviations() -> No
     assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
 
 
-def test_a_meaning_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
+def test_a_definition_table_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
     _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
     assert (found.pattern, found.refers_to) == ("reference", "Store")
 

@@ -143,7 +143,7 @@ def test_the_subject_that_the_pronoun_they_replaces_is_inferred_from_the_previou
     assert row.cells["source"].evidence[0].quote.startswith("A3.3 The Trustees must meet")
 
 
-def test_terms_of_reference_are_the_rules_with_the_role_as_subject_and_its_listed_duties() -> None:
+def test_the_terms_of_reference_of_a_role_are_the_rules_about_the_role_and_its_listed_duties() -> None:
     cell = candidate(result_of(context()), "Keeper").cells["terms_of_reference"]
     assert isinstance(cell.value, tuple)
     assert [place.quote for place in cell.evidence] == [

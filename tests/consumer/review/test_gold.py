@@ -108,7 +108,7 @@ def test_a_definition_that_differs_from_that_of_the_gold_term_is_counted_as_wron
     assert any(remark.startswith("another definition than gold: Loans") for remark in report.remarks)
 
 
-def test_a_missed_contradiction_is_reported(gold: Path) -> None:
+def test_a_gold_contradiction_that_the_job_missed_is_reported(gold: Path) -> None:
     day = row("Day", '"Day" means any day but Sunday', OTHER)
     report = compared(gold, PERFECT[0], PERFECT[1], day, PERFECT[3])
     assert report.share("contradictions shown") == GoldShare("contradictions shown", 0, 1)

@@ -60,7 +60,7 @@ def test_parallel_work_gives_one_outcome_per_item_and_each_error_belongs_to_its_
     assert sorted(one.item for one in outcomes if one.error is not None) == list(range(0, 20, 3))
 
 
-def test_stopping_does_not_wait_for_work_in_progress() -> None:
+def test_stopping_a_job_does_not_wait_for_work_in_progress() -> None:
     begun, over, release = [], threading.Event(), threading.Event()
 
     def work(number: int) -> int:

@@ -158,7 +158,7 @@ def test_a_document_of_a_generation_is_found_by_id_path_file_name_or_title(store
         assert "b/two.md" in caught.value.hint
 
 
-def test_a_missing_node_is_an_error(made: StoredLibrary) -> None:
+def test_reading_a_missing_node_raises_an_error(made: StoredLibrary) -> None:
     with _opened(made.data_dir) as generation:
         with pytest.raises(CorruptIndex, match="not in the store"):
             generation.nodes(["no such node"])

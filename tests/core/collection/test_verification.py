@@ -84,7 +84,7 @@ def _is_whole(store: Store, made: StoredLibrary) -> None:
         assert len(generation.nodes(generation.ids)) == 44
 
 
-def test_an_untouched_collection_has_no_damage(made: StoredLibrary) -> None:
+def test_verification_reports_no_damage_for_an_unchanged_collection(made: StoredLibrary) -> None:
     with open_store(made.data_dir) as store:
         assert verify_collection(store, COLLECTION).damage == ()
         assert find_store_damage(store) == []
@@ -143,7 +143,7 @@ def test_a_file_that_does_not_belong_to_the_generation_is_reported(made: StoredL
     assert damage.what == "extra.txt: not part of this generation"
 
 
-def test_readers_keep_their_texts_while_a_damaged_generation_is_repaired(made: StoredLibrary) -> None:
+def test_readers_can_still_read_texts_while_a_damaged_generation_is_repaired(made: StoredLibrary) -> None:
     _harmed(made, 2, "chroma/*/header.bin", truncate)
     with open_store(made.data_dir) as readers, open_generation(readers, COLLECTION) as pinned:
         with writing(made.data_dir) as store:

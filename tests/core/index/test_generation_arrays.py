@@ -56,7 +56,7 @@ def test_the_position_of_an_unknown_id_raises_corrupt_index(unknown: str) -> Non
         _arrays(0).positions([unknown])
 
 
-def test_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: Path) -> None:
+def test_generation_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: Path) -> None:
     arrays = _arrays(20)
     write_arrays(tmp_path, arrays)
     back = read_arrays(tmp_path)
@@ -66,14 +66,14 @@ def test_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: 
     assert isinstance(back.vectors.base, np.memmap)
 
 
-def test_empty_arrays_are_read_back(tmp_path: Path) -> None:
+def test_empty_generation_arrays_are_read_back_unchanged(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(0))
     back = read_arrays(tmp_path)
     assert back.vectors.shape == (0, 8)
     assert back.exact_search(np.ones(8, dtype=np.float32), 5)[0].tolist() == []
 
 
-def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
+def test_generation_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(20))
     (tmp_path / "vectors.npy").unlink()
     np.save(tmp_path / "vectors.npy", _arrays(19).vectors)

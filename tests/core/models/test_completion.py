@@ -62,7 +62,7 @@ def test_each_piece_of_an_answer_is_delivered_once_even_after_a_retry() -> None:
     assert pieces == ["yes"]
 
 
-def test_the_error_of_the_last_of_three_attempts_is_raised() -> None:
+def test_after_three_failed_attempts_the_error_of_the_last_attempt_is_raised() -> None:
     llm = ScriptedLLM([ModelUnavailable("first"), ModelUnavailable("second"), ModelUnavailable("third"), "yes"])
     with pytest.raises(ModelUnavailable, match="third"):
         complete(llm, QUESTION)

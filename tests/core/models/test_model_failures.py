@@ -150,7 +150,7 @@ def test_a_prompt_is_assumed_complete_if_the_server_reports_no_token_counts(
     assert (reply.prompt_tokens, reply.answer_tokens, reply.finish) == (None, None, "stop")
 
 
-def test_a_prompt_that_fills_the_whole_window_counts_as_truncated(server: ModelHttpServer) -> None:
+def test_a_prompt_that_fills_the_whole_context_window_counts_as_truncated(server: ModelHttpServer) -> None:
     question = ChatMessage(role="user", content="What, if any, is it; or: not? " * 60)
     with (
         open_llm(settings_of("ollama", server, ollama={"context_window": 512})) as llm,

@@ -93,7 +93,7 @@ def test_the_provider_auto_explains_why_no_model_is_used(
     assert words in chosen.note
 
 
-def test_requests_to_ollama_ignore_the_proxies_of_the_environment(
+def test_requests_to_ollama_ignore_proxies_set_in_environment_variables(
     server: ModelHttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OLLAMA_HOST"):

@@ -37,7 +37,7 @@ def test_the_finish_reason_of_a_complete_answer_is_stop(server: ModelHttpServer)
     assert written.answer_tokens < 60
 
 
-def test_the_vectors_of_a_real_model_pass_every_check(server: ModelHttpServer) -> None:
+def test_the_vectors_of_a_real_embedding_model_pass_every_validity_check(server: ModelHttpServer) -> None:
     texts = ["A club registers its players.", "Players are registered by their club.", "Tax law of 1924, § 7"]
     with open_embedding(settings_of("ollama", server, patience=120.0)) as model:
         vectors = model.embed_texts(texts)

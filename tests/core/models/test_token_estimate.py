@@ -26,7 +26,7 @@ def test_the_token_estimate_of_english_text_equals_the_bert_token_count() -> Non
     assert ESTIMATE.spans(text) == EMBEDDED.token_spans(text)
 
 
-def test_an_unknown_word_counts_one_token_per_character() -> None:
+def test_the_token_estimate_of_an_unknown_word_is_one_token_per_character() -> None:
     assert ESTIMATE.spans("\u0e01\u0e02\u0e03") == [(0, 1), (1, 2), (2, 3)]
 
 

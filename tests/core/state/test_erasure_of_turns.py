@@ -142,7 +142,7 @@ def test_a_purge_creates_no_conversation_database(tmp_path: Path, folder: Path) 
     assert not (tmp_path / "data" / STATE_NAME).exists()
 
 
-def test_calibrations_of_a_collection_are_deleted_when_it_is_dropped(data_dir: Path) -> None:
+def test_the_calibrations_of_a_collection_are_deleted_when_the_collection_is_dropped(data_dir: Path) -> None:
     with closing(open_state(data_dir)) as state:
         CalibrationTable(state).put(COLLECTION, "hash", "default", "{}")
     with writing(data_dir) as store:

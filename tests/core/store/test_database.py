@@ -65,7 +65,7 @@ def test_readers_never_see_an_unfinished_transaction(database: Database) -> None
     reader.close()
 
 
-def test_a_reader_cannot_write(database: Database) -> None:
+def test_a_read_only_database_connection_cannot_write(database: Database) -> None:
     reader = Database(database.path, for_writing=False)
     with pytest.raises(StoreError, match="readonly"):
         reader.execute("INSERT INTO things VALUES ('a')")

@@ -53,7 +53,7 @@ def test_folders_without_possible_matches_are_not_walked() -> None:
     assert not pattern.may_match_below(("project", "docs", "x", "notes", "deep"))
 
 
-def test_a_name_pattern_excludes_in_every_folder_and_a_path_pattern_only_its_path() -> None:
+def test_a_file_name_pattern_excludes_files_in_every_folder_and_a_path_pattern_only_at_its_path() -> None:
     selection = PathSelection.of(exclude=["*.tmp", "drafts", "sub/a.md", "/project/docs/old/**"])
     excluded = {
         name: selection.excluded_by(ROOT, ROOT / name)
@@ -71,7 +71,7 @@ def test_a_name_pattern_excludes_in_every_folder_and_a_path_pattern_only_its_pat
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1), min_size=1))
-def test_a_literal_pattern_matches_only_its_path(parts: list[str]) -> None:
+def test_a_pattern_without_wildcards_matches_only_its_own_path(parts: list[str]) -> None:
     named = [part for part in parts if part not in {".", ".."}] or ["a"]
     path = ROOT.joinpath(*named)
     selection = PathSelection.of([literal_pattern(path)])

@@ -165,7 +165,7 @@ def test_a_file_that_is_gone_from_a_remote_folder_is_removed(tmp_path: Path, web
     assert (_outcomes(web, report)["/b.txt"], report.documents) == ("removed", 2)
 
 
-def test_a_whole_remote_folder_that_is_empty_keeps_its_documents(tmp_path: Path, web: WebServer) -> None:
+def test_the_documents_of_a_remote_folder_are_kept_if_the_whole_folder_is_empty(tmp_path: Path, web: WebServer) -> None:
     _run(tmp_path, web, web.url())
     for name in ("a.md", "b.txt", "deep/c.html"):
         (web.folder / name).unlink()

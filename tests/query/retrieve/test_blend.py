@@ -54,7 +54,7 @@ def test_scaling_an_empty_list_of_scores_gives_an_empty_list() -> None:
 
 
 @pytest.mark.parametrize(("weight", "best"), [(1.0, 0), (0.0, 1)])
-def test_a_weight_of_0_or_1_blends_only_one_of_the_scores(weight: float, best: int) -> None:
+def test_at_a_weight_of_0_or_1_only_one_of_the_two_scores_counts(weight: float, best: int) -> None:
     assert int(np.argmax(blend([0.9, 0.1], [1.0, 2.0], weight))) == best
 
 

@@ -79,7 +79,7 @@ def test_the_hybrid_retriever_does_not_modify_the_hits_of_the_retrievers(executo
     assert dense.hits == {"a": 0.9}
 
 
-def test_the_failure_of_one_retriever_is_recorded_and_the_other_is_used(executor: ThreadPoolExecutor) -> None:
+def test_the_failure_of_one_retriever_is_recorded_and_the_other_retriever_is_used(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     retriever = HybridRetriever("c", broken, FixedRetriever({"b": 3.0}), executor=executor)
     results = retriever.start(QueryBundle("question"))()

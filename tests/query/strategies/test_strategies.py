@@ -31,7 +31,7 @@ def test_if_hybrid_search_is_switched_off_strategies_use_only_the_dense_retrieve
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_has_its_name(name: StrategyName) -> None:
+def test_every_search_strategy_has_the_name_it_is_registered_under(name: StrategyName) -> None:
     assert create_strategy(name, QuerySettings()).name == name
 
 

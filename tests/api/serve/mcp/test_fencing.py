@@ -40,7 +40,7 @@ def test_every_response_has_its_own_marker() -> None:
 
 
 @given(st.text(max_size=400))
-def test_document_names_stay_on_one_line(title: str) -> None:
+def test_document_names_in_tool_responses_stay_on_one_line(title: str) -> None:
     shown = single_line(title)
     assert len(shown.splitlines()) <= 1
     assert len(shown) <= 200

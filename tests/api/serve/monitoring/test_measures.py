@@ -63,7 +63,7 @@ def test_a_percentile_of_a_histogram_is_within_a_fifth_of_the_exact_percentile(
 
 
 @given(TIMES, TIMES)
-def test_added_histograms_equal_the_histogram_of_all_values(first: list[float], second: list[float]) -> None:
+def test_the_sum_of_two_histograms_equals_the_histogram_of_all_values(first: list[float], second: list[float]) -> None:
     one, other, both = Histogram(), Histogram(), Histogram()
     for histogram, values in ((one, first), (other, second), (both, [*first, *second])):
         for value in values:

@@ -61,7 +61,7 @@ def test_the_explain_option_reports_for_each_chunk_whether_it_was_kept(one: Answ
     assert any("chunks" in str(stage["details"]) for stage in result["trace"]["stages"])
 
 
-def test_a_search_returns_chunks_and_no_answer(one: AnsweringServer) -> None:
+def test_the_search_route_returns_chunks_but_no_answer(one: AnsweringServer) -> None:
     before = one.asked_of_model()
     found = one.server.client.post("/v1/search", json={**ASKED, "top_k": 3}).json()
     assert len(found["chunks"]) == 3

@@ -58,7 +58,7 @@ def test_paths_outside_the_allowed_folders_are_refused(client: httpx.Client, pat
     assert answer.json()["error"]["hint"]
 
 
-def test_a_folder_beside_the_data_directory_is_ingested(client: httpx.Client) -> None:
+def test_a_folder_next_to_the_data_directory_can_be_ingested(client: httpx.Client) -> None:
     assert ended(client, asked(client, "deep", "data/deep").json()["id"])["status"] == "done"
 
 

@@ -152,7 +152,7 @@ def test_a_follow_up_question_is_understood_from_the_earlier_messages(client: op
     assert "Grade B" in (answer.model_extra or {})["elt_llm"]["understood"]
 
 
-def test_a_system_message_is_ignored_and_a_header_names_it(client: openai.OpenAI) -> None:
+def test_a_system_message_is_ignored_and_a_response_header_reports_it(client: openai.OpenAI) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
     answer = client.chat.completions.with_raw_response.create(model="samples", messages=reported, stop=["."])
     assert answer.headers["x-elt-llm-ignored"] == "stop, system"

@@ -210,7 +210,7 @@ def test_an_upload_job_fails_if_all_of_its_files_failed_and_keeps_its_file_count
     assert "plan.md" in documents(client, shelf)
 
 
-def test_no_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
+def test_no_uploaded_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
     assert not [name for name in kept(server) if name.startswith(f"{INCOMING}/")]
     assert not Path(server.data_dir.parent / "forms").exists()
 

@@ -89,7 +89,7 @@ def test_the_server_reports_open_access_at_its_start_only_while_there_is_no_key(
     assert "may ask" not in locked_server.output
 
 
-def test_a_signal_stops_the_server_in_bounded_time_with_its_exit_code(
+def test_a_signal_stops_the_server_within_a_time_limit_with_the_exit_code_of_the_signal(
     open_server: EndedServer, locked_server: EndedServer
 ) -> None:
     assert (open_server.code, locked_server.code) == (130, 143)

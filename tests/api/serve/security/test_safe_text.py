@@ -60,7 +60,7 @@ def test_no_attack_text_becomes_active_html_when_escaped_as_text(payload: str) -
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_attack_text_becomes_active_when_escaped_as_markdown_whole_or_in_pieces(payload: str) -> None:
+def test_no_attack_text_becomes_active_html_when_escaped_as_markdown_at_once_or_in_pieces(payload: str) -> None:
     shown_as = shown(escape_markdown(payload))
     assert shown_as.tags <= FORMATTING
     assert shown_as.active == []

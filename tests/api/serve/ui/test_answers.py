@@ -19,7 +19,7 @@ def result(answer: str, *checked: CheckedSentence, **more: object) -> QueryResul
     return QueryResult.model_validate({"question": "?", "answer": answer, "answered": True, "checked": checked, **more})
 
 
-def test_a_doubtful_sentence_is_marked_with_a_sign_and_its_reason() -> None:
+def test_a_doubtful_sentence_is_marked_with_a_sign_and_the_reason_for_the_doubt() -> None:
     shown = mark_doubtful(
         result("It is so. [1] It is blue.", sentence("It is blue.", "unsupported", "Nothing says blue."))
     )

@@ -142,7 +142,9 @@ def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_
     assert latest["turns"] == 2
 
 
-def test_a_rating_is_stored_with_its_turn(visit: tuple[Page, PageTraffic], model: AnsweringServer) -> None:
+def test_a_rating_of_an_answer_is_stored_with_its_conversation_turn(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
     page, _ = visit
     ask(page, QUESTION)
     expect(page.locator("#status")).to_contain_text("Answered")

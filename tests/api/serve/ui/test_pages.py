@@ -58,7 +58,7 @@ def test_the_content_security_policy_of_the_page_allows_only_its_own_scripts(ser
     assert policy["connect-src"] == "'self'"
 
 
-def test_the_page_refers_to_no_other_address(server: RunningServer) -> None:
+def test_the_web_page_refers_to_no_other_server(server: RunningServer) -> None:
     page = server.client.get("/").text
     theme = server.client.get("/theme.css").text
     assert re.findall(r"(?:src|href|content)=[\"'](?:https?:)?//[^\"']*", page) == []

@@ -155,7 +155,7 @@ def test_an_invalid_event_is_refused(two: Two, body: bytes) -> None:
     assert answer.status_code == 400
 
 
-def test_a_failing_event_does_not_print_its_text_to_the_terminal(
+def test_an_event_that_fails_does_not_print_the_text_it_contains_to_the_terminal(
     two: Two, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     too_long = f"{CANARY} " * 5000
