@@ -69,7 +69,7 @@ def test_a_filter_with_an_unknown_value_is_refused_with_the_known_values(news: N
     assert "desk" in answer.text
 
 
-def test_the_cross_encoder_ranks_the_filtered_candidates(news: News) -> None:
+def test_the_cross_encoder_ranks_the_candidates_that_a_filter_allows(news: News) -> None:
     where = ["desk=council", "year=2023"]
     usual = news.asker.search("lime trees", where=where)
     careful = news.asker.search("lime trees", where=where, profile="careful")

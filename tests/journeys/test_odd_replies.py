@@ -43,7 +43,7 @@ def test_a_model_whose_thinking_uses_all_tokens_is_reported_with_the_setting_to_
     assert "ollama.num_predict" in ended.json["error"]["hint"]
 
 
-def test_an_answer_that_admits_missing_information_is_kept(library: Library) -> None:
+def test_an_answer_that_admits_that_some_information_is_missing_is_kept(library: Library) -> None:
     ended = replied(library, f"{TRUE} The sources do not say how long films may be kept.")
     assert ended.json["answered"]
     assert ended.json["answer"].startswith("Books may be borrowed for four weeks. [1]")

@@ -162,7 +162,7 @@ def test_the_json_option_together_with_streaming_is_refused(library: Library) ->
     assert library.ask(written_by("extractive"), "--json", "--no-stream").code == 0
 
 
-def test_an_invented_sentence_after_a_true_one_is_marked(library: Library) -> None:
+def test_an_invented_sentence_after_a_true_sentence_is_marked(library: Library) -> None:
     with model_server_with(f"{TRUE} {INVENTED}") as server:
         result = library.ask(written_by("ollama", server), "--json").json
         shown = library.ask(written_by("ollama", server))

@@ -124,7 +124,7 @@ def test_an_answer_is_returned_if_the_server_read_a_long_prompt_completely(
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", BORNE, ids=lambda fault: fault.name)
-def test_a_server_fault_that_a_retry_overcomes_is_noted_with_the_answer(
+def test_a_note_on_the_answer_reports_a_server_fault_that_a_retry_overcame(
     fault: Fault, provider: str, library: Library
 ) -> None:
     result = ask_with_fault(provider, fault, library)

@@ -74,7 +74,7 @@ def test_the_sample_handbook_has_thirty_to_sixty_pages_and_a_small_file_size(pag
     assert HANDBOOK.stat().st_size < 1_000_000
 
 
-def test_every_page_of_the_sample_handbook_after_the_cover_has_a_running_header_and_its_number(pages: list[str]) -> None:
+def test_every_sample_handbook_page_after_the_cover_has_a_running_header_and_its_number(pages: list[str]) -> None:
     for number, text in enumerate(pages[1:], start=2):
         assert text.startswith("Brackenshire Football Association"), number
         assert f"Handbook 2026/27 Page {number}" in fold(text)

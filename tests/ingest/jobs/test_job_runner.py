@@ -63,7 +63,7 @@ def test_the_metadata_and_chunking_options_of_a_job_are_applied(project: JobProj
     assert document.metadata["kept_by"] == "harbour"
 
 
-def test_a_second_run_of_a_job_reads_no_file(project: JobProject) -> None:
+def test_a_second_run_of_an_unchanged_job_reads_no_file(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: [docs]\n")
     first = project.run("a")
     project.parser.read.clear()

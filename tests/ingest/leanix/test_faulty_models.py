@@ -7,7 +7,7 @@ from file_formats.diagrams import diagram, edge, fact_sheet, model, relation, sh
 TWO = (fact_sheet("a", "Member", "m"), fact_sheet("b", "Membership", "s"))
 
 
-def test_fact_sheets_without_id_or_name_are_still_entities() -> None:
+def test_fact_sheets_without_an_id_or_a_name_are_still_read_as_entities() -> None:
     found = model(fact_sheet("a", "Member"), fact_sheet("b", "<br>", "s"))
     assert [(entity.id, entity.name) for entity in found.entities] == [("s", "(no name)"), ("a", "Member")]
     assert found.notes == ("fact sheets without an id: 1 (Member)", "fact sheets without a name: 1 (s)")

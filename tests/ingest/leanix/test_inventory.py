@@ -85,7 +85,7 @@ def test_relations_are_resolved_by_display_name_within_the_type_of_their_column(
     assert inventory.notes == ()
 
 
-def test_a_role_before_the_type_does_not_prevent_resolving_a_relation() -> None:
+def test_a_relation_whose_column_key_has_a_role_before_the_type_is_resolved() -> None:
     keys = (*KEYS, "relInterfaceToProviderApplication:displayName")
     rows: tuple[Row, ...] = (
         ("i", "Interface", "I", "I", 1.0, "Portal"),
@@ -136,7 +136,7 @@ def test_relations_to_fact_sheet_types_that_were_not_exported_are_distinguished_
     assert inventory.notes == ("relations to a type that is not in the file: 1 (Portal (relApplicationToITComponent))",)
 
 
-def test_further_columns_are_kept_by_label_or_by_key_if_labels_repeat() -> None:
+def test_further_inventory_columns_are_kept_under_their_label_or_under_their_key_if_labels_repeat() -> None:
     keys = ("id", "type", "name", "displayName", "alias", "cost", "costNext")
     labels = ("ID", "Type", "Name", "Display Name", "Alias", "Cost", "Cost")
     sheet = build_inventory(_sheet(("u", "Project", "P", "P", "PP", 5.0, 7.5), keys=keys, labels=labels)).fact_sheets[0]
@@ -169,7 +169,9 @@ keys_of_any_kind = st.lists(
 
 
 @given(keys_of_any_kind, st.lists(st.lists(cells, min_size=9, max_size=9), max_size=4))
-def test_any_table_with_the_column_keys_of_an_export_is_read(further: list[str], rows: list[list[CellValue]]) -> None:
+def test_any_table_with_the_column_keys_of_an_inventory_export_is_read(
+    further: list[str], rows: list[list[CellValue]]
+) -> None:
     keys = ("id", "type", "name", *further, *[""] * 6)[:9]
     inventory = build_inventory(Sheet("Export", (keys, *map(tuple, rows))))
     assert len({sheet.id for sheet in inventory.fact_sheets}) == len(inventory.fact_sheets)

@@ -35,7 +35,7 @@ def test_characters_of_a_diagram_label_that_are_not_formatting_are_kept() -> Non
     assert entity.name == "Fees < 5 & <all> > 3"
 
 
-def test_domain_and_subgroup_are_the_outermost_containers_with_a_label() -> None:
+def test_the_domain_and_subgroup_of_an_entity_are_its_outermost_containers_with_a_label() -> None:
     [entity] = model(
         shape("1a", "Domain"),
         shape("1b", "", "1a", style="group"),
@@ -138,7 +138,7 @@ def test_a_relation_on_two_diagrams_is_one_merged_relationship() -> None:
     assert line.source == RelationshipEnd(entity_id="m", name="Member", cardinality="1")
 
 
-def test_remarks_in_a_diagram_are_texts_and_lines_to_remarks_are_not_relationships() -> None:
+def test_remarks_in_a_diagram_are_read_as_text_and_lines_to_remarks_are_not_relationships() -> None:
     found = model(*TWO, shape("t", "Draft, not approved"), shape("n", "1..n"), edge("e", "t", "a"))
     assert found.texts == ("Draft, not approved",)
     assert found.relationships == found.incomplete == ()

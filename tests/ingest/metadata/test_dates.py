@@ -20,7 +20,7 @@ STYLES = (
 
 
 @given(st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31)), st.sampled_from(STYLES))
-def test_a_day_is_found_in_every_style(day: dt.date, style: str) -> None:
+def test_a_date_is_found_in_every_notation(day: dt.date, style: str) -> None:
     months = {"english": ENGLISH, "german": GERMAN, "lithuanian": LITHUANIAN}
     written = style.format(d=day, **{language: names[day.month - 1] for language, names in months.items()})
     assert dates_in(f"It started on {written}, as was agreed.") == [day.isoformat()]

@@ -165,7 +165,7 @@ def test_an_unsupported_compression_method_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no zip at all", b"PK\x03\x04", b"PK\x05\x06" + bytes(18)])
-def test_files_that_are_not_zip_packages_are_refused(tmp_path: Path, data: bytes) -> None:
+def test_files_that_are_not_zip_archives_are_refused(tmp_path: Path, data: bytes) -> None:
     path = _written(tmp_path, data)
     if data.startswith(b"PK\x05"):
         check_archive(path)

@@ -42,7 +42,7 @@ def test_the_delimiter_of_a_delimited_file_is_detected(source: str, delimiter: s
     assert detect_delimiter(source) == delimiter
 
 
-def test_a_sep_line_at_the_top_sets_the_delimiter(tmp_path: Path) -> None:
+def test_a_line_with_sep_at_the_top_of_a_csv_file_sets_the_delimiter(tmp_path: Path) -> None:
     assert _read(tmp_path, "sep=^\na^b\n1^2\n").text == "a | b\n1 | 2"
 
 

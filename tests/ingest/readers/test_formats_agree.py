@@ -75,7 +75,7 @@ def test_a_document_has_the_same_sections_in_every_file_format(
     assert found >= LEAST_TITLES
 
 
-def test_a_standard_has_the_same_text_as_pdf_and_as_web_page(datasets: Path, show: Show) -> None:
+def test_a_published_standard_has_the_same_text_as_a_pdf_and_as_a_web_page(datasets: Path, show: Show) -> None:
     folder = datasets / "handbooks" / "debian-policy"
     pdf, page = (reading([_read(folder / f"fhs-3.0.{kind}")]) for kind in ("pdf", "html"))
     show(f"standard, pdf in html {share(pdf, page):.2%}, html in pdf {share(page, pdf):.2%}")

@@ -127,7 +127,7 @@ def test_without_ocr_a_picture_gives_an_empty_document_with_a_note(tmp_path: Pat
     assert (document.text, document.notes) == ("", ("is a picture; to read its text, set ingest.ocr: true",))
 
 
-def test_a_damaged_picture_is_refused_by_ocr(tmp_path: Path) -> None:
+def test_a_damaged_picture_is_refused_if_ocr_is_switched_on(tmp_path: Path) -> None:
     if shutil.which("tesseract") is None:
         pytest.skip("needs tesseract: apt-get install tesseract-ocr")
     options = ReaderOptions(ocr=True, ocr_engine=installed_version())

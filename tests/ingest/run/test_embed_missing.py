@@ -33,7 +33,7 @@ def test_texts_are_embedded_in_batches_of_the_given_size(store: Store, batch_siz
     assert embedding.calls == calls
 
 
-def test_equal_texts_are_embedded_once(store: Store) -> None:
+def test_several_equal_texts_are_embedded_once(store: Store) -> None:
     versions, embedding = _versions(store, {"a.md": ["Same.", "Other."], "b.md": ["Same."]}), FakeEmbedding()
     assert embed_missing(store, versions, embedding, 10, SilentListener()) == EmbeddingCounts(new=2, reused=0)
 

@@ -167,7 +167,7 @@ def test_unreadable_archive_members_are_named_and_the_other_members_are_read(doc
     assert {note.split(":")[0] for note in document.notes} == set(members) - {"good.md", "last.md"}
 
 
-def test_an_archive_inside_a_zip_file_is_refused_by_name(docs: Path, pool: ParsePool) -> None:
+def test_an_archive_inside_a_zip_file_is_refused_and_named(docs: Path, pool: ParsePool) -> None:
     path = docs / "files.tar"
     path.write_bytes(tar_file({"good.md": GOOD, "inner.zip": zip_file({"innermost.zip": zip_file({"a.md": GOOD})})}))
     document = pool.read(ParseRequest(path))

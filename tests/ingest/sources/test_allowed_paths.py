@@ -211,7 +211,7 @@ def test_symbolic_links_to_paths_outside_of_a_folder_are_not_followed(
         assert _outside(opened_paths.opened, project) == []
 
 
-def test_only_paths_below_the_configured_roots_are_allowed(tmp_path: Path) -> None:
+def test_only_paths_within_the_configured_folders_are_allowed(tmp_path: Path) -> None:
     for name in ("open", "closed", "project"):
         (tmp_path / name).mkdir()
     project = JobProject(tmp_path / "project", "ingest: {roots: [../open, ../link]}\nembedding: {provider: fake}\n")

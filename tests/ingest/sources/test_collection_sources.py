@@ -82,7 +82,7 @@ def test_files_that_a_relative_pattern_does_not_select_stay_known(tmp_path: Path
     assert found.whole_roots == {"docs"}
 
 
-def test_known_files_outside_of_absolute_patterns_count_as_deleted(tmp_path: Path, docs: Path) -> None:
+def test_known_files_that_no_absolute_pattern_matches_count_as_deleted(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     single = write_files(tmp_path / "single", {"d.md": "# D\n\nPier.\n"}) / "d.md"
     run_ingest(tmp_path / "data", docs, other, single)

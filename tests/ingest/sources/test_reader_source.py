@@ -166,7 +166,7 @@ def test_a_job_names_a_reader_by_its_entry_point(tmp_path: Path, monkeypatch: py
         ("collection: a\npaths: [docs]\narguments: {a: 1}\n", "only a reader package:Class has arguments"),
     ],
 )
-def test_a_job_with_contradicting_sources_is_refused(tmp_path: Path, job: str, message: str) -> None:
+def test_a_job_that_names_contradicting_document_sources_is_refused(tmp_path: Path, job: str, message: str) -> None:
     project = JobProject(tmp_path)
     project.job("a", job)
     with pytest.raises(SettingsError, match=message):

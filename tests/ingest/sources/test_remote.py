@@ -174,7 +174,9 @@ def test_the_documents_of_a_remote_folder_are_kept_if_the_whole_folder_is_empty(
     assert _run(tmp_path, web, allow_delete=True).documents == 0
 
 
-def test_a_single_remote_file_that_is_gone_is_kept_without_allow_delete(tmp_path: Path, web: WebServer) -> None:
+def test_the_document_of_a_single_remote_file_that_is_gone_is_kept_unless_deletions_are_allowed(
+    tmp_path: Path, web: WebServer
+) -> None:
     _run(tmp_path, web, web.url("/a.md"), web.url("/b.txt"))
     (web.folder / "b.txt").unlink()
     report = _run(tmp_path, web)
@@ -282,7 +284,7 @@ def test_an_invalid_url_is_refused(url: str, message: str) -> None:
         RemoteUrl.parse(url)
 
 
-def test_a_job_that_splits_files_refuses_urls(tmp_path: Path) -> None:
+def test_a_job_that_splits_files_cannot_have_urls_as_sources(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.job("a", "collection_prefix: a\nsplit_by: type\npaths: ['https://docs.example/a.html']\n")
     with pytest.raises(UsageError, match="splits remote files") as refused:

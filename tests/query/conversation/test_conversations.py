@@ -67,7 +67,7 @@ def test_a_follow_up_question_is_searched_as_rewritten_and_both_wordings_are_sto
     assert second.result == result
 
 
-def test_a_model_reads_earlier_turns_only_for_a_follow_up(sessions: SessionTable) -> None:
+def test_a_language_model_reads_earlier_turns_only_for_a_follow_up_question(sessions: SessionTable) -> None:
     engine, heard = EchoEngine(), list[Event]()
     llm = ScriptedLLM()
     conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=llm)

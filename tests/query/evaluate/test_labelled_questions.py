@@ -27,7 +27,7 @@ def test_a_labelled_question_keeps_its_gold_sentences(tmp_path: Path) -> None:
     assert (second.identity, second.kind, second.answerable) == ("2", "absent-entity", False)
 
 
-def test_a_gold_sentence_may_have_no_page(tmp_path: Path) -> None:
+def test_the_page_of_a_gold_sentence_may_be_missing(tmp_path: Path) -> None:
     (only,) = read_labelled_questions(written(tmp_path, {**ROW, "gold": [{**GOLD, "page": None}]}))
     assert only.gold[0].page is None
 

@@ -60,7 +60,7 @@ def test_the_sources_of_chunks_can_be_mapped_to_corpus_ids(
     assert report.figures["ndcg@10"] == 1.0
 
 
-def test_the_top_k_setting_of_a_profile_changes_no_metric(
+def test_the_top_k_setting_of_a_profile_does_not_change_any_metric(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     narrow = Settings(query=QuerySettings(retriever_top_k=1, reranker_top_k=1, min_relevance_score=0.99))

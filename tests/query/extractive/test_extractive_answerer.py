@@ -192,7 +192,7 @@ def test_an_answer_starts_with_the_sentences_of_the_best_paragraph() -> None:
     assert answer.text.startswith("Fines for late books are 20 cents a day.")
 
 
-def test_a_weak_sentence_is_not_added_to_a_clear_answer() -> None:
+def test_a_sentence_with_a_low_score_is_not_added_to_a_clear_answer() -> None:
     answer = make_answerer(abstain=False).answer("How many books may readers borrow at once?", [make_chunk(LIBRARY)])
     assert answer.text == "Readers may borrow up to twelve books at once. [1]"
 

@@ -20,7 +20,7 @@ def test_a_question_in_a_chunk_is_never_quoted() -> None:
     assert all("?" not in candidate.text for candidate in sentence_candidates([make_chunk(FAQ)]))
 
 
-def test_a_question_within_a_paragraph_is_the_topic_of_that_paragraph_only() -> None:
+def test_a_question_within_a_paragraph_is_the_topic_of_only_that_paragraph() -> None:
     found = sentence_candidates([make_chunk("Is it cold? It is, in the hall.\n\nThe gates open at nine o'clock.")])
     assert [candidate.under_question for candidate in found] == [True, False]
 
@@ -59,7 +59,7 @@ def test_each_table_row_can_be_quoted_as_a_sentence_but_the_caption_cannot() -> 
     assert found[0].readable == "Role: Archivist; Answers for: Keeps the maps"
 
 
-def test_a_line_above_a_table_without_header_belongs_to_each_row() -> None:
+def test_a_line_above_a_table_without_a_header_is_part_of_each_row() -> None:
     chunk = make_chunk("From Northgate Southgate Eastgate\nQuay | 4 | 7 | 9\nMill | 3 | 8 | 2\nFord | 5 | 1 | 6")
     assert sentence_candidates([chunk])[1].readable == "From Northgate Southgate Eastgate; Mill; 3; 8; 2"
 

@@ -57,7 +57,7 @@ def scores_of(found: SearchResult) -> dict[str, float | None]:
     return dict(next(stage for stage in found.stages if stage.name == "rerank").details["model scores"])
 
 
-def test_a_weight_of_1_ranks_by_the_scores_of_the_language_model_alone(
+def test_with_a_reranker_weight_of_1_only_the_scores_of_the_language_model_decide_the_ranking(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     llm = ScriptedLLM(["1: 1\n2: 2\n3: 3\n4: 4"])

@@ -38,7 +38,7 @@ def test_keyword_top_k_may_exceed_the_number_of_nodes(make_generation: MakeGener
     assert len(retriever.retrieve("card leave fixtures")) == 4
 
 
-def test_a_collection_without_words_returns_no_hits(make_generation: MakeGeneration) -> None:
+def test_keyword_search_in_a_collection_without_words_returns_no_hits(make_generation: MakeGeneration) -> None:
     assert KeywordRetriever(make_generation(TEXTS).without_keywords(), top_k=5).retrieve("card") == []
 
 

@@ -116,7 +116,9 @@ def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
 
 @patient
 @given(question=st.lists(st.sampled_from(["card", "yellow", "quay", "zebra", "the"]), min_size=1, max_size=5))
-def test_no_keyword_score_exceeds_the_attainable_score(make_generation: MakeGeneration, question: list[str]) -> None:
+def test_no_keyword_score_exceeds_the_highest_attainable_score(
+    make_generation: MakeGeneration, question: list[str]
+) -> None:
     generation = make_generation({"a": "yellow card card card", "b": "quay", "c": "yellow", "d": "card quay yellow"})
     query = " ".join(question)
     assert float(generation.keyword.scores(query).max()) <= attainable_keyword_score(query, generation) + 1e-5

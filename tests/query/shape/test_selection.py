@@ -59,7 +59,7 @@ def test_the_lost_in_the_middle_order_keeps_every_chunk(items: list[int]) -> Non
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
-def test_an_mmr_threshold_of_1_keeps_the_order_of_relevance(relevance: list[float], limit: int) -> None:
+def test_an_mmr_threshold_of_1_ranks_chunks_only_by_relevance(relevance: list[float], limit: int) -> None:
     descending = sorted(relevance, reverse=True)
     similarity = np.eye(len(descending))
     chosen = marginal_relevance_order(descending, similarity, 1.0, limit)
@@ -67,12 +67,12 @@ def test_an_mmr_threshold_of_1_keeps_the_order_of_relevance(relevance: list[floa
 
 
 @given(st.lists(st.floats(0, 1), max_size=12), st.floats(0, 1))
-def test_mmr_chooses_each_chunk_once(relevance: list[float], threshold: float) -> None:
+def test_mmr_never_chooses_a_chunk_twice(relevance: list[float], threshold: float) -> None:
     chosen = marginal_relevance_order(relevance, np.ones((len(relevance), len(relevance))), threshold, 99)
     assert sorted(chosen) == list(range(len(relevance)))
 
 
-def test_a_dissimilar_chunk_is_preferred_to_a_duplicate_of_the_best() -> None:
+def test_mmr_prefers_a_dissimilar_chunk_to_a_duplicate_of_the_best_chunk() -> None:
     vectors = [np.array([1, 0], np.float32), np.array([1, 0], np.float32), np.array([0, 1], np.float32)]
     similarity = similarities(vectors, [b"m"] * 3)
     assert marginal_relevance_order([1.0, 0.9, 0.6], similarity, 0.7, 3) == [0, 2, 1]

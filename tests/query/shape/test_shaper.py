@@ -151,7 +151,7 @@ def test_a_note_reports_that_no_chunk_reaches_half_the_minimum_relevance(make_ge
     assert set(shaped(found)["below min_relevance_score"]) == {"a", "b"}
 
 
-def test_chunks_beyond_the_token_budget_are_left_out_whole_and_recorded(make_generation: MakeGeneration) -> None:
+def test_chunks_beyond_the_token_budget_are_left_out_completely_and_recorded(make_generation: MakeGeneration) -> None:
     generation = make_generation({f"n{number}": "mast " * (40 - number) for number in range(5)})
     found = ask(generation, settings(max_context_tokens=100))
     assert [chunk.text for chunk in found.chunks] == [generation.stored[chunk.node_id].text for chunk in found.chunks]
@@ -161,7 +161,7 @@ def test_chunks_beyond_the_token_budget_are_left_out_whole_and_recorded(make_gen
     assert any(f"{len(left_out)} of 5 chunks were left out" in note for note in found.notes)
 
 
-def test_the_parent_of_a_chunk_is_read_and_the_chunk_is_recorded_as_the_match(tmp_path: Path) -> None:
+def test_the_parent_section_of_a_chunk_is_read_and_the_chunk_is_recorded_as_the_match(tmp_path: Path) -> None:
     body = " ".join(f"The mast has part {number} of oak." for number in range(12))
     folder = write_files(
         tmp_path / "in", {"mast.md": f"# Mast\n\n{body}\n", "quay.md": "# Quay\n\nThe quay is long.\n"}

@@ -99,7 +99,7 @@ def test_the_ocr_options_are_part_of_the_reader_identity() -> None:
     assert len({identity(options) for options in (ReaderOptions(), *on)}) == 5
 
 
-def test_tesseract_is_looked_up_only_if_ocr_is_on() -> None:
+def test_tesseract_is_looked_up_only_if_ocr_is_switched_on() -> None:
     assert ReaderOptions.of(IngestSettings()) == ReaderOptions()
     assert ReaderOptions.of(IngestSettings(ocr=True)).ocr_engine == installed_version()
 
