@@ -12,7 +12,7 @@ from elt_llm_core.settings.tree import Settings
 PROJECT = Path(__file__).parents[2]
 
 
-def test_init_writes_settings_and_profiles_that_can_be_loaded(tmp_path: Path) -> None:
+def test_the_init_command_writes_settings_and_profiles_that_can_be_loaded(tmp_path: Path) -> None:
     assert run(["init", "project"], {}, tmp_path) == 0
     loaded = load_settings(None, {}, tmp_path / "project")
     assert loaded.settings == Settings()
@@ -22,13 +22,15 @@ def test_init_writes_settings_and_profiles_that_can_be_loaded(tmp_path: Path) ->
         load_profile(name, loaded)
 
 
-def test_init_with_ollama_configures_the_language_and_the_embedding_model(tmp_path: Path) -> None:
+def test_the_init_command_with_the_ollama_option_configures_the_language_and_the_embedding_model(
+    tmp_path: Path,
+) -> None:
     assert run(["init", "--ollama"], {}, tmp_path) == 0
     settings = load_settings(None, {}, tmp_path).settings
     assert (settings.embedding.provider, settings.llm.provider) == ("ollama", "ollama")
 
 
-def test_existing_files_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_init_command_does_not_overwrite_existing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "config" / "profiles" / "fast.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("description: mine\n")
@@ -38,7 +40,9 @@ def test_existing_files_are_not_overwritten(tmp_path: Path, capsys: pytest.Captu
     assert str(mine) in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_init_command_reports_a_folder_that_it_cannot_create(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").touch()
     assert run(["init", "file/below"], {}, tmp_path) == 1
     assert "Error: " in capsys.readouterr().err

@@ -12,17 +12,17 @@ NAMED = (ALIASES, DOCUMENTS, GOLD, INVENTORY, JOB_DOCUMENTS, MODEL)
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_every_sample_that_a_command_names_is_in_the_workspace(name: str) -> None:
+def test_every_sample_file_that_a_command_names_is_in_the_repository(name: str) -> None:
     assert sample(name) == PROJECT / "samples" / name
 
 
-def test_a_missing_sample_is_reported_with_its_cure() -> None:
+def test_a_missing_sample_file_is_reported_with_the_remedy() -> None:
     with pytest.raises(UsageError, match=r"none\.txt is not part of this installation") as caught:
         sample("none.txt")
     assert caught.value.hint
 
 
-def test_the_built_package_has_every_sample_that_a_command_names() -> None:
+def test_the_built_package_contains_every_sample_file_that_a_command_names() -> None:
     tree = ast.parse((PROJECT / "elt_llm_api" / "hatch_build.py").read_text(encoding="utf-8"))
     [value] = [
         node.value

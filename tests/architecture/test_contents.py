@@ -32,7 +32,7 @@ def calls_of(path: Path) -> list[ast.Call]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
-def test_no_source_uses_words_of_one_domain(sources: list[Path]) -> None:
+def test_no_source_file_uses_words_that_are_specific_to_one_business_domain(sources: list[Path]) -> None:
     words = domain_words()
     found = {
         f"{path.name}:{number}": match.group()
@@ -55,7 +55,7 @@ def test_no_package_registry_is_named_outside_the_lock_file(written_files: list[
     assert found == {}
 
 
-def test_no_source_evaluates_code_from_data(sources: list[Path]) -> None:
+def test_no_source_file_evaluates_data_as_code(sources: list[Path]) -> None:
     found = [
         f"{path.name}:{call.lineno}"
         for path in sources
@@ -75,7 +75,7 @@ def test_no_source_evaluates_code_from_data(sources: list[Path]) -> None:
     assert found == []
 
 
-def test_no_source_catches_every_exception(sources: list[Path]) -> None:
+def test_no_source_file_catches_every_exception(sources: list[Path]) -> None:
     broad = {"Exception", "BaseException"}
     found: list[str] = []
     for path in sources:
@@ -96,7 +96,7 @@ def test_no_test_patches_the_code_it_tests(test_files: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("model", [Settings, Profile])
-def test_every_setting_is_described(model: type) -> None:
+def test_every_setting_has_a_description(model: type) -> None:
     for name, field in model.model_fields.items():  # type: ignore[attr-defined]
         assert field.description, name
         section = section_model(field.annotation)

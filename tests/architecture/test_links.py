@@ -28,7 +28,7 @@ def is_broken(link: str, page: Path) -> bool:
     return not file.exists() or (bool(anchor) and file.suffix == ".md" and anchor not in anchors_of(file))
 
 
-def test_every_relative_link_has_a_target(written_files: list[Path], project: Path) -> None:
+def test_every_relative_link_in_the_documentation_has_a_target(written_files: list[Path], project: Path) -> None:
     pages = [path for path in written_files if path.suffix == ".md" and "samples" not in path.parts]
     broken = {
         str(page.relative_to(project)): link for page in pages for link in links_of(page) if is_broken(link, page)
@@ -36,7 +36,7 @@ def test_every_relative_link_has_a_target(written_files: list[Path], project: Pa
     assert broken == {}
 
 
-def test_every_package_has_a_page_of_its_own(project: Path) -> None:
+def test_every_package_has_its_own_documentation_page(project: Path) -> None:
     assert [path.parent.name for path in sorted(project.glob("elt_llm_*/README.md"))] == [
         "elt_llm_api",
         "elt_llm_consumer",

@@ -58,7 +58,7 @@ def site(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_site_loads_nothing_from_another_address(site: Path) -> None:
+def test_the_documentation_site_loads_nothing_from_another_server(site: Path) -> None:
     found: dict[str, set[str]] = {}
     for page in site.rglob("*.html"):
         parser = LoadedAddresses()
@@ -93,7 +93,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.mark.parametrize(("words", "page"), [(words, page) for words, _, page in GUESSES])
-def test_the_index_leads_to_the_page_in_one_click(site: Path, words: str, page: str) -> None:
+def test_the_index_links_directly_to_the_page_for_each_task(site: Path, words: str, page: str) -> None:
     index = (site / "index.html").read_text(encoding="utf-8")
     rows = re.findall(r"<tr>.*?</tr>", index, re.DOTALL)
     shown = [row for row in rows if words in re.sub(r"<[^>]+>", "", row).lower()]
@@ -101,7 +101,7 @@ def test_the_index_leads_to_the_page_in_one_click(site: Path, words: str, page: 
 
 
 @pytest.mark.network
-def test_the_page_is_the_first_result_of_a_search_in_a_browser(site: Path) -> None:
+def test_a_search_in_a_browser_shows_the_expected_manual_page_first(site: Path) -> None:
     first: dict[str, str] = {}
     requests: list[str] = []
     with served(site) as address, open_browser() as browser:
@@ -116,14 +116,14 @@ def test_the_page_is_the_first_result_of_a_search_in_a_browser(site: Path) -> No
     assert outside == []
 
 
-def test_every_page_is_in_the_menu(site: Path, project: Path) -> None:
+def test_every_manual_page_is_in_the_navigation_menu(site: Path, project: Path) -> None:
     index = (site / "index.html").read_text(encoding="utf-8")
     pages = [path.relative_to(project / "docs") for path in (project / "docs").rglob("*.md")]
     missing = [str(it) for it in pages if f'href="{it.with_suffix(".html").as_posix()}"' not in index]
     assert missing == []
 
 
-def test_the_reference_pages_are_those_of_the_code() -> None:
+def test_the_reference_pages_are_up_to_date_with_the_code() -> None:
     needs("mcp", "gradio")
     import reference_pages  # needs the extra mcp
 

@@ -43,20 +43,22 @@ def wheels(project: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return {path.name.partition("-")[0]: set(zipfile.ZipFile(path).namelist()) for path in folder.glob("*.whl")}
 
 
-def test_all_distributions_share_one_version_and_the_same_facts(metadata: dict[str, dict[str, Any]]) -> None:
+def test_all_distributions_have_the_same_version_and_the_same_metadata(metadata: dict[str, dict[str, Any]]) -> None:
     assert len(metadata) == 6
     for field in COMMON:
         assert len({str(table[field]) for table in metadata.values()}) == 1, field
 
 
-def test_the_packages_require_each_other_in_exactly_their_own_version(metadata: dict[str, dict[str, Any]]) -> None:
+def test_each_package_requires_exactly_its_own_version_of_the_other_packages(
+    metadata: dict[str, dict[str, Any]],
+) -> None:
     for name, table in metadata.items():
         texts = [*table["dependencies"], *chain.from_iterable(table.get("optional-dependencies", {}).values())]
         ours = [it for it in map(Requirement, texts) if it.name.startswith("elt-llm")]
         assert {str(it.specifier) for it in ours} <= {f"=={table['version']}"}, name
 
 
-def test_the_distribution_of_the_command_offers_the_extras_of_all_packages(
+def test_the_command_distribution_offers_the_extras_of_all_packages(
     metadata: dict[str, dict[str, Any]],
 ) -> None:
     offered = set(metadata["elt-llm"]["optional-dependencies"])
@@ -94,11 +96,11 @@ def test_a_wheel_has_every_file_of_its_package_and_the_licence(
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in wheels[member])
 
 
-def test_the_wheel_of_the_command_line_has_the_samples(wheels: dict[str, set[str]]) -> None:
+def test_the_command_line_wheel_contains_the_sample_files(wheels: dict[str, set[str]]) -> None:
     assert {f"elt_llm_api/samples/{name}" for name in SAMPLES} <= wheels["elt_llm_api"]
 
 
-def test_the_distribution_of_the_command_has_no_modules(
+def test_the_command_distribution_contains_no_modules(
     wheels: dict[str, set[str]], metadata: dict[str, dict[str, Any]]
 ) -> None:
     dist_info = f"elt_llm-{metadata['elt-llm']['version']}.dist-info"
@@ -106,7 +108,7 @@ def test_the_distribution_of_the_command_has_no_modules(
     assert f"{dist_info}/entry_points.txt" in wheels["elt_llm"]
 
 
-def test_the_release_workflow_runs_the_check_and_grants_each_job_only_what_it_needs(project: Path) -> None:
+def test_the_release_workflow_runs_the_check_and_grants_each_job_only_the_permissions_it_needs(project: Path) -> None:
     workflow = yaml.safe_load((project / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
     jobs = workflow["jobs"]
     assert workflow["permissions"] == {}

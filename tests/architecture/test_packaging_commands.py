@@ -52,7 +52,7 @@ def commands(project: Path) -> list[list[str]]:
     return [command[1:] for command in [*found, unit["Service"]["ExecStart"].split()]]
 
 
-def test_every_option_of_every_command_exists(
+def test_every_command_option_in_the_packaging_files_exists(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert len(commands(project)) >= 4
@@ -63,7 +63,9 @@ def test_every_option_of_every_command_exists(
             assert option in told, f"{command[0]} has no {option}"
 
 
-def test_every_setting_in_an_environment_variable_exists(project: Path, tmp_path: Path) -> None:
+def test_every_setting_that_the_packaging_files_set_in_an_environment_variable_exists(
+    project: Path, tmp_path: Path
+) -> None:
     composed: dict[str, Any] = yaml.safe_load((project / "compose.yaml").read_text(encoding="utf-8"))
     for service in composed["services"].values():
         given = {name: value for name, value in (service.get("environment") or {}).items() if "ELT_LLM" in name}
@@ -72,14 +74,14 @@ def test_every_setting_in_an_environment_variable_exists(project: Path, tmp_path
             assert loaded.settings.ollama.base_url == "http://ollama:11434"
 
 
-def test_the_unit_drops_privileges_that_a_server_does_not_need(unit_file: Path) -> None:
+def test_the_systemd_unit_drops_privileges_that_a_server_does_not_need(unit_file: Path) -> None:
     unit = Unit(unit_file)
     assert {name: unit["Service"][name] for name in HARDENING} == HARDENING
     assert set(unit.sections()) == {"Unit", "Service", "Install"}
     assert "--host" not in unit["Service"]["ExecStart"], "it listens to this machine alone"
 
 
-def test_systemd_accepts_the_unit(unit_file: Path, tmp_path: Path) -> None:
+def test_systemd_accepts_the_unit_file(unit_file: Path, tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
         pytest.skip("needs systemd-analyze: apt-get install systemd")
@@ -113,7 +115,9 @@ def calls_in(folder: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
 
-def test_a_container_ingests_a_folder_only_on_its_first_start_if_configured(project: Path, tmp_path: Path) -> None:
+def test_a_container_that_is_configured_to_ingest_a_folder_does_so_only_on_its_first_start(
+    project: Path, tmp_path: Path
+) -> None:
     for _ in range(2):
         ended = started(project, tmp_path, "elt-llm", "serve", FIRST_INGEST="/documents", FIRST_COLLECTION="notes")
         assert ended.returncode == 0
@@ -125,7 +129,9 @@ def test_a_container_ingests_nothing_unless_configured(project: Path, tmp_path: 
     assert calls_in(tmp_path) == ["serve"]
 
 
-def test_a_failed_first_start_is_reported_and_repeated(project: Path, tmp_path: Path) -> None:
+def test_a_failed_ingest_at_the_first_container_start_is_reported_and_repeated_at_the_next_start(
+    project: Path, tmp_path: Path
+) -> None:
     for _ in range(2):
         assert started(project, tmp_path, "elt-llm", "serve", FIRST_INGEST="/broken").returncode != 0
     assert calls_in(tmp_path) == ["ingest /broken -c documents"] * 2

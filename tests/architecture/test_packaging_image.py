@@ -34,14 +34,14 @@ def composed(project: Path) -> dict[str, Any]:
     return value
 
 
-def test_every_base_image_is_an_earlier_stage_or_pinned_to_a_version(recipe: str) -> None:
+def test_every_base_image_is_an_earlier_build_stage_or_pinned_to_a_version(recipe: str) -> None:
     stages: set[str] = set()
     for base, name in FROM.findall(recipe):
         assert base in stages or re.fullmatch(r"python:3\.11\.\d{1,3}-slim-[a-z]{4,12}", base), base
         stages.add(name)
 
 
-def test_only_package_managers_download_and_only_fixed_versions(recipe: str) -> None:
+def test_the_image_build_downloads_only_fixed_versions_and_only_with_package_managers(recipe: str) -> None:
     assert not re.search(r"^ADD ", recipe, re.MULTILINE)
     assert not re.search(r"\b(curl|wget|git clone)\b|https?://(?!127\.0\.0\.1)|:latest\b", recipe)
     for installed in re.findall(r'"pip", "install", ([^\]]{1,500})\]', recipe):
@@ -71,7 +71,7 @@ def test_the_image_runs_as_an_unprivileged_user_without_a_shell(final: list[tupl
     assert not {"RUN", "COPY"} & set(after), "what is made after USER would be changeable by it"
 
 
-def test_the_health_check_uses_a_program_of_the_image(final: list[tuple[str, str]]) -> None:
+def test_the_health_check_uses_a_program_that_the_image_contains(final: list[tuple[str, str]]) -> None:
     [check] = [rest for name, rest in final if name == "HEALTHCHECK"]
     command = yaml.safe_load(check[check.index("CMD ") + 4 :])
     assert command[:2] == ["python", "-c"]
@@ -80,7 +80,7 @@ def test_the_health_check_uses_a_program_of_the_image(final: list[tuple[str, str
     assert "timeout=" in command[2]
 
 
-def test_the_last_stage_has_no_compiler_and_no_source(final: list[tuple[str, str]]) -> None:
+def test_the_last_build_stage_contains_no_compiler_and_no_source_code(final: list[tuple[str, str]]) -> None:
     copied = [rest for name, rest in final if name == "COPY"]
     assert copied == [
         "--from=whole /opt/elt-llm /opt/elt-llm",
@@ -96,7 +96,7 @@ def test_each_package_is_copied_into_the_image_and_listed_in_the_lock_file(recip
         assert f'source = {{ editable = "{member}" }}' in (project / "uv.lock").read_text(encoding="utf-8")
 
 
-def test_every_copied_file_exists_and_is_not_ignored(recipe: str, project: Path) -> None:
+def test_every_file_that_the_image_copies_exists_and_is_not_ignored_by_the_build(recipe: str, project: Path) -> None:
     let_through = {
         line[1:] for line in (project / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"
     }
@@ -117,20 +117,20 @@ def test_packaging_files_have_no_secrets_and_no_remote_addresses(project: Path) 
     assert "*" in (project / ".dockerignore").read_text(encoding="utf-8").splitlines()
 
 
-def test_services_are_reachable_only_from_this_machine(composed: dict[str, Any]) -> None:
+def test_compose_services_are_reachable_only_from_this_machine(composed: dict[str, Any]) -> None:
     published = [port for service in composed["services"].values() for port in service.get("ports", [])]
     assert published
     assert all(port.startswith("127.0.0.1:") for port in published)
     assert not any(service.get("privileged") or "network_mode" in service for service in composed["services"].values())
 
 
-def test_images_are_pinned(composed: dict[str, Any]) -> None:
+def test_compose_images_are_pinned_to_a_version(composed: dict[str, Any]) -> None:
     for service in composed["services"].values():
         if image := service.get("image"):
             assert re.fullmatch(r"[a-z/-]{1,50}:\d{1,4}\.\d{1,4}\.\d{1,4}", image), image
 
 
-def test_the_server_and_the_worker_are_hardened(composed: dict[str, Any]) -> None:
+def test_the_server_and_worker_containers_are_hardened(composed: dict[str, Any]) -> None:
     for name in ("app", "worker"):
         service = composed["services"][name]
         assert service["read_only"] is True
@@ -140,7 +140,7 @@ def test_the_server_and_the_worker_are_hardened(composed: dict[str, Any]) -> Non
         assert writable == ["data:/data"]
 
 
-def test_profiles_volumes_and_secrets_are_consistent(composed: dict[str, Any]) -> None:
+def test_compose_services_have_the_expected_profiles_volumes_and_secrets(composed: dict[str, Any]) -> None:
     services = composed["services"]
     assert {name: service.get("profiles", []) for name, service in services.items()} == {
         "app": [],

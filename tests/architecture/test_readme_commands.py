@@ -32,14 +32,14 @@ def test_continuous_integration_runs_the_commands_of_the_readme(project: Path) -
     assert sorted(executed(project / ".ci" / "run")) == sorted(set(commands) - {SERVES_FOREVER})
 
 
-def test_the_tests_are_run_by_one_command(project: Path) -> None:
+def test_the_readme_runs_the_tests_with_one_command(project: Path) -> None:
     makefile = (project / "Makefile").read_text(encoding="utf-8")
     [recipe] = re.findall(r"^test:[^\n]*\n((?:\t[^\n]*\n)+)", makefile, re.MULTILINE)
     assert recipe.strip() == TESTS
     assert [line for line in in_fences(project / "README.md") if "pytest" in line] == [TESTS]
 
 
-def test_every_extra_that_provides_a_module_exists(project: Path) -> None:
+def test_every_extra_that_the_code_names_for_a_module_exists(project: Path) -> None:
     configuration = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     extras = {f"--extra {name}" for name in configuration["project"]["optional-dependencies"]}
     groups = {f"--group {name}" for name in configuration["dependency-groups"]}

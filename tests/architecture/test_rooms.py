@@ -48,7 +48,7 @@ def test_the_packages_do_not_grow_beyond_their_line_limit(sources: list[Path]) -
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in sources) <= MOST_LINES
 
 
-def test_the_top_of_each_package_is_a_short_table_of_contents(project: Path) -> None:
+def test_the_top_folder_of_each_package_has_few_entries(project: Path) -> None:
     # A former entry point only names the command that replaced it, and is no room.
     hidden = {"__init__.py", "py.typed", "__pycache__", *FORMER_ENTRY_POINTS}
     for source in project.glob("elt_llm_*/src/elt_llm_*"):
@@ -78,12 +78,12 @@ def test_public_class_names_are_unique_within_a_package(sources: list[Path]) -> 
     assert {name: where for name, where in files.items() if len(where) > 1} == {}
 
 
-def test_no_class_is_named_by_a_bare_participle(sources: list[Path]) -> None:
+def test_no_class_name_is_a_single_participle(sources: list[Path]) -> None:
     names = {name for _, name, _ in public_classes(sources) if is_one_word(name)}
     assert {name for name in names if _PARTICIPLES.fullmatch(name)} == set()
 
 
-def test_packages_share_no_class_name_of_one_word(sources: list[Path]) -> None:
+def test_no_two_packages_have_the_same_one_word_class_name(sources: list[Path]) -> None:
     packages: dict[str, set[str]] = defaultdict(set)
     for package, name, _ in public_classes(sources):
         if is_one_word(name):
@@ -114,7 +114,7 @@ def paths_of_modules(sources: list[Path]) -> dict[str, Path]:
     return found
 
 
-def test_a_question_runs_through_at_most_110_files(paths_of_modules: dict[str, Path]) -> None:
+def test_the_query_engine_imports_at_most_110_source_files(paths_of_modules: dict[str, Path]) -> None:
     reached: set[str] = set()
     waiting = ["elt_llm_query.engine"]
     while waiting:

@@ -30,7 +30,7 @@ NEEDS_AN_EXTRA = "import {module}\n\ndef test_with_it():\n    assert {module}\n"
         ({"ELT_LLM_DATASETS": ".", "CI": "true"}, "1 failed, 1 passed", 1),
     ],
 )
-def test_a_skip_is_a_failure_only_where_data_is_available(
+def test_a_skipped_test_fails_only_where_its_data_is_available(
     given: dict[str, str], expected: str, code: int, tmp_path: Path, project: Path
 ) -> None:
     (tmp_path / "test_data.py").write_text(NEEDS_DATA)
@@ -48,7 +48,7 @@ def test_a_skip_is_a_failure_only_where_data_is_available(
         ("no_such_module", {}, "No module named 'no_such_module'", 2),
     ],
 )
-def test_a_file_that_needs_a_missing_extra_is_skipped_with_its_name(
+def test_a_test_file_that_needs_a_missing_extra_is_skipped_and_the_extra_is_named(
     module: str, given: dict[str, str], expected: str, code: int, tmp_path: Path, project: Path
 ) -> None:
     (tmp_path / "test_extra.py").write_text(NEEDS_AN_EXTRA.format(module=module))

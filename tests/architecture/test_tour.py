@@ -29,7 +29,7 @@ def names_in(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("walk", ["Follow a question", "Follow a file"])
-def test_each_tour_of_the_contributing_guide_has_ten_stops_that_exist(project: Path, walk: str) -> None:
+def test_each_code_tour_in_the_contributing_guide_has_ten_stops_that_exist(project: Path, walk: str) -> None:
     stops = walks(project / "CONTRIBUTING.md")[walk]
     assert len(stops) == STOPS_OF_A_WALK
     missing = [f"{path}: {name}" for name, path in stops if name not in names_in(project / path)]

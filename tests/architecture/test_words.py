@@ -37,7 +37,7 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_docstrings_comments_and_messages_use_the_words_of_the_field(sources: list[Path]) -> None:
+def test_docstrings_comments_and_messages_use_no_banned_words(sources: list[Path]) -> None:
     found = [
         f"{path.name}:{line}: {match.group()}"
         for path in sources

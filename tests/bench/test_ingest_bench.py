@@ -67,7 +67,7 @@ def timed(what: str) -> Iterator[None]:
     print(f"{what}: {time.perf_counter() - started:.2f} s")  # noqa: T201
 
 
-def test_an_ingest_is_mostly_embedding(datasets: Path, tmp_path: Path) -> None:
+def test_an_ingest_spends_most_of_its_time_on_embedding(datasets: Path, tmp_path: Path) -> None:
     settings = Settings()
     model, clock = create_embedding(settings), StageClock()
     model.embed_texts(["warm"])
@@ -104,7 +104,7 @@ def _ingest(data_dir: Path, docs: Path) -> IngestReport:
         return ingest(request, settings, NearbyEmbedding(), store, SilentListener(), DirectParser())
 
 
-def test_a_change_in_a_large_collection_is_published_soon(tmp_path: Path) -> None:
+def test_a_change_in_a_large_collection_is_published_within_a_time_limit(tmp_path: Path) -> None:
     docs = _library(tmp_path / "docs", 400, 50)
     with timed("\n20,000 passages, first ingest"):
         assert _ingest(tmp_path / "data", docs).chunks == 20_000

@@ -32,7 +32,9 @@ def replies_of(folder: Path) -> list[str]:
 
 @pytest.mark.bench
 @pytest.mark.network
-def test_answers_of_a_real_small_model_to_documents_with_instructions_show_no_active_html(tmp_path: Path) -> None:
+def test_a_small_real_language_model_given_documents_with_injected_instructions_produces_no_active_html(
+    tmp_path: Path,
+) -> None:
     """S-INJ: report the share, without a threshold."""
     answers = replies_of(tmp_path)
     obeyed = [answer for answer in answers if HOST in answer.lower() and SECRET in answer]

@@ -16,7 +16,7 @@ MEMORY_SECONDS = float(os.environ.get("LOAD_MEMORY_SECONDS", "600"))
 
 
 @pytest.mark.bench
-def test_the_server_is_fast_and_its_memory_constant_under_load(tmp_path: Path) -> None:
+def test_the_server_is_fast_and_uses_constant_memory_under_load(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, PASSAGES, {})
     writer = bench.prepared()
     with bench.server() as (process, clients):

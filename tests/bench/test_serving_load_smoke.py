@@ -16,7 +16,9 @@ def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set
 
 
 @pytest.mark.network
-def test_answers_come_from_one_generation_during_publications_and_slow_clients(tmp_path: Path) -> None:
+def test_each_answer_comes_from_one_generation_while_generations_are_published_and_clients_are_slow(
+    tmp_path: Path,
+) -> None:
     bench = LoadBench(tmp_path, 200, FAKE)
     writer = bench.prepared()
     with bench.server() as (process, clients):
@@ -41,7 +43,7 @@ def test_answers_come_from_one_generation_during_publications_and_slow_clients(t
 
 
 @pytest.mark.network
-def test_an_overloaded_server_reports_it_and_continues(tmp_path: Path) -> None:
+def test_an_overloaded_server_reports_the_overload_and_continues_to_work(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, 100, {**FAKE, "ELT_LLM_SERVE__WORKERS": "1", "ELT_LLM_SERVE__QUEUE": "1"})
     bench.prepared()
     with bench.server() as (_, clients):

@@ -16,7 +16,7 @@ LARGEST = max(SIZES)
 
 
 @pytest.mark.bench
-def test_retrieval_is_as_fast_as_its_parts_and_faster_than_llama_index(datasets: Path) -> None:
+def test_retrieval_is_about_as_fast_as_its_components_and_faster_than_llama_index(datasets: Path) -> None:
     model, cache = create_embedding(BENCH_SETTINGS), cache_folder()
     bench = SpeedBench(read_source(datasets, model, cache), model, cache, questions=QUESTIONS)
     for size, stock_questions in SIZES.items():

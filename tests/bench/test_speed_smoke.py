@@ -19,7 +19,9 @@ def _source(model: FakeEmbedding) -> Source:
     return Source(passages, np.asarray(vectors), questions)
 
 
-def test_the_speed_bench_measures_everything_and_finds_no_mixed_answers(tmp_path: Path) -> None:
+def test_the_speed_benchmark_measures_every_component_and_finds_no_answer_from_mixed_generations(
+    tmp_path: Path,
+) -> None:
     model = FakeEmbedding()
     bench = SpeedBench(_source(model), model, tmp_path, questions=12)
     bench.one_collection(500, stock_questions=3)

@@ -108,7 +108,7 @@ def documents(draw: st.DrawFn) -> ParsedDocument:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(document=documents(), size=st.integers(16, 60), overlap=st.integers(0, 40))
-def test_chunks_cover_the_text_and_fit_the_model(
+def test_chunks_cover_the_whole_text_and_fit_the_token_limit_of_the_embedding_model(
     strategy: str, document: ParsedDocument, size: int, overlap: int
 ) -> None:
     check_chunks(document, chunker(strategy, size, overlap))
@@ -116,7 +116,7 @@ def test_chunks_cover_the_text_and_fit_the_model(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(text=st.text(max_size=400))
-def test_chunks_cover_any_text_without_structure(strategy: str, text: str) -> None:
+def test_the_chunks_of_any_text_without_headings_cover_the_whole_text(strategy: str, text: str) -> None:
     spans = chunker(strategy).spans(ParsedDocument(text, "Any"))
     covered = {position for span in spans for position in range(span.start, span.end)}
     assert all(position in covered or letter.isspace() for position, letter in enumerate(text))
@@ -133,7 +133,7 @@ def test_a_word_longer_than_a_chunk_is_split_by_characters(strategy: str) -> Non
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_fingerprint_depends_on_strategy_and_sizes(strategy: str) -> None:
+def test_the_chunker_fingerprint_depends_on_strategy_and_sizes(strategy: str) -> None:
     others = {chunker(other, size).fingerprint for other in STRATEGIES for size in (20, 30)}
     assert len(others) == 2 * len(STRATEGIES)
     assert chunker(strategy).fingerprint == chunker(strategy).fingerprint
@@ -141,7 +141,7 @@ def test_the_fingerprint_depends_on_strategy_and_sizes(strategy: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_overlap_of_chunks_is_whole_sentences(strategy: str) -> None:
+def test_the_overlap_of_two_chunks_consists_of_whole_sentences(strategy: str) -> None:
     text = " ".join(f"Sentence number {number} ends here." for number in range(30))
     spans = chunker(strategy, size=30, overlap=8).spans(ParsedDocument(text, "Shared"))
     assert len(spans) > 3
@@ -153,7 +153,9 @@ def test_the_overlap_of_chunks_is_whole_sentences(strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_every_chunker_fulfils_the_contract_on_every_format(tmp_path: Path, suffix: str, strategy: str) -> None:
+def test_every_chunker_fulfils_the_chunker_contract_on_every_file_format(
+    tmp_path: Path, suffix: str, strategy: str
+) -> None:
     path = tmp_path / f"sample{suffix}"
     path.write_bytes(SAMPLES[suffix])
     reader = create_reader(path)
@@ -183,7 +185,9 @@ def real_documents(datasets: Path) -> list[ParsedDocument]:
 
 @pytest.mark.faults
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_chunker_fulfils_the_contract_on_real_files(real_documents: list[ParsedDocument], strategy: str) -> None:
+def test_every_chunker_fulfils_the_chunker_contract_on_real_files(
+    real_documents: list[ParsedDocument], strategy: str
+) -> None:
     cut = create_chunker(ChunkingSettings.model_validate({"strategy": strategy}), EmbeddedMiniLm())
     for document in real_documents:
         check_chunks(document, cut)
@@ -191,7 +195,7 @@ def test_every_chunker_fulfils_the_contract_on_real_files(real_documents: list[P
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("filling", [" ", "\u0301", "\u200b"])
-def test_text_without_tokens_does_not_make_a_chunk_of_unlimited_length(strategy: str, filling: str) -> None:
+def test_a_chunk_of_text_without_tokens_has_a_length_limit(strategy: str, filling: str) -> None:
     text = f"word{filling * 20_000}word" * 3
     spans = chunker(strategy).spans(ParsedDocument(text, "Filled"))
     assert max(span.end - span.start for span in spans) <= 64 * 40

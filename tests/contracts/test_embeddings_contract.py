@@ -27,14 +27,14 @@ def model(request: pytest.FixtureRequest) -> Iterator[EmbeddingModel]:
         yield opened
 
 
-def test_vectors_are_rows_of_length_one(model: EmbeddingModel) -> None:
+def test_each_vector_is_a_row_with_a_norm_of_one(model: EmbeddingModel) -> None:
     vectors = model.embed_texts(TEXTS)
     assert vectors.shape == (len(TEXTS), model.fingerprint.dimension)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
-def test_an_empty_list_has_no_vectors(model: EmbeddingModel) -> None:
+def test_embedding_an_empty_list_of_texts_gives_no_vectors(model: EmbeddingModel) -> None:
     assert model.embed_texts([]).shape == (0, model.fingerprint.dimension)
 
 
@@ -44,14 +44,14 @@ def test_a_vector_does_not_depend_on_batch_or_order(model: EmbeddingModel) -> No
     assert np.allclose(np.concatenate([model.embed_texts([text]) for text in TEXTS]), together, atol=1e-5)
 
 
-def test_the_vector_of_a_question_is_near_a_text_with_its_words(model: EmbeddingModel) -> None:
+def test_the_vector_of_a_question_is_near_the_vector_of_a_text_with_the_same_words(model: EmbeddingModel) -> None:
     question = model.embed_question("When does a club register its players?")
     assert question.shape == (model.fingerprint.dimension,)
     assert np.linalg.norm(question) == pytest.approx(1.0, abs=1e-5)
     assert int(np.argmax(model.embed_texts(TEXTS) @ question)) == 0
 
 
-def test_tokens_are_ordered_spans_of_the_text(model: EmbeddingModel) -> None:
+def test_the_token_spans_of_a_text_are_in_text_order(model: EmbeddingModel) -> None:
     text = "A club, e.g. FC 東京都 — registers\nits players \U0001f3c6."
     spans = model.token_spans(text)
     assert all(start < end for start, end in spans)
@@ -59,7 +59,7 @@ def test_tokens_are_ordered_spans_of_the_text(model: EmbeddingModel) -> None:
     assert {text[start:end].lower() for start, end in spans} >= {"club", "players"}
 
 
-def test_a_text_above_the_limit_is_refused(model: EmbeddingModel) -> None:
+def test_a_text_above_the_token_limit_is_refused(model: EmbeddingModel) -> None:
     with pytest.raises(ModelError, match=str(model.token_limit)) as caught:
         model.embed_texts(["short", "word " * (model.token_limit + 1)])
     assert str(model.token_limit) in caught.value.hint or model.fingerprint.provider == "fake"
@@ -74,7 +74,7 @@ def test_a_text_without_words_is_refused(model: EmbeddingModel, text: str) -> No
         model.embed_question(text)
 
 
-def test_the_fingerprint_stays_the_same(model: EmbeddingModel) -> None:
+def test_the_fingerprint_of_an_embedding_model_does_not_change_between_calls(model: EmbeddingModel) -> None:
     assert model.fingerprint.key == model.fingerprint.key
     assert len(model.fingerprint.digest) == 64
     assert model.fingerprint.normalised

@@ -53,11 +53,11 @@ def test_an_answer_is_streamed_with_token_counts_and_finish_reason(llm: LLM) -> 
     assert written.thinking == ""
 
 
-def test_the_same_question_gets_the_same_answer_twice(llm: LLM) -> None:
+def test_the_model_gives_the_same_answer_to_the_same_prompt_twice(llm: LLM) -> None:
     assert complete(llm, MESSAGES).text == complete(llm, MESSAGES).text
 
 
-def test_metadata_is_available_without_a_request(llm: LLM) -> None:
+def test_the_metadata_of_a_language_model_are_available_without_a_request(llm: LLM) -> None:
     assert llm.metadata.num_output < llm.metadata.context_window
     assert llm.metadata.model_name
 
@@ -69,7 +69,7 @@ def test_an_answer_can_be_cancelled_at_any_piece(llm: LLM) -> None:
     assert len(pieces) == 1
 
 
-def test_a_prompt_above_the_window_is_an_error(llm: LLM) -> None:
+def test_a_prompt_above_the_context_window_is_an_error(llm: LLM) -> None:
     if isinstance(llm, ScriptedLLM):
         llm = ScriptedLLM([ScriptedReply(ANSWER, prompt_tokens=llm.metadata.context_window)])
     with pytest.raises(PromptTooLong) as caught:

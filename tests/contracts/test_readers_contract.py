@@ -75,7 +75,7 @@ def test_every_supported_suffix_has_a_reader_with_name_and_version(suffix: str) 
     assert reader.version >= 1
 
 
-def test_an_unknown_suffix_has_no_reader() -> None:
+def test_no_reader_is_created_for_an_unknown_file_suffix() -> None:
     assert create_reader(Path("x.exe")) is None
 
 
@@ -92,7 +92,7 @@ def test_every_reader_gives_a_valid_structure_and_the_same_result_for_the_same_b
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_a_llama_index_document_has_the_structure(tmp_path: Path, suffix: str) -> None:
+def test_a_llama_index_document_made_by_a_reader_has_the_parsed_structure(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"sample{suffix}"
     path.write_bytes(SAMPLES[suffix])
     reader = create_reader(path)
@@ -106,13 +106,13 @@ def test_a_llama_index_document_has_the_structure(tmp_path: Path, suffix: str) -
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_a_missing_file_is_an_unreadable_document(tmp_path: Path, suffix: str) -> None:
+def test_a_missing_file_is_reported_as_an_unreadable_document(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(UnreadableDocument, match="cannot be opened"):
         _read(tmp_path / f"missing{suffix}")
 
 
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
-def test_an_empty_file_is_empty_or_refused_with_a_reason(tmp_path: Path, suffix: str) -> None:
+def test_an_empty_file_is_read_as_an_empty_document_or_refused_with_a_reason(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"empty{suffix}"
     path.write_bytes(b"")
     read = _read_or_reason(path)
@@ -132,7 +132,7 @@ def _words(text: str) -> set[str]:
 
 @needs_datasets
 @pytest.mark.parametrize("entry", _manifest(), ids=lambda entry: str(entry["file"]))
-def test_a_real_file_has_the_content_of_its_manifest(entry: dict[str, Any]) -> None:
+def test_a_real_file_is_read_with_the_content_that_its_manifest_lists(entry: dict[str, Any]) -> None:
     path = Path(DATASETS) / "docs" / entry["file"]
     outcome: str = entry["outcome"]
     document = _read_or_reason(path)

@@ -121,7 +121,7 @@ QUESTIONS = st.sampled_from([QUESTION, "leave", "xyzzy", "secretary club august"
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
 @settings(max_examples=generated(15))
 @given(chosen=CHOICES, weight=WEIGHTS, question=QUESTIONS)
-def test_the_ranking_has_every_candidate_once_and_no_other(
+def test_a_reranker_returns_every_candidate_exactly_once(
     collections: tuple[OpenCollection, ...],
     make: Make,
     strategy: str,
@@ -139,7 +139,7 @@ def test_the_ranking_has_every_candidate_once_and_no_other(
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
 @settings(max_examples=generated(15))
 @given(chosen=CHOICES, weight=WEIGHTS)
-def test_the_same_candidates_are_ranked_the_same_each_time(
+def test_a_reranker_gives_the_same_candidates_the_same_ranking_each_time(
     collections: tuple[OpenCollection, ...],
     make: Make,
     strategy: str,
@@ -153,7 +153,9 @@ def test_the_same_candidates_are_ranked_the_same_each_time(
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-def test_scores_of_the_retrievers_are_kept(collections: tuple[OpenCollection, ...], make: Make, strategy: str) -> None:
+def test_a_reranker_keeps_the_scores_of_the_retrievers(
+    collections: tuple[OpenCollection, ...], make: Make, strategy: str
+) -> None:
     pools = pools_of(collections, [(True, place % 2 == 0) for place in range(8)], QUESTION)
     before = {(one.collection, one.node_id): one for pool in pools for one in pool.candidates}
     for one in make(strategy, 0.5).rerank(QUESTION, pools).candidates:
@@ -168,7 +170,7 @@ def test_scores_of_the_retrievers_are_kept(collections: tuple[OpenCollection, ..
 @pytest.mark.parametrize("strategy", [name for name in EVERY_STRATEGY if name != "none"])
 @settings(max_examples=generated(15))
 @given(chosen=CHOICES, question=QUESTIONS)
-def test_at_weight_0_candidates_are_in_keyword_order(
+def test_at_weight_0_a_reranker_ranks_candidates_by_keyword_score(
     collections: tuple[OpenCollection, ...],
     make: Make,
     strategy: str,
@@ -181,7 +183,7 @@ def test_at_weight_0_candidates_are_in_keyword_order(
 
 
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY)
-def test_no_candidates_give_an_empty_ranking(
+def test_without_candidates_a_reranker_returns_an_empty_ranking(
     collections: tuple[OpenCollection, ...], make: Make, strategy: str
 ) -> None:
     assert make(strategy, 0.5).rerank(QUESTION, []).candidates == []

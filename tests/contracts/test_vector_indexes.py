@@ -69,7 +69,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
         yield opened
 
 
-def test_no_index_is_open_before_the_first_search_and_after_closing(shelf: Shelf) -> None:
+def test_no_vector_index_is_open_before_the_first_search_or_after_closing(shelf: Shelf) -> None:
     assert shelf.indexes.open_count == 0
     assert shelf.best(4, 2) == ["0004-0002"]
     assert shelf.indexes.open_count == 1
@@ -77,7 +77,7 @@ def test_no_index_is_open_before_the_first_search_and_after_closing(shelf: Shelf
     assert shelf.indexes.open_count == 0
 
 
-def test_eight_threads_get_correct_answers_from_more_collections_than_can_be_open(shelf: Shelf) -> None:
+def test_eight_threads_get_correct_results_from_more_collections_than_can_be_open_at_once(shelf: Shelf) -> None:
     chance = np.random.default_rng(6)
     asked = [(int(chance.integers(COLLECTIONS)), int(chance.integers(NODES))) for _ in range(300)]
     most: list[int] = []
@@ -105,7 +105,7 @@ def test_the_least_recently_used_index_is_closed_first(shelf: Shelf) -> None:
     assert shelf.indexes.open_count == MOST
 
 
-def test_an_index_stays_open_until_its_search_ends(shelf: Shelf) -> None:
+def test_a_vector_index_stays_open_until_its_search_ends(shelf: Shelf) -> None:
     with shelf.indexes.lend(shelf.folders[0], shelf.exact(0)) as store:
         shelf.indexes.let_go(shelf.folders[0])
         for place in range(1, COLLECTIONS):
@@ -114,7 +114,7 @@ def test_an_index_stays_open_until_its_search_ends(shelf: Shelf) -> None:
     assert shelf.indexes.open_count == MOST - 1
 
 
-def test_a_search_waits_while_all_clients_are_in_use(shelf: Shelf) -> None:
+def test_a_search_waits_while_all_chroma_clients_are_in_use(shelf: Shelf) -> None:
     asking = Event()
 
     def ask() -> Sequence[str]:

@@ -46,7 +46,7 @@ def _ask(store: BasePydanticVectorStore, question: np.ndarray, top_k: int) -> Ve
     return store.query(VectorStoreQuery(query_embedding=question.tolist(), similarity_top_k=top_k))
 
 
-def test_a_vector_store_returns_ids_and_cosines_of_exact_search_best_first(make: Make) -> None:
+def test_a_vector_store_returns_the_same_ids_and_cosines_as_exact_search_best_first(make: Make) -> None:
     store, vectors = make(300), _vectors(300)
     for question in _vectors(20, seed=1):
         cosines = vectors @ question
@@ -56,7 +56,7 @@ def test_a_vector_store_returns_ids_and_cosines_of_exact_search_best_first(make:
         assert np.allclose(found.similarities or [], cosines[best], atol=1e-5)
 
 
-def test_every_vector_finds_itself_with_cosine_one(make: Make) -> None:
+def test_a_search_for_a_stored_vector_returns_the_vector_with_cosine_one(make: Make) -> None:
     store = make(100)
     for node_id, vector in zip(_ids(100), _vectors(100), strict=True):
         found = _ask(store, vector, 1)
@@ -65,24 +65,24 @@ def test_every_vector_finds_itself_with_cosine_one(make: Make) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_a_top_k_above_the_number_of_vectors_returns_every_vector(make: Make, count: int) -> None:
+def test_a_search_with_a_top_k_above_the_number_of_vectors_returns_every_vector(make: Make, count: int) -> None:
     found = _ask(make(count), _vectors(1, seed=3)[0], 50)
     assert sorted(found.ids or []) == _ids(count)
     assert found.similarities == sorted(found.similarities or [], reverse=True)
 
 
-def test_an_empty_store_returns_nothing(make: Make) -> None:
+def test_an_empty_vector_store_returns_no_result(make: Make) -> None:
     found = _ask(make(0), _vectors(1)[0], 5)
     assert (found.ids, found.similarities) == ([], [])
 
 
-def test_a_vector_store_stores_no_text(make: Make) -> None:
+def test_a_vector_store_does_not_store_text(make: Make) -> None:
     store = make(5)
     assert not store.stores_text
     assert _ask(store, _vectors(1)[0], 2).nodes is None
 
 
-def test_adding_a_known_id_again_replaces_its_vector(tmp_path: Path) -> None:
+def test_adding_a_stored_id_again_replaces_its_vector(tmp_path: Path) -> None:
     with create_chroma(tmp_path, ChromaSettings(), 10) as index:
         index.store.put(_ids(10), _vectors(10))
         index.store.put(_ids(1), _vectors(1, seed=9))
@@ -110,7 +110,7 @@ def test_more_vectors_than_one_chroma_batch_are_added(tmp_path: Path) -> None:
         assert len(index.store.all_ids()) == 6000
 
 
-def test_an_exact_store_is_never_changed() -> None:
+def test_a_vector_store_for_exact_search_cannot_be_changed() -> None:
     store = ExactVectorStore(GenerationArrays(np.array(_ids(1), dtype="S36"), _vectors(1), {}))
     with pytest.raises(NotImplementedError, match="is immutable"):
         store.add([])

@@ -34,7 +34,7 @@ def test_neighbours_are_entities_one_relationship_away_in_either_direction() -> 
     assert CHAIN.neighbours("f") == ()
 
 
-def test_paths_are_ordered_by_length() -> None:
+def test_paths_between_entities_are_ordered_by_length() -> None:
     assert CHAIN.paths("a", "d") == [("a", "c", "d"), ("a", "b", "c", "d")]
     assert CHAIN.paths("a", "d", 1) == [("a", "c", "d")]
     assert CHAIN.paths("a", "d", longest=1) == []
@@ -67,7 +67,7 @@ def test_relationships_to_missing_entities_are_ignored() -> None:
 
 
 @given(pairs)
-def test_every_path_is_simple_and_follows_relationships(lines: Pairs) -> None:
+def test_every_path_follows_relationships_and_visits_no_entity_twice(lines: Pairs) -> None:
     graph = ModelGraph(model_of_pairs(lines))
     paths = graph.paths("a", "f", 50)
     assert len(set(paths)) == len(paths)

@@ -36,19 +36,19 @@ sheets = st.builds(
 
 
 @given(st.lists(entities, max_size=5), st.lists(relationships, max_size=5))
-def test_a_model_is_read_back_from_json_unchanged(drawn: list[Entity], lines: list[Relationship]) -> None:
+def test_an_enterprise_model_is_read_back_from_json_unchanged(drawn: list[Entity], lines: list[Relationship]) -> None:
     model = EnterpriseModel(entities=tuple(drawn), relationships=tuple(lines), notes=("one",)).in_order()
     assert EnterpriseModel.from_json(json.loads(json.dumps(model.to_json()))) == model
 
 
 @given(st.lists(entities, max_size=5, unique_by=lambda entity: entity.id))
-def test_the_order_of_sorted_entities_does_not_depend_on_the_input(drawn: list[Entity]) -> None:
+def test_the_order_of_sorted_entities_does_not_depend_on_the_input_order(drawn: list[Entity]) -> None:
     backwards = EnterpriseModel(entities=tuple(reversed(drawn))).in_order()
     assert EnterpriseModel(entities=tuple(drawn)).in_order() == backwards
 
 
 @given(st.lists(sheets, max_size=5, unique_by=lambda sheet: sheet.id))
-def test_an_inventory_is_read_back_from_json_in_any_key_order(drawn: list[FactSheet]) -> None:
+def test_an_inventory_is_read_back_from_json_with_its_keys_in_any_order(drawn: list[FactSheet]) -> None:
     inventory = Inventory(fact_sheets=tuple(sorted(drawn, key=fact_sheet_order)), notes=("one",))
     written = json.loads(json.dumps(inventory.to_json(), sort_keys=True))
     assert Inventory.from_json(written) == inventory
@@ -80,6 +80,6 @@ def test_a_relationship_without_a_name_is_written_as_a_sentence() -> None:
     assert relationship.sentence == "A is related to B."
 
 
-def test_json_of_another_shape_is_refused_as_an_enterprise_model() -> None:
+def test_json_without_the_structure_of_an_enterprise_model_is_refused() -> None:
     with pytest.raises(ValidationError, match="extra"):
         EnterpriseModel.from_json({"entities": [], "tables": []})

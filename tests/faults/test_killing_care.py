@@ -92,7 +92,7 @@ def _finish_forgetting(data_dir: Path, before: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", sampled(FORGET_STATEMENTS, 5), ids=str)
-def test_a_killed_forget_can_be_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_forget_command_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     assert DOCUMENT in before
     assert killed_at(Work("forget", data_dir, document=DOCUMENT), moment)
@@ -100,7 +100,7 @@ def test_a_killed_forget_can_be_repeated(data_dir: Path, moment: Moment) -> None
 
 
 @pytest.mark.parametrize("place", sampled(_stages("forget", 3), 2))
-def test_a_forget_killed_before_or_after_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
+def test_a_forget_command_that_was_killed_before_or_after_any_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("forget", data_dir, document=DOCUMENT, failpoint=place))
     _finish_forgetting(data_dir, before)
@@ -120,7 +120,7 @@ def _finish_purging(data_dir: Path, before: set[str]) -> None:
 
 
 @pytest.mark.parametrize("moment", sampled(PURGE_MOMENTS, 5), ids=str)
-def test_a_killed_purge_can_be_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_purge_command_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     before = _sources(data_dir)
     do(Work("forget", data_dir, document=DOCUMENT))
     if not killed_at(Work("purge", data_dir), moment):
@@ -129,14 +129,14 @@ def test_a_killed_purge_can_be_repeated(data_dir: Path, moment: Moment) -> None:
 
 
 @pytest.mark.parametrize("place", sampled(_stages("purge", 5), 3))
-def test_a_purge_killed_before_or_after_each_stage_can_be_repeated(data_dir: Path, place: str) -> None:
+def test_a_purge_command_that_was_killed_before_or_after_any_stage_can_be_repeated(data_dir: Path, place: str) -> None:
     before = _sources(data_dir)
     assert killed_by_failpoint(Work("purge", data_dir, failpoint=place))
     _finish_purging(data_dir, before)
 
 
 @pytest.mark.parametrize("place", sampled(_stages("import", 3), 2))
-def test_a_killed_import_can_be_repeated(data_dir: Path, tmp_path: Path, place: str) -> None:
+def test_an_import_command_that_was_killed_can_be_repeated(data_dir: Path, tmp_path: Path, place: str) -> None:
     with open_store(data_dir) as store:
         report = export_collection(store, COLLECTION, tmp_path / "library.zip")
     work = Work("import", tmp_path / "other", tmp_path / "library.zip", failpoint=place)
@@ -154,7 +154,9 @@ def test_a_killed_import_can_be_repeated(data_dir: Path, tmp_path: Path, place: 
 
 
 @pytest.mark.parametrize("place", ["export-before:1:kill", "export-after:1:kill", "export-before:2:kill"])
-def test_a_killed_export_leaves_no_file_of_its_name(data_dir: Path, tmp_path: Path, place: str) -> None:
+def test_an_export_command_that_was_killed_leaves_no_file_with_the_requested_name(
+    data_dir: Path, tmp_path: Path, place: str
+) -> None:
     target = tmp_path / "library.zip"
     command = [sys.executable, "-m", "elt_llm_api.cli", "--data-dir", str(data_dir), "export", COLLECTION, str(target)]
     killed = subprocess.run(command, env={**os.environ, "ELT_LLM_FAILPOINT": place}, capture_output=True, check=False)
@@ -177,7 +179,7 @@ DROP_MOMENTS = [
 
 
 @pytest.mark.parametrize("moment", sampled(DROP_MOMENTS, 4), ids=str)
-def test_a_killed_drop_can_be_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_drop_command_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     assert killed_at(Work("drop", data_dir), moment)
     try:
         do(Work("drop", data_dir))

@@ -45,7 +45,7 @@ REPAIR_MOMENTS = [
 
 
 @pytest.mark.parametrize("moment", sampled(REPAIR_MOMENTS, 3), ids=str)
-def test_a_killed_repair_can_be_repeated(data_dir: Path, moment: Moment) -> None:
+def test_a_repair_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     number, digest = _published(data_dir)
     [torn] = (data_dir / "collections" / COLLECTION / str(number)).rglob("header.bin")
     torn.write_bytes(torn.read_bytes()[:50])
@@ -60,7 +60,7 @@ def test_a_killed_repair_can_be_repeated(data_dir: Path, moment: Moment) -> None
 
 
 @pytest.mark.parametrize("moment", [Moment("statement", "UPDATE collections"), Moment("statement", "COMMIT")], ids=str)
-def test_a_killed_rollback_changes_nothing(data_dir: Path, moment: Moment) -> None:
+def test_a_rollback_command_that_was_killed_changes_nothing(data_dir: Path, moment: Moment) -> None:
     before = _published(data_dir)
     assert killed_at(Work("roll_back", data_dir), moment)
     assert _published(data_dir) == before
@@ -79,7 +79,7 @@ DROP_MOMENTS = [
 
 
 @pytest.mark.parametrize(("moment", "gone"), [DROP_MOMENTS[0], *sampled(DROP_MOMENTS[1:], 2)], ids=str)
-def test_a_killed_drop_leaves_the_whole_collection_or_none(
+def test_a_drop_command_that_was_killed_leaves_either_the_whole_collection_or_none_of_it(
     scenes: tuple[Scene, Scene], data_dir: Path, moment: Moment, gone: bool
 ) -> None:
     assert killed_at(Work("drop", data_dir), moment)

@@ -65,7 +65,7 @@ def test_every_malformed_file_is_reported_and_every_good_file_is_read(tmp_path: 
 
 
 @pytest.mark.faults
-def test_the_malformed_files_are_of_every_format_and_half_are_damaged_inside() -> None:
+def test_the_malformed_test_files_have_every_format_and_half_of_them_are_damaged_internally() -> None:
     files = list(malformed_files(1000, SEED))
     kinds = Counter(Path(file.name).suffix for file in files)
     assert min(kinds[kind] for kind in KINDS) >= FEWEST_OF_A_KIND

@@ -27,7 +27,9 @@ except EltError as error:
 """
 
 
-def test_eight_processes_get_the_same_answers_from_one_generation_at_once(scenes: tuple[Scene, Scene]) -> None:
+def test_eight_processes_that_read_one_generation_at_the_same_time_get_the_same_answers(
+    scenes: tuple[Scene, Scene],
+) -> None:
     data_dir = scenes[1].before
     start, answers = processes().Event(), processes().Queue()
     arguments = (str(data_dir), QUESTIONS, start, answers)
@@ -46,7 +48,7 @@ def test_eight_processes_get_the_same_answers_from_one_generation_at_once(scenes
     assert all(found == first for _, found in given)
 
 
-def test_readers_see_complete_generations_while_generations_are_published_and_collected(tmp_path: Path) -> None:
+def test_readers_see_only_complete_generations_while_others_are_published_and_deleted(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         put(store, some_documents(1))
         stop, answers = processes().Event(), processes().Queue()
@@ -70,7 +72,9 @@ def test_readers_see_complete_generations_while_generations_are_published_and_co
         assert sorted(path.name for path in store.folder(COLLECTION).iterdir()) == ["7", "8"]
 
 
-def test_a_second_ingest_exits_75_and_names_the_running_process(scenes: tuple[Scene, Scene], tmp_path: Path) -> None:
+def test_a_second_ingest_exits_with_75_and_names_the_running_process(
+    scenes: tuple[Scene, Scene], tmp_path: Path
+) -> None:
     work = scenes[0].set_up(tmp_path / "data")
     with writer_lock(work.data_dir, f"elt-llm ingest {work.folder} -c {COLLECTION}"):
         second = subprocess.run(

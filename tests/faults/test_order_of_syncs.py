@@ -59,7 +59,9 @@ def _call(line: str) -> str:
     return ""
 
 
-def test_every_file_is_on_disk_before_the_pointer_moves(calls: tuple[Path, list[str]]) -> None:
+def test_every_file_of_a_generation_is_on_disk_before_the_generation_is_published(
+    calls: tuple[Path, list[str]],
+) -> None:
     data_dir, made = calls
     folder = data_dir / "collections" / "library"
     renamed = made.index(f"rename {folder}/building-2 {folder}/2")
@@ -74,7 +76,7 @@ def test_every_file_is_on_disk_before_the_pointer_moves(calls: tuple[Path, list[
     assert {f"sync {folder}", f"sync {folder.parent}", f"sync {data_dir}"} <= set(after[:pointer])
 
 
-def test_a_generation_is_synced_from_the_innermost_file_outwards(calls: tuple[Path, list[str]]) -> None:
+def test_the_files_of_a_generation_are_synced_to_disk_before_their_folders(calls: tuple[Path, list[str]]) -> None:
     data_dir, made = calls
     building = f"{data_dir}/collections/library/building-2"
     last = {call.removeprefix("sync "): place for place, call in enumerate(made) if call.startswith("sync ")}

@@ -43,7 +43,7 @@ def _texts(data_dir: Path) -> list[tuple[str, str]]:
         return sorted((node.source, node.text) for node in generation.nodes(generation.ids))
 
 
-def test_the_text_of_every_chunk_is_its_span_of_the_document(data_dir: Path, docs: Path) -> None:
+def test_the_text_of_every_chunk_is_the_document_text_at_its_span(data_dir: Path, docs: Path) -> None:
     report = run_ingest(data_dir, docs)
     assert (report.documents, report.published, report.exit_code, report.embedded) == (20, True, 0, report.chunks)
     assert report.chunks > 40
@@ -64,7 +64,7 @@ def test_a_second_ingest_of_unchanged_files_publishes_no_generation(data_dir: Pa
     assert embedding.calls == 0
 
 
-def test_the_collection_hash_depends_on_neither_order_nor_batches(tmp_path: Path, docs: Path) -> None:
+def test_the_collection_hash_does_not_depend_on_file_order_or_embedding_batches(tmp_path: Path, docs: Path) -> None:
     expected = _hash_of(tmp_path, "whole", docs)
     files = sorted(path for path in docs.rglob("*.md"))
     write_files(tmp_path / "again" / "docs", dict(reversed(generated_files(20).items())))
@@ -73,7 +73,7 @@ def test_the_collection_hash_depends_on_neither_order_nor_batches(tmp_path: Path
     assert len(files) == 20
 
 
-def test_two_folders_give_the_same_collection_hash_whether_ingested_in_turn_or_together(
+def test_two_folders_give_the_same_collection_hash_whether_they_are_ingested_separately_or_together(
     tmp_path: Path, docs: Path
 ) -> None:
     other = write_files(tmp_path / "other", generated_files(5, seed=1))
@@ -104,7 +104,7 @@ def test_a_deleted_and_restored_file_restores_the_collection_hash(data_dir: Path
     assert (back.collection_hash, back.embedded, back.exit_code) == (first.collection_hash, 0, 0)
 
 
-def test_deleted_text_leaves_no_trace_in_the_index(tmp_path: Path, docs: Path) -> None:
+def test_the_index_contains_no_trace_of_deleted_text(tmp_path: Path, docs: Path) -> None:
     write_files(docs, {"secret.md": "# Secret\n\nThe canary sings.\n"})
     run_ingest(tmp_path / "data", docs)
     (docs / "secret.md").unlink()
@@ -178,13 +178,13 @@ def test_no_collection_is_created_if_all_files_are_unreadable(data_dir: Path, tm
         assert store.collections.all() == []
 
 
-def test_a_file_without_text_is_reported_and_is_no_failure(data_dir: Path, tmp_path: Path) -> None:
+def test_a_file_without_text_is_reported_but_is_not_a_failure(data_dir: Path, tmp_path: Path) -> None:
     report = run_ingest(data_dir, write_files(tmp_path / "docs", {"a.md": "", "b.md": "# B\n\nReef.\n"}))
     assert (statuses(report)["a.md"], report.exit_code, report.documents) == ("empty", 0, 2)
     assert statuses(run_ingest(data_dir))["a.md"] == "empty"
 
 
-def test_the_nothing_to_ingest_error_names_skipped_files(data_dir: Path, tmp_path: Path) -> None:
+def test_the_error_that_there_is_nothing_to_ingest_names_the_skipped_files(data_dir: Path, tmp_path: Path) -> None:
     write_files(tmp_path / "docs", {"a.exe": "x"})
     with pytest.raises(IngestError, match=r"a\.exe") as caught:
         run_ingest(data_dir, tmp_path / "docs")
@@ -221,7 +221,7 @@ def test_a_known_folder_within_a_new_folder_is_not_ingested_twice(data_dir: Path
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_an_interrupted_first_run_keeps_its_root_name(data_dir: Path, tmp_path: Path) -> None:
+def test_the_name_of_a_source_folder_is_kept_after_an_interrupted_first_ingest(data_dir: Path, tmp_path: Path) -> None:
     class Interrupting(FakeEmbedding):
         def embed_texts(self, texts: Sequence[str]) -> NoReturn:
             raise KeyboardInterrupt
@@ -241,7 +241,7 @@ def test_a_dropped_collection_can_be_filled_again(data_dir: Path, docs: Path) ->
     assert run_ingest(data_dir, docs).collection_hash == first.collection_hash
 
 
-def test_the_report_has_the_outcome_of_every_file(data_dir: Path, tmp_path: Path) -> None:
+def test_the_ingest_report_has_the_outcome_of_every_file(data_dir: Path, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "b.md": "", "c.exe": "x", "d.pdf": "no"})
     report: IngestReport = run_ingest(data_dir, docs)
     assert {Path(path).name: status for path, status in statuses(report).items()} == {

@@ -31,7 +31,7 @@ def test_an_unchanged_file_is_neither_read_nor_enriched_again(tmp_path: Path) ->
     assert len(llm.prompts) == 1
 
 
-def test_a_run_continues_after_a_model_error_with_the_missing_contexts(tmp_path: Path) -> None:
+def test_after_a_model_error_the_next_ingest_requests_only_the_missing_contexts(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", {"a.md": TEXT, "b.md": TEXT.replace("ferry", "yawl")})
     with pytest.raises(ModelError):
         run_ingest(tmp_path / "data", docs, llm=ScriptedLLM(["It is about the ferry and its time."]))

@@ -30,7 +30,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
-def test_many_deletions_at_once_are_held_back_until_deletions_are_allowed(
+def test_many_deletions_at_once_are_postponed_until_deletions_are_allowed(
     data_dir: Path, docs: Path, deleted: int, kept: bool
 ) -> None:
     first = run_ingest(data_dir, docs)
@@ -67,7 +67,9 @@ def test_the_documents_of_a_moved_folder_are_kept(data_dir: Path, docs: Path, tm
     assert run_ingest(data_dir).exit_code == 0
 
 
-def test_two_folders_with_the_same_name_get_different_root_names(data_dir: Path, tmp_path: Path) -> None:
+def test_two_source_folders_with_the_same_name_get_different_names_in_the_collection(
+    data_dir: Path, tmp_path: Path
+) -> None:
     one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
     two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
     run_ingest(data_dir, one)
@@ -75,7 +77,7 @@ def test_two_folders_with_the_same_name_get_different_root_names(data_dir: Path,
     assert run_ingest(data_dir).counts == {"unchanged": 2}
 
 
-def test_a_rolled_back_collection_is_changed_only_with_resume(data_dir: Path, docs: Path) -> None:
+def test_a_rolled_back_collection_is_changed_only_with_the_resume_option(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     second = run_ingest(data_dir, docs)
@@ -102,7 +104,7 @@ def test_a_rebuild_ends_a_rollback(data_dir: Path, docs: Path) -> None:
     assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
 
 
-def test_another_embedding_model_is_refused_and_the_hinted_command_works(data_dir: Path, docs: Path) -> None:
+def test_a_different_embedding_model_is_refused_and_the_command_in_the_hint_works(data_dir: Path, docs: Path) -> None:
     run_ingest(data_dir, docs)
     other = FakeEmbedding(version="2")
     with pytest.raises(FingerprintMismatch) as caught:
@@ -115,7 +117,7 @@ def test_another_embedding_model_is_refused_and_the_hinted_command_works(data_di
     assert not run_ingest(data_dir, docs, embedding=other).published
 
 
-def test_a_former_embedding_model_embeds_nothing_after_a_rollback(data_dir: Path, docs: Path) -> None:
+def test_an_ingest_with_the_former_embedding_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     run_ingest(data_dir, embedding=FakeEmbedding(version="2"), rebuild=True)
     embedding = FakeEmbedding()
@@ -149,7 +151,9 @@ def test_a_published_generation_that_was_deleted_from_the_disk_is_rebuilt(data_d
         "UPDATE document_versions SET title = 'Another' WHERE id = 1",
     ],
 )
-def test_damaged_vectors_are_repaired_by_drop_and_ingest(data_dir: Path, docs: Path, damage: str) -> None:
+def test_damaged_vectors_are_repaired_by_dropping_and_ingesting_the_collection(
+    data_dir: Path, docs: Path, damage: str
+) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         store.database.execute(damage)
@@ -164,7 +168,7 @@ def test_damaged_vectors_are_repaired_by_drop_and_ingest(data_dir: Path, docs: P
         assert verify_collection(store, COLLECTION).damage == ()
 
 
-def test_a_forgotten_document_is_skipped_until_an_ingest_with_remember(data_dir: Path, docs: Path) -> None:
+def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_option(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs)
     with writing(data_dir) as store:
         forget(store, COLLECTION, "part-1/note-01.md", SilentListener())

@@ -64,13 +64,13 @@ def test_each_document_within_a_file_is_retrieved_and_cited_by_its_own_name(gene
     assert generation.document("all.txt#line/1").text == "A reef."
 
 
-def test_artefacts_are_kept_with_the_generation(generation: Generation) -> None:
+def test_the_artefacts_of_a_file_are_stored_with_the_generation(generation: Generation) -> None:
     assert generation.artefact_names == ["lines"]
     assert list(generation.artefacts("lines").values()) == [{"count": 3}]
     assert generation.artefacts("nothing") == {}
 
 
-def test_a_file_that_contains_documents_counts_as_one_file(data_dir: Path, docs: Path) -> None:
+def test_a_file_that_contains_several_documents_counts_as_one_file(data_dir: Path, docs: Path) -> None:
     first = run_ingest(data_dir, docs, parser=PartsParser())
     assert [(file.path, file.status, file.chunks) for file in first.files] == [("all.txt", "ok", 3)]
     again = run_ingest(data_dir, docs, parser=PartsParser())
@@ -87,7 +87,7 @@ def test_a_file_that_contains_documents_counts_as_one_file(data_dir: Path, docs:
         assert verify_collection(store, COLLECTION).damage == ()
 
 
-def test_the_documents_of_one_type_within_a_file_fill_a_separate_collection(data_dir: Path, docs: Path) -> None:
+def test_documents_of_one_type_within_a_file_fill_a_separate_collection(data_dir: Path, docs: Path) -> None:
     report = run_ingest(data_dir, docs, parser=PartsParser(), split_by="type", group="place")
     assert (report.chunks, report.collection_hash) == (2, report.collection_hash)
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:

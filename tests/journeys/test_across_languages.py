@@ -78,7 +78,7 @@ def test_questions_in_other_languages_are_answered_from_lithuanian_texts(asker: 
 
 
 @pytest.mark.parametrize("collection", ["samples", "savivaldybe"])
-def test_a_question_without_an_answer_is_refused_in_its_own_language(asker: Asker, collection: str) -> None:
+def test_a_question_without_an_answer_is_refused_in_the_language_of_the_question(asker: Asker, collection: str) -> None:
     answers = _answers(asker, collection, REFUSALS)
     assert not any(answer["answered"] for answer in answers.values())
     refused = {question: answer["answer"].split(".")[0] + "." for question, answer in answers.items()}

@@ -30,12 +30,12 @@ def _is_right(asker: Asker, asked: FigureQuestion) -> bool:
     return asked.figure in answer["answer"] and [one["page"] for one in answer["citations"][:1]] == [asked.page]
 
 
-def test_figures_of_statements_are_answered_with_their_page(reports: Asker) -> None:
+def test_a_question_for_a_figure_of_a_financial_statement_is_answered_with_its_page(reports: Asker) -> None:
     wrong = [asked for asked in QUESTIONS if not _is_right(reports, asked)]
     assert len(QUESTIONS) - len(wrong) >= _FEWEST_RIGHT, wrong
 
 
-def test_only_the_column_of_the_year_is_quoted_with_the_whole_row_as_evidence(reports: Asker) -> None:
+def test_only_the_figure_of_the_requested_year_is_quoted_with_the_whole_table_row_as_evidence(reports: Asker) -> None:
     answer = reports.ask("What was the gross profit for 2025?", collections=["northern"])
     assert "1,851" in answer["answer"]
     assert "(in millions of euros)" in answer["answer"]
@@ -46,5 +46,5 @@ def test_only_the_column_of_the_year_is_quoted_with_the_whole_row_as_evidence(re
 @pytest.mark.parametrize(
     "question", ["What was the gross profit of Siemens in 2025?", "What was the gross profit in 2019?"]
 )
-def test_a_figure_of_another_company_or_year_is_not_answered(question: str, reports: Asker) -> None:
+def test_a_question_is_not_answered_with_the_figure_of_another_company_or_year(question: str, reports: Asker) -> None:
     assert reports.ask(question, collections=["northern"])["outcome"] == "not found"

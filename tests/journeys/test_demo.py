@@ -15,7 +15,7 @@ def test_the_demo_answers_with_citations_that_name_file_and_page(demo: Demo) -> 
     assert len(list(SAMPLES.iterdir())) == len(re.findall(r"^ok  ", demo.first.out, re.MULTILINE))
 
 
-def test_a_second_demo_embeds_nothing(demo: Demo) -> None:
+def test_a_second_run_of_the_demo_embeds_nothing(demo: Demo) -> None:
     assert demo.second.code == 0, demo.second
     assert demo.second.err == ""
     ingested = demo.second.json["ingest"]
@@ -28,13 +28,13 @@ def test_the_demo_opens_no_internet_socket(demo: Demo) -> None:
     assert demo.sockets == []
 
 
-def test_libraries_write_nothing_to_stderr(demo: Demo) -> None:
+def test_libraries_write_nothing_to_stderr_during_the_demo(demo: Demo) -> None:
     stages = r"(Reading files|Embedding chunks|Building the index): [\d,]+"
     said = rf"{stages}|  [\d,]+/[\d,]+, .*|  [\d,]+ (file|chunk)s? in .*"
     assert [line for line in demo.first.err.splitlines() if not re.fullmatch(said, line)] == []
 
 
-def test_ask_in_its_own_process_prints_only_the_answer(demo: Demo) -> None:
+def test_the_ask_command_in_its_own_process_prints_only_the_answer(demo: Demo) -> None:
     ended = run_process(
         "ask",
         "Where was the Association founded?",
@@ -49,7 +49,7 @@ def test_ask_in_its_own_process_prints_only_the_answer(demo: Demo) -> None:
     assert ended.err == ""
 
 
-def test_every_citation_of_the_demo_equals_its_source_text(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_cited_excerpt_in_the_demo_equals_its_source_text(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
     elt_llm = CommandLine(demo.folder, capsys, {})
     citations = demo.second.json["result"]["citations"]
     assert citations

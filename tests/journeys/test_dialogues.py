@@ -21,13 +21,13 @@ def turns(demo: Demo) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ended.out.splitlines()]
 
 
-def test_each_question_is_rewritten_into_one_line(turns: list[dict[str, Any]]) -> None:
+def test_each_follow_up_question_is_rewritten_as_one_line(turns: list[dict[str, Any]]) -> None:
     asked = [question for dialogue in DIALOGUES for question in (dialogue["first"], dialogue["second"])]
     assert [turn["asked"] for turn in turns] == asked
     assert len({turn["session"] for turn in turns}) == 1
 
 
-def test_nine_of_ten_follow_ups_cite_the_right_page(turns: list[dict[str, Any]]) -> None:
+def test_nine_of_ten_follow_up_questions_are_answered_with_the_right_page(turns: list[dict[str, Any]]) -> None:
     assert len(DIALOGUES) >= 20
     missed = [
         dialogue["id"] for dialogue, turn in zip(DIALOGUES, turns[1::2], strict=True) if not _right(dialogue, turn)
@@ -35,7 +35,7 @@ def test_nine_of_ten_follow_ups_cite_the_right_page(turns: list[dict[str, Any]])
     assert len(missed) <= 0.1 * len(DIALOGUES), missed
 
 
-def test_first_questions_are_not_rewritten_whatever_came_before(turns: list[dict[str, Any]]) -> None:
+def test_a_question_that_starts_a_new_topic_is_not_rewritten_whatever_came_before(turns: list[dict[str, Any]]) -> None:
     changed = [turn["asked"] for turn in turns[::2] if turn["asked"] != turn["result"]["question"]]
     assert changed == []
 

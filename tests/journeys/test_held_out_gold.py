@@ -20,7 +20,7 @@ def glossary_project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_most_definitions_in_held_out_documents_are_found_and_few_are_wrong(
+def test_most_definitions_in_held_out_documents_are_found_and_few_found_definitions_are_wrong(
     glossary_project: Path,
 ) -> None:
     ended = run_here("glossary", "--job", "others", "--gold", HELD_OUT, "--json", folder=glossary_project)
@@ -32,7 +32,9 @@ def test_most_definitions_in_held_out_documents_are_found_and_few_are_wrong(
     assert shares["found cells with their quotes on the page"] == 1
 
 
-def test_fields_of_held_out_entities_agree_with_gold(sample_jobs: tuple[Path, CommandResult], tmp_path: Path) -> None:
+def test_the_fields_of_held_out_entities_agree_with_the_gold_file(
+    sample_jobs: tuple[Path, CommandResult], tmp_path: Path
+) -> None:
     for name in ("glossary.jsonl", "entities.jsonl"):
         shutil.copy(GOLD / name, tmp_path)
     shutil.copy(HELD_OUT / "fields.jsonl", tmp_path)

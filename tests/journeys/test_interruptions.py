@@ -105,7 +105,9 @@ def test_commands_that_store_nothing_do_not_offer_to_continue(
     assert capsys.readouterr().err == f"\nInterrupted. {GOES_ON}\n"
 
 
-def test_a_second_writer_is_refused_while_readers_continue(library: Path, elt_llm: CommandLine) -> None:
+def test_a_second_writing_command_is_refused_while_reading_commands_continue(
+    library: Path, elt_llm: CommandLine
+) -> None:
     (library / "note.md").write_text("The mast is twelve metres tall.", encoding="utf-8")
     assert elt_llm("ingest", "note.md", "-c", "note").code == 0
     with started(library, "ingest", "files", "-c", "all") as process:

@@ -26,7 +26,7 @@ def answers(asker: Asker) -> dict[str, dict[str, Any]]:
     return {question: asker.ask(question) for question in QUESTIONS}
 
 
-def test_questions_are_answered_from_the_right_text(answers: dict[str, dict[str, Any]]) -> None:
+def test_lithuanian_questions_are_answered_from_the_right_text(answers: dict[str, dict[str, Any]]) -> None:
     right = [
         question
         for question, name in QUESTIONS.items()
@@ -37,13 +37,13 @@ def test_questions_are_answered_from_the_right_text(answers: dict[str, dict[str,
     assert languages == {"lt"}
 
 
-def test_questions_without_diacritics_are_answered(asker: Asker) -> None:
+def test_lithuanian_questions_without_diacritics_are_answered(asker: Asker) -> None:
     answer = asker.ask("Kada prasideda sildymas?")
     assert answer["citations"][0]["source"] == "sildymas.md"
     assert "Šildymo sezonas" in answer["answer"]
 
 
-def test_questions_without_an_answer_are_refused(asker: Asker) -> None:
+def test_lithuanian_questions_without_an_answer_are_refused(asker: Asker) -> None:
     answer = asker.ask("Kiek kainuoja stotis Marse?")
     assert not answer["answered"]
     assert answer["answer"].startswith("Šiuose dokumentuose nerasta.")

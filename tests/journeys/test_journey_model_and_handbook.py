@@ -48,7 +48,7 @@ def test_a_reviewed_row_stays_reviewed_when_the_job_runs_again(asker: Asker, row
     assert asker.get(f"{ROWS}/row", **place)["row"]["review"]["status"] == "APPROVED"
 
 
-def test_a_question_across_both_is_answered_from_the_diagram_and_the_handbook(asker: Asker) -> None:
+def test_a_question_about_both_sources_is_answered_from_the_diagram_and_the_handbook(asker: Asker) -> None:
     answer = asker.ask(ACROSS, collections=BOTH)
     assert answer["answered"]
     cited = {citation["collection"]: citation for citation in answer["citations"]}
@@ -57,7 +57,7 @@ def test_a_question_across_both_is_answered_from_the_diagram_and_the_handbook(as
     assert "Hearing" in cited["model"]["excerpt"] + answer["answer"]
 
 
-def test_a_question_to_everything_is_answered_from_the_handbook(asker: Asker) -> None:
+def test_a_question_to_all_collections_about_rules_is_answered_from_the_handbook(asker: Asker) -> None:
     answer = asker.ask("How many days does a club have to lodge an appeal, and what does it cost?")
     assert {citation["collection"] for citation in answer["citations"]} == {"handbook"}
     assert "fourteen days" in answer["answer"]
@@ -66,7 +66,9 @@ def test_a_question_to_everything_is_answered_from_the_handbook(asker: Asker) ->
 
 
 @pytest.mark.parametrize("question", ["What is Hearing related to?", "What does the model state about Hearing?"])
-def test_a_question_to_everything_about_relations_or_the_model_searches_the_model(asker: Asker, question: str) -> None:
+def test_a_question_to_all_collections_about_relations_or_the_model_searches_the_enterprise_model(
+    asker: Asker, question: str
+) -> None:
     answer = asker.ask(question)
     assert "model" in {citation["collection"] for citation in answer["citations"]}
     assert "not searched" not in " ".join(answer["notes"])

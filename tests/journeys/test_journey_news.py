@@ -47,7 +47,7 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[News]:
 
 
 @pytest.mark.parametrize("year", YEARS)
-def test_a_filter_on_the_year_separates_similar_reports(year: int, news: News) -> None:
+def test_a_filter_on_the_year_distinguishes_similar_reports(year: int, news: News) -> None:
     answer = news.asker.ask(QUESTION, where=[f"year={year}"])
     wanted = news.report("weather", "Millbrook", year)
     assert str(wanted.figure) in answer["answer"]
@@ -55,7 +55,7 @@ def test_a_filter_on_the_year_separates_similar_reports(year: int, news: News) -
     assert {context["metadata"]["year"] for context in answer["chunks"]} == {year}
 
 
-def test_a_filter_on_metadata_of_a_job_selects_one_desk(news: News) -> None:
+def test_a_filter_on_metadata_set_by_a_job_selects_the_articles_of_one_news_desk(news: News) -> None:
     found = news.asker.search("What happened in Quillhaven?", where=["desk=sport", "year>=2021"])
     assert found
     assert {chunk["metadata"]["desk"] for chunk in found} == {"sport"}
@@ -63,13 +63,13 @@ def test_a_filter_on_metadata_of_a_job_selects_one_desk(news: News) -> None:
     assert {chunk["collection"] for chunk in found} == {"sport"}
 
 
-def test_a_filter_on_an_unknown_value_is_refused_with_the_known_ones(news: News) -> None:
+def test_a_filter_with_an_unknown_value_is_refused_with_the_known_values(news: News) -> None:
     answer = news.asker.server.client.post("/v1/search", json={"question": QUESTION, "where": ["dask=sport"]})
     assert answer.status_code in {400, 422}
     assert "desk" in answer.text
 
 
-def test_the_cross_encoder_ranks_the_filtered_candidates(news: News) -> None:
+def test_the_cross_encoder_ranks_the_candidates_that_a_filter_allows(news: News) -> None:
     where = ["desk=council", "year=2023"]
     usual = news.asker.search("lime trees", where=where)
     careful = news.asker.search("lime trees", where=where, profile="careful")
@@ -81,7 +81,7 @@ def test_the_cross_encoder_ranks_the_filtered_candidates(news: News) -> None:
     assert [it["node_id"] for it in again] == [it["node_id"] for it in careful]
 
 
-def test_the_page_sends_filters_and_a_profile(news: News) -> None:
+def test_the_web_page_sends_filters_and_a_profile(news: News) -> None:
     wanted = news.report("weather", "Millbrook", 2021)
     with open_browser() as browser, web_chat(browser, news.origin, news.asker.server.address) as chat:
         chat.page.locator("#collections input").first.wait_for(state="attached")

@@ -44,7 +44,7 @@ def about(paper: Paper) -> str:
     return f"By how many percent did the loss fall with {paper.subject}?"
 
 
-def test_small_chunks_match_and_their_parents_are_read(asker: Asker, papers: list[Paper]) -> None:
+def test_small_chunks_are_matched_and_their_parent_sections_are_read(asker: Asker, papers: list[Paper]) -> None:
     for paper in papers:
         best = asker.search(about(paper))[0]
         assert best["source"] == paper.name
@@ -57,7 +57,9 @@ def test_small_chunks_match_and_their_parents_are_read(asker: Asker, papers: lis
         assert f"{paper.samples} samples" in best["text"], "the methods are read with the results"
 
 
-def test_an_agent_searches_reads_further_and_verifies_its_quote(agent: HttpAgent, papers: list[Paper]) -> None:
+def test_an_agent_can_search_read_the_surrounding_text_and_verify_its_quote(
+    agent: HttpAgent, papers: list[Paper]
+) -> None:
     for paper in papers[:3]:
         told = answered(agent.call("ask", question=about(paper), collections=["papers"]))
         citation = told["citations"][0]
@@ -73,7 +75,7 @@ def test_an_agent_searches_reads_further_and_verifies_its_quote(agent: HttpAgent
         assert [(it["quote"], it["document"]) for it in wrong["differences"]] == [("rose", "fell")]
 
 
-def test_an_agent_that_starts_the_command_gets_the_same_results(
+def test_an_agent_that_starts_the_mcp_command_gets_the_same_results_as_over_http(
     project: Project, agent: HttpAgent, papers: list[Paper]
 ) -> None:
     question = about(papers[-1])
@@ -84,7 +86,7 @@ def test_an_agent_that_starts_the_command_gets_the_same_results(
     assert local["chunks"][0]["source"] == papers[-1].name
 
 
-def test_an_agent_compares_search_settings_on_labelled_queries(agent: HttpAgent, papers: list[Paper]) -> None:
+def test_an_agent_can_compare_search_settings_on_labelled_queries(agent: HttpAgent, papers: list[Paper]) -> None:
     labels = {about(paper): [paper.name] for paper in papers}
     told = answered(agent.call("optimize_search", queries=list(labels), labels=labels, collections=["papers"]))
     [figures] = [it for it in told["profiles"] if it["profile"] == "default"]
@@ -119,7 +121,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def test_an_agent_finds_the_abstracts_of_real_claims(datasets: Path, tmp_path: Path) -> None:
+def test_an_agent_finds_the_abstracts_that_support_real_claims(datasets: Path, tmp_path: Path) -> None:
     with served_abstracts(tmp_path, datasets / "eval" / "scifact", queries=25, others=100) as (asker, wanted):
         agent, found = HttpAgent(asker.server.address), 0
         for claim, names in wanted.items():

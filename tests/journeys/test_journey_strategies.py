@@ -74,7 +74,9 @@ def by_number(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_each_retrieval_strategy_finds_the_rule_by_its_retrievers(strategy: str, asker: Asker, model: Prompted) -> None:
+def test_each_retrieval_strategy_finds_the_rule_with_its_own_retrievers(
+    strategy: str, asker: Asker, model: Prompted
+) -> None:
     model.say(LOAN)
     found = asker.search("For how long may books be borrowed, and how often is a loan renewed?", strategy=strategy)
     assert found
@@ -115,7 +117,7 @@ def test_unsupported_sentences_are_flagged_for_every_client(asker: Asker, model:
     assert verdicts[LOAN] == "supported"
 
 
-def test_an_openai_client_gets_the_same_citations(asker: Asker, model: Prompted) -> None:
+def test_an_openai_client_gets_the_same_citations_as_the_command(asker: Asker, model: Prompted) -> None:
     model.say(TRUE)
     body = {"model": "library", "messages": [{"role": "user", "content": "For how long may I borrow books?"}]}
     message = asker.post("/v1/chat/completions", body)["choices"][0]["message"]

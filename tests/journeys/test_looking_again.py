@@ -41,14 +41,14 @@ def ask(library: Library, *replies: str, show: str = "--json") -> CommandResult:
     return ended
 
 
-def test_an_answer_after_a_further_search_is_returned_if_it_is_better(library: Library) -> None:
+def test_the_answer_after_a_further_search_is_returned_if_it_is_better_than_the_first(library: Library) -> None:
     result = ask(library, INVENTED, LOOK, TRUE).json
     assert result["answer"].startswith("Books may be borrowed for four weeks. [")
     assert {chunk["source"] for chunk in result["chunks"]} > {"loans.md"}
     assert [stage["name"] for stage in result["trace"]["stages"]][-4:] == ["answer", "gate", "step 1", "answer again"]
 
 
-def test_a_first_answer_that_is_kept_has_the_chunks_it_was_written_from(library: Library) -> None:
+def test_if_the_first_answer_is_kept_it_is_returned_with_the_chunks_it_was_written_from(library: Library) -> None:
     result = ask(library, MIXED, LOOK, INVENTED).json
     assert result["answer"].startswith("Books may be borrowed for four weeks. [1]")
     assert [chunk["source"] for chunk in result["chunks"]] == ["loans.md"]
@@ -68,7 +68,7 @@ def test_token_counts_include_each_search_step(library: Library) -> None:
     assert step["call"]["finish"] == "stop"
 
 
-def test_an_answer_is_kept_if_the_next_one_fails(library: Library) -> None:
+def test_an_answer_is_kept_if_writing_the_next_answer_fails(library: Library) -> None:
     result = ask(library, MIXED, LOOK, " ").json
     assert result["answer"].startswith("Books may be borrowed for four weeks. [1]")
     assert "Searching further failed" in " ".join(result["notes"])

@@ -35,7 +35,7 @@ def run_example(path: Path, folder: Path) -> str:
     return ended.stdout
 
 
-def test_citations_are_printed_with_their_place_and_their_words(demo: Demo, tmp_path: Path) -> None:
+def test_the_manual_example_for_citations_prints_their_location_and_their_words(demo: Demo, tmp_path: Path) -> None:
     write_examples("cite-in-a-program.md", tmp_path)
     printed = run_example(tmp_path / "cite.py", demo.folder)
     assert re.search(r"^\[\d\] handbook\.pdf, page 30: “J2\.1 In Senior football an appeal", printed, re.MULTILINE)
@@ -43,7 +43,7 @@ def test_citations_are_printed_with_their_place_and_their_words(demo: Demo, tmp_
     assert printed.count("('handbook.pdf', ") >= 2
 
 
-def test_a_job_ingests_the_documents_of_the_reader_in_the_manual(tmp_path: Path) -> None:
+def test_the_reader_example_of_the_manual_can_be_ingested_by_a_job(tmp_path: Path) -> None:
     write_examples("extend/reader.md", tmp_path)
     lines = "".join(json.dumps(ticket) + "\n" for ticket in TICKETS)
     (tmp_path / "tickets.jsonl").write_text(lines, encoding="utf-8")
@@ -54,20 +54,20 @@ def test_a_job_ingests_the_documents_of_the_reader_in_the_manual(tmp_path: Path)
     assert {chunk["source"] for chunk in answer["chunks"]} == {answer["citations"][0]["source"]}, "closed tickets"
 
 
-def test_the_chunker_of_the_manual_ends_a_chunk_at_each_article(tmp_path: Path) -> None:
+def test_the_chunker_example_of_the_manual_ends_a_chunk_at_each_article(tmp_path: Path) -> None:
     write_examples("extend/chunker.md", tmp_path)
     printed = run_example(tmp_path / "article_chunker.py", tmp_path)
     assert [chunk.strip()[:9] for chunk in printed.split("---")] == ["The parti", "Article 1", "Article 2"]
 
 
-def test_the_reranker_of_the_manual_ranks_the_chunks_of_an_answer(demo: Demo, tmp_path: Path) -> None:
+def test_the_reranker_example_of_the_manual_ranks_the_chunks_of_an_answer(demo: Demo, tmp_path: Path) -> None:
     write_examples("extend/reranker.md", tmp_path)
     answer, scores = run_example(tmp_path / "newest_first.py", demo.folder).strip().splitlines()[-2:]
     assert "fee" in answer
     assert scores.startswith("[('handbook.pdf', ")
 
 
-def test_the_vector_index_of_the_manual_returns_the_nearest_ids_first(tmp_path: Path) -> None:
+def test_the_vector_index_example_of_the_manual_returns_the_nearest_ids_first(tmp_path: Path) -> None:
     write_examples("extend/vector-index.md", tmp_path)
     checks = "\nprint(HalfPrecisionStore().query(VectorStoreQuery(query_embedding=[1.0], similarity_top_k=3)).ids)"
     checks += "\nprint(store.query(VectorStoreQuery(query_embedding=[0.6, 0.0, 0.0, 0.8], similarity_top_k=9)).ids)"

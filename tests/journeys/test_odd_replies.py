@@ -28,26 +28,28 @@ def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settin
 
 @pytest.mark.parametrize("abstain", ["true", "false"])
 @pytest.mark.parametrize("reply", ["\n \n", "[1]", "<think>Which source has it?", "<think>It is source 1.</think>"])
-def test_an_empty_reply_is_not_reported_as_missing_information(reply: str, abstain: str, library: Library) -> None:
+def test_an_empty_model_reply_is_not_reported_as_missing_information(
+    reply: str, abstain: str, library: Library
+) -> None:
     ended = replied(library, reply, ANSWER__ABSTAIN=abstain)
     assert ended.code == 1
     assert ended.json["error"]["type"] == "ResponseGenerationError"
     assert "without a word" in ended.json["error"]["message"]
 
 
-def test_thinking_that_uses_all_tokens_is_reported_with_the_setting(library: Library) -> None:
+def test_a_model_whose_thinking_uses_all_tokens_is_reported_with_the_setting_to_change(library: Library) -> None:
     ended = replied(library, "<think>It may be so or so", fault=Fault.LENGTH)
     assert ended.code == 1
     assert "ollama.num_predict" in ended.json["error"]["hint"]
 
 
-def test_an_answer_that_admits_missing_information_is_kept(library: Library) -> None:
+def test_an_answer_that_admits_that_some_information_is_missing_is_kept(library: Library) -> None:
     ended = replied(library, f"{TRUE} The sources do not say how long films may be kept.")
     assert ended.json["answered"]
     assert ended.json["answer"].startswith("Books may be borrowed for four weeks. [1]")
 
 
-def test_text_after_a_refusal_is_left_out_with_a_note(library: Library) -> None:
+def test_text_that_the_model_writes_after_a_refusal_is_left_out_with_a_note(library: Library) -> None:
     ended = replied(library, "Not found in these documents. However, books cost 3 euros.")
     assert not ended.json["answered"]
     assert "what else it wrote was left out" in " ".join(ended.json["notes"])
@@ -71,13 +73,13 @@ def test_a_strict_answer_without_supported_sentences_is_a_refusal(abstain: str, 
         "Books may be borrowed for four weeks【1】.",
     ],
 )
-def test_a_true_sentence_is_supported_however_it_names_its_source(reply: str, library: Library) -> None:
+def test_a_true_sentence_is_supported_in_whatever_form_it_cites_its_source(reply: str, library: Library) -> None:
     ended = replied(library, reply, ANSWER__STRICT="true")
     assert [one["verdict"] for one in ended.json["checked"]] == ["supported"]
     assert ended.json["answer"].endswith("four weeks. [1]")
 
 
-def test_the_timeout_covers_all_model_calls_of_an_answer(library: Library) -> None:
+def test_the_answer_timeout_covers_all_model_calls_of_an_answer(library: Library) -> None:
     reply = f"1. It is asked how long.\nAnswer: {TRUE}"  # 14 pieces, each delayed by a tenth of a second
     ended = replied(library, reply, fault=Fault.SLOW, ANSWER__STRATEGY="tot", LLM__ANSWER_TIMEOUT="2.5")
     assert ended.code == 1
@@ -89,7 +91,7 @@ def test_the_timeout_covers_all_model_calls_of_an_answer(library: Library) -> No
     ("language", "refusal"),
     [("German", "In diesen Dokumenten"), ("Lithuanian", "Šiuose dokumentuose"), ("Polish", "Not found in")],
 )
-def test_a_refusal_is_in_the_language_of_answers_if_that_has_a_refusal_text(
+def test_a_refusal_is_in_the_configured_answer_language_if_that_language_has_a_refusal_text(
     language: str, refusal: str, library: Library
 ) -> None:
     ended = replied(library, "Not found in these documents.", LLM__ANSWER_LANGUAGE=language)

@@ -33,7 +33,7 @@ def against_gold(kind: str, folder: Path) -> tuple[dict[str, float], list[str]]:
         ("coverage", {"coverage as in gold": 0.9, "gaps, MATCHED": 0.95, "gaps, HANDBOOK_ONLY": 0.95}),
     ],
 )
-def test_a_job_over_the_samples_agrees_with_its_gold(
+def test_a_job_over_the_sample_documents_agrees_with_its_gold_file(
     kind: str, least: dict[str, float], sample_jobs: tuple[Path, CommandResult]
 ) -> None:
     shares, remarks = against_gold(kind, sample_jobs[0])
@@ -41,7 +41,7 @@ def test_a_job_over_the_samples_agrees_with_its_gold(
     assert {name: shares[name] for name, value in least.items() if shares[name] < value} == {}, remarks
 
 
-def test_missing_gold_is_reported_before_any_row_is_made(sample_jobs: tuple[Path, CommandResult]) -> None:
+def test_a_missing_gold_file_is_reported_before_any_row_is_made(sample_jobs: tuple[Path, CommandResult]) -> None:
     folder, _ = sample_jobs
     ended = run_here("coverage", "--job", "coverage", "--gold", "nowhere", folder=folder)
     assert ended.code == 2

@@ -9,7 +9,7 @@ def test_the_right_page_is_cited_for_nine_of_ten_answerable_questions(answers: d
     assert answers["right_page_cited"] >= 0.90
 
 
-def test_few_correct_answers_are_replaced_by_refusals(answers: dict[str, Any]) -> None:
+def test_few_questions_that_would_be_answered_correctly_are_refused(answers: dict[str, Any]) -> None:
     assert answers["answered_from_right_page"] >= 0.85
 
 
@@ -18,7 +18,9 @@ def test_at_most_one_of_ten_answerable_questions_is_refused(answers: dict[str, A
 
 
 @pytest.mark.parametrize("kind", ["absent-entity", "absent-number"])
-def test_questions_without_an_answer_in_the_documents_get_no_certain_answer(kind: str, answers: dict[str, Any]) -> None:
+def test_a_question_that_the_documents_do_not_answer_never_gets_a_certain_answer(
+    kind: str, answers: dict[str, Any]
+) -> None:
     assert answers["refused_or_uncertain"][kind] >= 0.85
     assert answers["refused"][kind] >= 0.70
 
@@ -29,7 +31,9 @@ def test_the_refusal_rate_is_printed_for_every_kind_of_question(answers: dict[st
     assert len(kinds) == 4
 
 
-def test_the_questions_share_few_words_with_their_chunks(answers: dict[str, Any]) -> None:
+def test_the_sample_questions_have_few_words_in_common_with_the_chunks_that_answer_them(
+    answers: dict[str, Any],
+) -> None:
     assert answers["median_overlap"] <= 0.5
 
 

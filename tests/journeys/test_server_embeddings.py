@@ -28,7 +28,7 @@ def command_for(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_ingested_documents_are_found_by_vectors_of_the_server(
+def test_ingested_documents_are_found_with_vectors_from_an_embedding_server(
     provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "rules.md").write_text(TEXT)
@@ -44,7 +44,7 @@ def test_ingested_documents_are_found_by_vectors_of_the_server(
     assert any(text.startswith("search_query: ") for text in sent)
 
 
-def test_a_stopped_server_ends_the_command_with_the_command_that_starts_it(
+def test_if_the_embedding_server_is_stopped_the_error_names_the_command_that_starts_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "rules.md").write_text(TEXT)
@@ -57,7 +57,9 @@ def test_a_stopped_server_ends_the_command_with_the_command_that_starts_it(
     assert "ollama serve" in ended.err
 
 
-def test_another_model_under_the_same_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_different_embedding_model_under_the_same_name_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "rules.md").write_text(TEXT)
     with running_model_server(ScriptedBackend()) as server:
         elt_llm = command_for("ollama", server, tmp_path, capsys)
@@ -69,7 +71,9 @@ def test_another_model_under_the_same_name_is_refused(tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize("fault", [Fault.NOT_A_NUMBER, Fault.ONE_SHORT, Fault.WRONG_ORDER, Fault.CRASHED])
-def test_wrong_vectors_are_never_published(fault: Fault, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_vectors_from_an_embedding_server_are_never_published(
+    fault: Fault, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "rules.md").write_text(TEXT)
     with running_model_server(ScriptedBackend()) as server:
         elt_llm = command_for("ollama", server, tmp_path, capsys)

@@ -54,7 +54,7 @@ def model_server_with(*answers: str) -> Iterator[ModelHttpServer]:
 
 
 @pytest.mark.parametrize("provider", CHATS)
-def test_a_server_writes_the_answer_and_json_has_all_of_it(provider: str, library: Library) -> None:
+def test_an_answer_written_by_a_model_server_is_complete_in_the_json_output(provider: str, library: Library) -> None:
     with model_server_with(TRUE) as server:
         ended = library.ask(written_by(provider, server), "--json")
         assert len(server.bodies(CHATS[provider])) == 1
@@ -71,20 +71,20 @@ def test_a_server_writes_the_answer_and_json_has_all_of_it(provider: str, librar
     assert {"answer", "gate"} <= {stage["name"] for stage in result["trace"]["stages"]}
 
 
-def test_without_a_model_the_documents_are_quoted(library: Library) -> None:
+def test_without_a_language_model_the_answer_quotes_the_documents(library: Library) -> None:
     result = library.ask(written_by("extractive"), "--json").json
     assert "four weeks" in result["answer"]
     assert (result["metadata"]["model"], result["tokens_used"], result["checked"]) == ("extractive", 0, [])
 
 
-def test_a_missing_model_is_reported_once_with_its_cure(library: Library) -> None:
+def test_a_missing_language_model_is_reported_once_with_the_remedy(library: Library) -> None:
     result = library.ask(written_by("auto"), "--json").json
     (note,) = [note for note in result["notes"] if "No language model is in use" in note]
     assert note.endswith("cannot be reached. Run: ollama serve.")
     assert result["answered"]
 
 
-def test_a_failing_fake_model_is_not_replaced_by_quotes(library: Library) -> None:
+def test_a_failing_language_model_is_not_silently_replaced_by_quotes(library: Library) -> None:
     ended = library.ask(written_by("fake"), "--json")
     assert ended.code == 1
     assert ended.json["error"]["type"] == "ModelError"
@@ -120,7 +120,7 @@ def test_streaming_shows_the_sources_then_the_words_then_the_citations(library: 
 
 
 @pytest.mark.parametrize("refusal", ["Not found in these documents.", "The sources do not say who that was."])
-def test_a_streamed_refusal_is_shown_once(refusal: str, library: Library) -> None:
+def test_a_streamed_refusal_is_displayed_only_once(refusal: str, library: Library) -> None:
     with model_server_with(refusal) as server:
         ended = library.ask(written_by("ollama", server), "--stream", question="Who opens the reading room at nine?")
     assert ended.code == 0, ended.err
@@ -131,7 +131,9 @@ def test_a_streamed_refusal_is_shown_once(refusal: str, library: Library) -> Non
     assert shown <= listed
 
 
-def test_a_refusal_is_shown_after_an_unsupported_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refusal_is_displayed_after_a_streamed_answer_that_is_not_supported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     printer = StreamPrinter()
     printer(AnswerDelta(INVENTED))
     refused = QueryResult(question=QUESTION, answer="Not found in these documents.", answered=False)
@@ -143,7 +145,7 @@ def test_a_refusal_is_shown_after_an_unsupported_answer(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("strategy", ["simple", "cot"])
-def test_no_citation_marks_are_streamed_without_citations(strategy: str, library: Library) -> None:
+def test_a_streamed_answer_has_no_citation_marks_if_citations_are_switched_off(strategy: str, library: Library) -> None:
     reply = TRUE if strategy == "simple" else STEPS
     with model_server_with(reply) as server:
         quiet = written_by("ollama", server, ANSWER__ENABLE_CITATION="false", ANSWER__STRATEGY=strategy)
@@ -153,14 +155,14 @@ def test_no_citation_marks_are_streamed_without_citations(strategy: str, library
     assert "[1]" not in shown
 
 
-def test_json_with_streaming_is_refused(library: Library) -> None:
+def test_the_json_option_together_with_streaming_is_refused(library: Library) -> None:
     ended = library.ask(written_by("extractive"), "--json", "--stream")
     assert ended.code == 2
     assert "--stream" in ended.json["error"]["message"]
     assert library.ask(written_by("extractive"), "--json", "--no-stream").code == 0
 
 
-def test_an_invented_sentence_after_a_true_one_is_marked(library: Library) -> None:
+def test_an_invented_sentence_after_a_true_sentence_is_marked(library: Library) -> None:
     with model_server_with(f"{TRUE} {INVENTED}") as server:
         result = library.ask(written_by("ollama", server), "--json").json
         shown = library.ask(written_by("ollama", server))
@@ -169,7 +171,7 @@ def test_an_invented_sentence_after_a_true_one_is_marked(library: Library) -> No
     assert f"“{INVENTED}”" in " ".join(shown.out.split("Not supported by the chunks")[1].split())
 
 
-def test_a_strict_answer_leaves_an_invented_sentence_out(library: Library) -> None:
+def test_in_strict_mode_the_answer_leaves_out_an_invented_sentence(library: Library) -> None:
     with model_server_with(f"{TRUE} {INVENTED}") as server:
         strict = written_by("ollama", server, ANSWER__STRICT="true")
         result = library.ask(strict, "--json").json
@@ -180,7 +182,7 @@ def test_a_strict_answer_leaves_an_invented_sentence_out(library: Library) -> No
 
 
 @pytest.mark.parametrize("strategy", BY_STRATEGY)
-def test_every_strategy_reaches_the_true_answer(strategy: str, library: Library) -> None:
+def test_every_answer_strategy_reaches_the_true_answer(strategy: str, library: Library) -> None:
     answers, calls = BY_STRATEGY[strategy]
     with model_server_with(*answers) as server:
         result = library.ask(written_by("ollama", server, ANSWER__STRATEGY=strategy), "--json").json
@@ -198,7 +200,9 @@ def test_an_answer_cut_at_the_token_limit_is_flagged(library: Library) -> None:
 
 
 @pytest.mark.parametrize("provider", CHATS)
-def test_a_server_that_is_down_ends_the_command_with_the_cure(provider: str, library: Library) -> None:
+def test_a_model_server_that_is_down_ends_the_command_with_an_error_that_names_the_remedy(
+    provider: str, library: Library
+) -> None:
     ended = library.ask(written_by(provider))
     assert (ended.code, ended.out) == (1, "")
     assert "cannot be reached" in ended.err

@@ -89,7 +89,9 @@ def test_every_fault_of_the_fake_server_is_tested() -> None:
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", ERRORS, ids=lambda fault: fault.name)
-def test_a_failure_is_reported_by_name_with_its_cure(fault: Fault, provider: str, library: Library) -> None:
+def test_each_failure_of_a_model_server_is_reported_by_name_with_the_remedy(
+    fault: Fault, provider: str, library: Library
+) -> None:
     result = ask_with_fault(provider, fault, library)
     name, mend = ERRORS[fault]
     assert result.code == 1
@@ -100,7 +102,7 @@ def test_a_failure_is_reported_by_name_with_its_cure(fault: Fault, provider: str
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", OF_LONG_PROMPTS, ids=lambda fault: fault.name)
-def test_a_prompt_that_the_server_truncated_slightly_is_not_answered(
+def test_no_answer_is_returned_if_the_server_truncated_the_prompt_even_slightly(
     fault: Fault, provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     silent = WindowBehaviour(reports=False, refuses=False)
@@ -112,7 +114,7 @@ def test_a_prompt_that_the_server_truncated_slightly_is_not_answered(
 
 
 @pytest.mark.parametrize("provider", CHATS)
-def test_a_long_prompt_that_was_read_completely_is_answered(
+def test_an_answer_is_returned_if_the_server_read_a_long_prompt_completely(
     provider: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     silent = WindowBehaviour(reports=False, refuses=False)
@@ -122,7 +124,7 @@ def test_a_long_prompt_that_was_read_completely_is_answered(
 
 @pytest.mark.parametrize("provider", CHATS)
 @pytest.mark.parametrize("fault", BORNE, ids=lambda fault: fault.name)
-def test_a_server_fault_that_a_retry_overcomes_is_noted_with_the_answer(
+def test_a_note_on_the_answer_reports_a_server_fault_that_a_retry_overcame(
     fault: Fault, provider: str, library: Library
 ) -> None:
     result = ask_with_fault(provider, fault, library)
@@ -134,7 +136,9 @@ def test_a_server_fault_that_a_retry_overcomes_is_noted_with_the_answer(
 
 
 @pytest.mark.parametrize("provider", CHATS)
-def test_a_temporary_failure_is_not_reported(provider: str, library: Library) -> None:
+def test_a_temporary_failure_that_a_retry_overcomes_is_not_reported_as_an_error(
+    provider: str, library: Library
+) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.plan(CHATS[provider], Fault.LOADING, Fault.CLOSE)
         result = library.ask(written_by(provider, server), "--json")
@@ -143,7 +147,7 @@ def test_a_temporary_failure_is_not_reported(provider: str, library: Library) ->
     assert result.json["complete"]
 
 
-def test_a_broken_stream_shows_its_sources_and_ends_with_the_error(library: Library) -> None:
+def test_a_stream_that_breaks_off_shows_its_sources_and_ends_with_the_error(library: Library) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.always("/api/chat", Fault.DROP)
         result = library.ask(written_by("ollama", server), "--stream")
@@ -154,7 +158,7 @@ def test_a_broken_stream_shows_its_sources_and_ends_with_the_error(library: Libr
     assert "broke off its answer" in result.err
 
 
-def test_a_complete_answer_is_cached_and_a_truncated_one_is_written_again(folder: Path) -> None:
+def test_a_complete_answer_is_cached_but_a_truncated_answer_is_written_again(folder: Path) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.plan("/api/chat", Fault.LENGTH)
         cut, whole, kept = _asked_three_times(folder, server)

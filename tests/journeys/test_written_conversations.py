@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ingested(tmp_path_factory.mktemp("library"))
 
 
-def test_a_follow_up_is_answered_with_the_earlier_turns(folder: Path) -> None:
+def test_a_follow_up_question_is_answered_with_the_earlier_turns(folder: Path) -> None:
     with running_model_server(ScriptedBackend((TRUE, REWRITTEN, SECOND))) as server:
         typed = f"{QUESTION}\n{FOLLOW_UP}\n"
         ended = run_process(
@@ -43,7 +43,7 @@ def test_a_follow_up_is_answered_with_the_earlier_turns(folder: Path) -> None:
     assert earlier[0] not in first["messages"][:-1]
 
 
-def test_a_terminal_shows_the_words_as_they_arrive_and_ctrl_c_stops_them(folder: Path) -> None:
+def test_a_terminal_shows_the_words_as_they_arrive_and_ctrl_c_stops_the_answer(folder: Path) -> None:
     with running_model_server(ScriptedBackend((TRUE,))) as server:
         server.faults.plan("/api/chat", Fault.ENDLESS)
         environment = written_by("ollama", server)

@@ -84,7 +84,7 @@ def test_a_repeated_question_gets_the_same_answer(data_dir: Path) -> None:
     assert comparable_answer(first) == comparable_answer(second) == comparable_answer(third)
 
 
-def test_further_questions_build_no_model_and_read_no_index(data_dir: Path) -> None:
+def test_further_questions_to_an_engine_build_no_model_and_read_no_index_file(data_dir: Path) -> None:
     indexes, files = str(data_dir / "collections"), list[str]()
     sys.addaudithook(lambda event, given: files.append(str(given[0])) if event == "open" else None)
     with open_engine(FAKE, data_dir, ["ship", "port-north"], embedding=CountedEmbedding()) as engine:
@@ -121,7 +121,7 @@ def test_an_open_engine_answers_from_the_generation_it_opened(data_dir: Path) ->
         assert "fifteen" in engine.ask(TALL).answer
 
 
-def test_many_threads_get_the_same_answers(data_dir: Path) -> None:
+def test_many_threads_that_share_an_engine_get_the_same_answers(data_dir: Path) -> None:
     questions = [TALL, "What is the keel made of?", "How long is the quay?", "When does the ferry leave?"] * 4
     with opened(data_dir, "ship", "port-north") as engine:
         alone = [comparable_answer(engine.ask(question)) for question in questions]
@@ -198,7 +198,7 @@ def test_a_missing_language_model_is_noted_only_with_the_auto_provider(data_dir:
         assert not any("No language model" in note for note in extractive.ask(TALL).notes)
 
 
-def test_every_stage_is_in_the_trace(data_dir: Path) -> None:
+def test_every_stage_of_answering_is_in_the_trace(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         stages = [stage.name for stage in engine.ask(TALL).trace.stages]
     assert stages == ["understand", "embed", "retrieve", "fuse", "rerank", "shape", "answer"]

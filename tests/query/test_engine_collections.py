@@ -43,7 +43,7 @@ def test_a_document_in_two_collections_is_read_once_and_both_locations_are_liste
     assert places == {"port-copy", "port-ship"}
 
 
-def test_collections_of_different_models_are_searched_together(data_dir: Path) -> None:
+def test_collections_with_different_embedding_models_are_searched_together(data_dir: Path) -> None:
     other = FakeEmbedding(version="2")
     fill(data_dir, "port-other", {"crane.md": "# Crane\n\nThe crane lifts nine tonnes.\n"}, other)
     names = ["port-ship", "port-other"]
@@ -67,7 +67,7 @@ def test_a_collection_without_a_generation_is_left_out_with_a_note(data_dir: Pat
         open_engine(SETTINGS, data_dir, ["port-new"])
 
 
-def test_an_emptied_collection_is_noted(data_dir: Path) -> None:
+def test_a_note_reports_a_collection_that_was_emptied(data_dir: Path) -> None:
     with writing(data_dir) as store:
         forget(store, "port-quay", "quay.md", SilentListener())
     with open_engine(SETTINGS, data_dir, ["port-quay", "port-ship"]) as engine:
@@ -99,7 +99,9 @@ def test_the_search_result_has_the_number_of_candidates_allowed_for_each_collect
         assert "budget" not in engine.ask(TALL).metadata
 
 
-def test_a_prefix_of_many_collections_searches_the_best_collections_with_a_note(tmp_path: Path) -> None:
+def test_a_prefix_that_selects_many_collections_searches_only_the_best_collections_and_adds_a_note(
+    tmp_path: Path,
+) -> None:
     data_dir = tmp_path / "data"
     for number, thing in enumerate(["anchor", "basin", "canal", "delta", "estuary", "ferry"]):
         fill(data_dir, f"part-{number}", {f"{thing}.md": f"# {thing}\n\nThe {thing} is {number + 3} metres long.\n"})

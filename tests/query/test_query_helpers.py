@@ -32,7 +32,7 @@ def test_query_collections_answers_from_several_collections(data_dir: Path) -> N
     assert set(result.metadata["generations"]) == {"ship", "port"}
 
 
-def test_settings_and_data_directory_default_to_those_of_the_command(
+def test_query_helpers_use_the_same_default_settings_and_data_directory_as_the_command(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(data_dir.parent)
@@ -40,7 +40,7 @@ def test_settings_and_data_directory_default_to_those_of_the_command(
     assert query_collection("How tall is the mast?", "ship").answered
 
 
-def test_an_unknown_collection_is_reported_with_the_nearest_name(data_dir: Path) -> None:
+def test_an_unknown_collection_is_reported_with_the_most_similar_name(data_dir: Path) -> None:
     with pytest.raises(UnknownCollection) as unknown:
         query_collection("How tall is the mast?", "shop", settings=FAKE, data_dir=data_dir)
     assert unknown.value.hint == "Nearest: ship."

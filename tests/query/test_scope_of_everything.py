@@ -16,7 +16,9 @@ from elt_llm_query.understanding.routing import concerns_models
         "Womit ist der Verein verbunden mit dem Wettbewerb?",
     ],
 )
-def test_a_question_about_entities_and_their_relations_concerns_enterprise_models(question: str) -> None:
+def test_a_question_about_entities_and_their_relations_is_recognised_as_concerning_enterprise_models(
+    question: str,
+) -> None:
     assert asks_for_relations(question)
 
 
@@ -29,7 +31,7 @@ def test_a_question_about_entities_and_their_relations_concerns_enterprise_model
         "Wie hoch ist die Gebühr?",
     ],
 )
-def test_a_question_about_rules_does_not_concern_enterprise_models(question: str) -> None:
+def test_a_question_about_rules_is_not_recognised_as_concerning_enterprise_models(question: str) -> None:
     assert not asks_for_relations(question)
 
 
@@ -37,5 +39,7 @@ def test_a_question_about_rules_does_not_concern_enterprise_models(question: str
     ("question", "named"),
     [("What does demo_model state?", True), ("What is in the demo model?", True), ("Who remodels the stand?", False)],
 )
-def test_a_collection_of_models_is_named_by_whole_words(question: str, named: bool) -> None:
+def test_a_collection_counts_as_one_of_enterprise_models_only_if_its_name_contains_the_whole_word(
+    question: str, named: bool
+) -> None:
     assert concerns_models(question, ["demo_model", "mod"]) == named

@@ -67,7 +67,7 @@ def flip(path: Path, seed: int) -> None:
         file.write(bytes([byte ^ 0xFF]))
 
 
-def test_a_changed_byte_in_any_vector_index_file_changes_no_ranking_and_is_noted(data_dir: Path) -> None:
+def test_a_changed_byte_in_any_vector_index_file_changes_no_ranking_and_a_note_reports_it(data_dir: Path) -> None:
     folder = data_dir / "collections" / "harbour" / "1" / "chroma"
     with opened(data_dir) as generation:
         whole = shown(find(generation))
@@ -103,7 +103,7 @@ def test_a_changed_byte_in_the_vector_index_database_never_changes_a_ranking_wit
 @pytest.mark.parametrize(
     "harm", [shutil.rmtree, lambda folder: (folder / "chroma.sqlite3").write_bytes(b"no database")]
 )
-def test_an_index_that_is_damaged_before_its_first_search_is_noted(
+def test_a_note_reports_an_index_that_is_damaged_before_its_first_search(
     data_dir: Path, harm: Callable[[Path], object]
 ) -> None:
     with opened(data_dir) as generation:

@@ -31,17 +31,17 @@ def shelf(request: pytest.FixtureRequest, model: EmbeddingModel, make_generation
     return replace(generation, keyword=build_keyword_index(stems, tokeniser))
 
 
-def test_every_text_is_detected_as_lithuanian() -> None:
+def test_every_lithuanian_text_is_detected_as_lithuanian() -> None:
     assert {detect_language(text) for text in TEXTS.values()} == {"lt"}
 
 
-def test_questions_without_diacritics_find_the_same_text(shelf: Any, model: EmbeddingModel) -> None:
+def test_lithuanian_questions_without_diacritics_find_the_same_text(shelf: Any, model: EmbeddingModel) -> None:
     typed = {fold(question): text for question, text in QUESTIONS.items()}
     with SearchPipeline([shelf], [model], Settings()) as pipeline:
         assert _recall_at_5(pipeline, typed) == _recall_at_5(pipeline, QUESTIONS) == 1.0
 
 
-def test_keywords_alone_find_the_text_of_each_question(shelf: Any) -> None:
+def test_keyword_search_alone_finds_the_lithuanian_text_that_answers_each_question(shelf: Any) -> None:
     for question, text in QUESTIONS.items():
         position = shelf.ids.index(text)
         assert shelf.keyword.scores(question)[position] > 0

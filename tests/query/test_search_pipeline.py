@@ -71,7 +71,7 @@ def test_every_stage_is_timed_and_traced_in_order(make_generation: MakeGeneratio
     assert {node_id for node_id, _ in found.stages[2].details["collections"]["handbook"]["keyword"]} == {"n1", "n2"}
 
 
-def test_the_final_order_follows_from_the_traced_scores(
+def test_the_final_order_of_chunks_follows_from_the_scores_in_the_trace(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS)], embedding, settings(reranker_top_k=50))
@@ -95,7 +95,7 @@ def test_texts_are_fetched_for_at_most_a_few_chunks_beyond_the_returned_chunks(
     assert len(generation.fetched) == 6
 
 
-def test_further_searches_build_no_reranker_and_call_no_embedding_for_chunks(
+def test_further_searches_build_no_reranker_and_embed_no_chunks(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     built: list[Reranker] = []
@@ -150,7 +150,7 @@ def test_top_k_chunks_are_returned(make_generation: MakeGeneration, embedding: F
         assert len(pipeline.search(QUESTION, top_k=1).chunks) == 1
 
 
-def test_chunks_below_the_least_relevance_are_dropped_and_recorded(
+def test_chunks_below_the_minimum_relevance_are_dropped_and_recorded(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS)], embedding, settings(min_relevance_score=0.5))
@@ -158,7 +158,7 @@ def test_chunks_below_the_least_relevance_are_dropped_and_recorded(
     assert set(ids(found)) | set(found.stages[-1].details["below min_relevance_score"]) == set(TEXTS)
 
 
-def test_equal_texts_are_returned_once_with_their_alternates(
+def test_chunks_with_equal_texts_are_returned_once_with_their_alternates(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = search_once(QUESTION, [make_generation(TEXTS | {"copy": TEXTS["n2"]})], embedding, settings())
@@ -169,7 +169,9 @@ def test_equal_texts_are_returned_once_with_their_alternates(
     assert found.stages[-1].details["same text as another"] == {"n2": "copy"}
 
 
-def test_mmr_prefers_a_dissimilar_chunk(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_mmr_prefers_a_dissimilar_chunk_to_a_near_duplicate(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     texts = {"a": "yellow card shown", "b": "yellow card shown again", "c": "card index of the library"}
     plain = search_once("yellow card", [make_generation(texts)], embedding, settings(reranker_top_k=2))
     varied = settings(reranker_top_k=2, use_mmr=True, mmr_threshold=0.2)
@@ -186,14 +188,16 @@ def test_collections_are_merged_into_one_ranking(make_generation: MakeGeneration
     assert [c.score for c in found.chunks] == sorted((c.score for c in found.chunks), reverse=True)
 
 
-def test_a_question_is_embedded_once_for_all_collections_of_one_model(make_generation: MakeGeneration) -> None:
+def test_a_question_is_embedded_once_for_all_collections_with_the_same_embedding_model(
+    make_generation: MakeGeneration,
+) -> None:
     model = CountingEmbedding()
     generations = [make_generation(TEXTS, name, model) for name in ("a", "b", "c")]
     search_once(QUESTION, generations, model, settings())
     assert model.questions == [QUESTION]
 
 
-def test_collections_of_different_models_may_be_searched_together(make_generation: MakeGeneration) -> None:
+def test_collections_with_different_embedding_models_can_be_searched_together(make_generation: MakeGeneration) -> None:
     models = FakeEmbedding(256), FakeEmbedding(128, version="2")
     generations = [
         make_generation({f"{name}{key}": text for key, text in TEXTS.items()}, name, model)
@@ -213,7 +217,7 @@ def test_a_collection_without_its_embedding_model_is_refused(
         search_once(QUESTION, [other], embedding, settings())
 
 
-def test_a_search_result_has_the_notes_of_the_generation(
+def test_a_search_result_includes_the_notes_of_its_generation(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     generation = make_generation(TEXTS)

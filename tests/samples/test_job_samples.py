@@ -70,13 +70,13 @@ def stands(text: str, document: str, page: int | None, pages: dict[str, dict[int
     return whole is not None and f" {without_numbers(text)} " in f" {without_numbers(whole)} "
 
 
-def test_every_definition_of_the_gold_file_is_on_its_page(pages: dict[str, dict[int | None, str]]) -> None:
+def test_every_gold_definition_is_on_the_page_that_it_names(pages: dict[str, dict[int | None, str]]) -> None:
     for gold in read_gold("glossary.jsonl"):
         assert (gold["page"] is not None) == gold["document"].endswith(".pdf"), gold
         assert stands(gold["definition"], gold["document"], gold["page"], pages), gold
 
 
-def test_every_distractor_of_the_gold_file_is_on_its_page_and_is_not_a_definition(
+def test_every_distractor_in_the_gold_file_is_on_the_page_that_it_names_and_is_not_a_definition(
     pages: dict[str, dict[int | None, str]],
 ) -> None:
     distractors = read_gold("glossary_distractors.jsonl")
@@ -88,13 +88,13 @@ def test_every_distractor_of_the_gold_file_is_on_its_page_and_is_not_a_definitio
         assert not any(text in sentence and len(text) > 40 for name, text in definitions if name == gold["document"])
 
 
-def test_each_pattern_of_definition_occurs_in_the_samples_at_least_five_times() -> None:
+def test_each_definition_pattern_occurs_at_least_five_times_in_the_samples() -> None:
     required = [gold for gold in read_gold("glossary.jsonl") if not gold["optional"]]
     counts = Counter(pattern for gold in required for pattern in (gold["pattern"], *gold["also"]))
     assert {pattern: counts[pattern] for pattern in PATTERNS if counts[pattern] < 5} == {}
 
 
-def test_contradictions_and_variants_are_in_two_documents_each() -> None:
+def test_each_contradiction_and_each_variant_is_in_two_sample_documents() -> None:
     places: dict[tuple[str, str], set[str]] = defaultdict(set)
     for gold in read_gold("glossary.jsonl"):
         for kind in {"conflict", "variant"} & set(gold["also"]):
@@ -104,7 +104,7 @@ def test_contradictions_and_variants_are_in_two_documents_each() -> None:
     assert sum(kind == "conflict" for kind, _ in places) >= 5
 
 
-def test_every_data_object_of_the_model_is_matched_once() -> None:
+def test_every_data_object_of_the_sample_model_is_matched_exactly_once_in_the_gold_file() -> None:
     model = json.loads((SAMPLES / "enterprise" / "expected_model.json").read_text(encoding="utf-8"))
     drawn = sorted(entity["name"] for entity in model["entities"] if entity["type"] == "DataObject")
     matched = read_gold("entities.jsonl")
@@ -115,13 +115,13 @@ def test_every_data_object_of_the_model_is_matched_once() -> None:
     assert len({one["term"] for one in matched if one["term"]}) == sum(one["term"] is not None for one in matched)
 
 
-def test_sample_names_that_only_an_alias_joins_are_in_the_alias_file() -> None:
+def test_sample_names_that_can_be_joined_only_by_an_alias_are_in_the_alias_file() -> None:
     aliases = yaml.safe_load((JOBS / "aliases.yaml").read_text(encoding="utf-8"))["aliases"]
     by_alias = {one["entity"]: [one["term"]] for one in read_gold("entities.jsonl") if one["term_join"] == "alias"}
     assert by_alias == aliases
 
 
-def test_twenty_entities_have_eight_fields_with_correct_locations(
+def test_the_gold_file_has_eight_fields_with_correct_locations_for_twenty_entities(
     pages: dict[str, dict[int | None, str]],
 ) -> None:
     fields = read_gold("fields.jsonl")
@@ -135,7 +135,7 @@ def test_twenty_entities_have_eight_fields_with_correct_locations(
                 assert inventory or stands(words["words"], place["document"], place["page"], pages), (one, words)
 
 
-def test_at_least_forty_sample_entities_have_an_expected_coverage_class() -> None:
+def test_the_gold_file_has_an_expected_coverage_class_for_at_least_forty_sample_entities() -> None:
     classes = {one["entity"]: one["coverage"] for one in read_gold("coverage.jsonl")}
     assert len(classes) >= 40
     assert set(classes.values()) == {"STRONG", "MODERATE", "THIN", "ABSENT"}
@@ -144,7 +144,7 @@ def test_at_least_forty_sample_entities_have_an_expected_coverage_class() -> Non
         assert gaps[entity] == ("MODEL_ONLY" if coverage == "ABSENT" else "MATCHED"), entity
 
 
-def test_the_sample_documents_equal_the_output_of_their_sources() -> None:
+def test_the_sample_documents_equal_the_output_rendered_from_their_sources() -> None:
     script = (
         "import render_jobs as it\n"
         "assert it.render_pdf(it.PDF_SOURCE.read_text('utf-8')) == it.PDF_TARGET.read_bytes()\n"

@@ -60,7 +60,7 @@ def test_reading_the_sample_diagram_gives_exactly_the_drawn_model() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_order_of_xml_attributes_does_not_change_the_model(tmp_path: Path, seed: int) -> None:
+def test_the_order_of_xml_attributes_does_not_change_the_sample_model(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "model.drawio"
     chance = Random(seed)  # noqa: S311
     path.write_text(script("drawing").draw(_plan(), chance), encoding="utf-8")
@@ -69,7 +69,7 @@ def test_the_order_of_xml_attributes_does_not_change_the_model(tmp_path: Path, s
 
 
 @pytest.mark.parametrize("deflated", [(), (1,), (1, 2)])
-def test_compressed_and_plain_diagrams_give_the_same_model(tmp_path: Path, deflated: tuple[int, ...]) -> None:
+def test_compressed_and_plain_sample_diagrams_give_the_same_model(tmp_path: Path, deflated: tuple[int, ...]) -> None:
     path = tmp_path / "model.xml"
     path.write_text(script("drawing").draw(replace(_plan(), deflated=frozenset(deflated))), encoding="utf-8")
     assert without_notes(read(path).artefacts["enterprise_model"]) == EXPECTED_MODEL

@@ -69,12 +69,12 @@ def texts(pages: list[str]) -> dict[str, str]:
     return found
 
 
-def test_the_handbook_has_thirty_to_sixty_pages_and_stays_small(pages: list[str]) -> None:
+def test_the_sample_handbook_has_thirty_to_sixty_pages_and_a_small_file_size(pages: list[str]) -> None:
     assert 30 <= len(pages) <= 60
     assert HANDBOOK.stat().st_size < 1_000_000
 
 
-def test_every_page_after_the_cover_has_a_running_header_and_its_number(pages: list[str]) -> None:
+def test_every_sample_handbook_page_after_the_cover_has_a_running_header_and_its_number(pages: list[str]) -> None:
     for number, text in enumerate(pages[1:], start=2):
         assert text.startswith("Brackenshire Football Association"), number
         assert f"Handbook 2026/27 Page {number}" in fold(text)
@@ -111,7 +111,7 @@ def body_words(pages: list[str], table_headings: set[str]) -> Iterator[str]:
         yield from found[len(max(repeated, key=len).split()) :] if repeated else found
 
 
-def test_the_handbook_was_rendered_after_its_source_was_last_changed(pages: list[str]) -> None:
+def test_the_sample_handbook_was_rendered_after_the_last_change_of_its_source(pages: list[str]) -> None:
     expected, table_headings = source_words_and_table_headings()
     found = list(body_words(pages, table_headings))
     first = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(expected, found, strict=False)))
@@ -129,7 +129,7 @@ def load_script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_rendering_twice_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rendering_the_sample_handbook_twice_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     needs("fpdf")
     render = load_script("render", monkeypatch).render
     markdown = (
@@ -158,17 +158,17 @@ def test_the_samples_have_enough_questions_of_every_kind(questions: list[dict[st
     assert sum(len(question["gold"]) > 1 for question in questions) >= 12
 
 
-def test_questions_differ_in_text_and_in_id(questions: list[dict[str, Any]]) -> None:
+def test_sample_questions_differ_in_text_and_in_id(questions: list[dict[str, Any]]) -> None:
     assert len({question["id"] for question in questions}) == len(questions)
     assert len({question["question"].casefold() for question in questions}) == len(questions)
 
 
-def test_only_answerable_questions_have_an_answer(questions: list[dict[str, Any]]) -> None:
+def test_only_answerable_sample_questions_have_an_answer(questions: list[dict[str, Any]]) -> None:
     for question in questions:
         assert (question["answer"] is not None) == (question["kind"] == "answerable"), question["id"]
 
 
-def test_an_unanswerable_question_names_something_the_documents_talk_about(
+def test_an_unanswerable_sample_question_names_a_subject_that_the_documents_mention(
     questions: list[dict[str, Any]], texts: dict[str, str]
 ) -> None:
     corpus = " ".join(texts.values()).casefold()
@@ -179,7 +179,7 @@ def test_an_unanswerable_question_names_something_the_documents_talk_about(
             assert question["about"].casefold() in question["question"].casefold(), question["id"]
 
 
-def test_questions_are_asked_in_other_words_than_the_text(answerable: list[dict[str, Any]]) -> None:
+def test_sample_questions_use_other_words_than_the_text_that_answers_them(answerable: list[dict[str, Any]]) -> None:
     tokeniser = KeywordTokeniser()
     shares: list[float] = []
     for question in answerable:

@@ -17,7 +17,7 @@ def without_times(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("question", ASKED)
-def test_show_prints_the_excerpt_of_every_citation(question: str, samples: CommandLine) -> None:
+def test_the_show_command_prints_the_excerpt_of_every_citation(question: str, samples: CommandLine) -> None:
     result = samples.done("ask", question, "-c", "samples", "--json").json
     assert result["citations"] or not result["answered"]
     for citation in result["citations"]:
@@ -28,7 +28,7 @@ def test_show_prints_the_excerpt_of_every_citation(question: str, samples: Comma
         assert shown["source"] == citation["source"]
 
 
-def test_show_prints_the_text_of_every_retrieved_chunk(samples: CommandLine) -> None:
+def test_the_show_command_prints_the_text_of_every_retrieved_chunk(samples: CommandLine) -> None:
     found = samples.done("search", "appeal", "against", "a", "fine", "-c", "samples", "--json").json
     assert found["question"] == "appeal against a fine"
     for chunk in found["chunks"]:
@@ -37,7 +37,7 @@ def test_show_prints_the_text_of_every_retrieved_chunk(samples: CommandLine) -> 
         assert shown["text"] == chunk["text"]
 
 
-def test_the_shown_page_contains_its_citations(samples: CommandLine) -> None:
+def test_the_show_command_prints_a_page_that_contains_the_cited_sentences(samples: CommandLine) -> None:
     result = samples.done("ask", "How many days do I have to lodge an appeal?", "-c", "samples", "--json").json
     cited = [citation for citation in result["citations"] if citation["page"]]
     assert cited
@@ -46,7 +46,7 @@ def test_the_shown_page_contains_its_citations(samples: CommandLine) -> None:
         assert citation["excerpt"].splitlines()[0] in page
 
 
-def test_a_span_is_printed_unchanged(samples: CommandLine) -> None:
+def test_the_show_command_prints_a_span_of_a_document_unchanged(samples: CommandLine) -> None:
     whole = samples.done("show", "ground-grading-guide.txt", "-c", "samples").out
     assert (
         samples.done("show", "ground-grading-guide.txt", "-c", "samples", "--span", "10:60").out == whole[10:60] + "\n"
@@ -74,7 +74,7 @@ def test_the_printed_answer_names_each_source_with_its_page(samples: CommandLine
         assert citation["page"] is None or f"page {citation['page']}" in line
 
 
-def test_a_question_without_answer_is_refused(samples: CommandLine) -> None:
+def test_a_question_that_the_documents_do_not_answer_is_refused(samples: CommandLine) -> None:
     ended = samples.done("ask", "xylophone quantum zeppelin?", "-c", "samples", "--json")
     assert not ended.json["answered"]
     assert "Not found in these documents" in ended.json["answer"]
@@ -89,13 +89,13 @@ def test_every_strategy_answers_a_question(strategy: str, samples: CommandLine) 
     assert found["chunks"]
 
 
-def test_an_unknown_strategy_is_refused_with_the_list(samples: CommandLine) -> None:
+def test_an_unknown_strategy_is_refused_and_the_error_lists_the_known_strategies(samples: CommandLine) -> None:
     refused = samples("search", "referee", "-c", "samples", "--strategy", "telepathy")
     assert refused.code == 2
     assert "multi_hop" in refused.err
 
 
-def test_top_k_limits_the_chunks(samples: CommandLine) -> None:
+def test_the_top_k_option_limits_the_number_of_chunks(samples: CommandLine) -> None:
     for k in (1, 3, 20):
         found = samples.done("search", "referee", "-c", "samples", "-k", str(k), "--json").json
         assert len(found["chunks"]) == k
@@ -109,7 +109,9 @@ def test_every_shipped_profile_retrieves_chunks(profile: str, samples: CommandLi
     assert found["chunks"]
 
 
-def test_lines_fit_the_terminal(samples: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printed_chunks_are_wrapped_to_the_terminal_width(
+    samples: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     shown = samples.done("search", "referee", "-c", "samples", "-k", "3").out
     assert max(len(line) for line in shown.splitlines() if line.startswith("   ")) <= 40

@@ -76,7 +76,7 @@ WRONG_WHEN_WRITING = [
 
 
 @pytest.mark.parametrize(("typed", "code", "sentence", "hint"), WRONG_WITHOUT_DATA)
-def test_a_usage_error_in_an_empty_folder_is_one_sentence(
+def test_a_usage_error_in_an_empty_folder_is_reported_in_one_sentence(
     typed: str, code: int, sentence: str, hint: str, elt_llm: CommandLine
 ) -> None:
     (elt_llm.folder / "empty").mkdir()
@@ -86,14 +86,14 @@ def test_a_usage_error_in_an_empty_folder_is_one_sentence(
 
 
 @pytest.mark.parametrize(("command", "rest", "code", "sentence", "hint"), WRONG_WITH_DATA)
-def test_a_usage_error_in_a_folder_with_collections_is_one_sentence(
+def test_a_usage_error_in_a_folder_with_collections_is_reported_in_one_sentence(
     command: str, rest: str, code: int, sentence: str, hint: str, samples: CommandLine
 ) -> None:
     assert_clear(samples(command, *rest.split()), code, sentence, hint)
 
 
 @pytest.mark.parametrize(("command", "rest", "code", "sentence", "hint"), WRONG_WITH_DATA)
-def test_with_json_a_usage_error_is_one_json_document(
+def test_with_the_json_option_a_usage_error_is_one_json_document(
     command: str, rest: str, code: int, sentence: str, hint: str, samples: CommandLine
 ) -> None:
     ended = samples(command, *rest.split(), "--json")
@@ -125,7 +125,7 @@ def test_a_question_without_words_is_refused(question: str, samples: CommandLine
 
 
 @pytest.mark.parametrize("name", ["Upper", "two words", "../escape", "-x", "", "a" * 64])
-def test_a_name_that_is_no_valid_folder_name_is_refused(name: str, elt_llm: CommandLine) -> None:
+def test_a_collection_name_that_is_not_a_valid_folder_name_is_refused(name: str, elt_llm: CommandLine) -> None:
     (elt_llm.folder / "note.md").write_text("The mast is twelve metres tall.", encoding="utf-8")
     ended = elt_llm("ingest", "note.md", "-c", name)
     assert ended.code == 2
@@ -153,7 +153,7 @@ def test_an_encrypted_pdf_is_reported_and_other_files_are_ingested(elt_llm: Comm
     assert elt_llm.done("ask", "How tall is the mast?", "-c", "new", "--json").json["answered"]
 
 
-def test_an_unknown_settings_key_is_reported_with_line_and_similar_key(elt_llm: CommandLine) -> None:
+def test_an_unknown_settings_key_is_reported_with_its_line_and_the_most_similar_key(elt_llm: CommandLine) -> None:
     (elt_llm.folder / "rag.yaml").write_text("query:\n  leg_topk: 5\n", encoding="utf-8")
     ended = elt_llm("--config", "rag.yaml", "collections")
     assert ended.code == 2

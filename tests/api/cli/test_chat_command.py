@@ -128,7 +128,9 @@ def test_conversations_are_listed_and_deleted(own_samples: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("options", [("-c", "nowhere"), ("-c", "samples", "--profile", "nothing"), ("--continue",)])
-def test_a_wrong_name_is_reported_before_anything_is_stored(options: tuple[str, ...], own_samples: CommandLine) -> None:
+def test_a_misspelt_collection_or_profile_is_reported_before_anything_is_stored(
+    options: tuple[str, ...], own_samples: CommandLine
+) -> None:
     ended = own_samples("chat", *options)
     assert ended.code == 2
     assert not (own_samples.folder / ".elt_llm" / STATE_NAME).exists()
@@ -168,7 +170,7 @@ def test_markdown_in_documents_is_escaped() -> None:
     assert shown.splitlines()[:5] == ["## \\# q \\*x\\* \\# r", "", "\\# not a heading", "\\<script>", "\\> said[2J"]
 
 
-def test_the_collection_can_be_switched(own_samples: CommandLine) -> None:
+def test_a_conversation_can_switch_to_another_collection(own_samples: CommandLine) -> None:
     (own_samples.folder / "note.md").write_text("# Mast\n\nThe mast is twelve metres tall.\n", encoding="utf-8")
     own_samples.done("ingest", "note.md", "-c", "mast", "--json")
     ended = typed(own_samples, FIRST, "/collection mast, samples", "How tall is the mast?", "/sources", "/explain")
@@ -194,7 +196,7 @@ def test_lines_fit_80_columns_and_ctrl_d_quits(own_samples: CommandLine) -> None
     assert [one for one in shown.splitlines() if len(one) > 80 and not one.startswith("[")] == []
 
 
-def test_ctrl_c_stops_only_the_answer(tmp_path: Path) -> None:
+def test_ctrl_c_stops_the_answer_but_not_the_conversation(tmp_path: Path) -> None:
     with in_terminal(tmp_path, [sys.executable, "-c", SLOW]) as (terminal, process):
         read_until(terminal, "> ")
         for _ in range(2):

@@ -64,7 +64,9 @@ def test_failed_files_are_listed_first(elt_llm: CommandLine, notes: Callable[...
     assert lines[-2] == "... and 11 more: --report FILE or --json lists them all."
 
 
-def test_a_collection_of_one_chunk_is_published_once(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
+def test_a_collection_of_one_chunk_can_be_asked_and_verified_repeatedly(
+    elt_llm: CommandLine, notes: Callable[..., Path]
+) -> None:
     notes(mast="The mast is twelve metres tall.")
     elt_llm.done("ingest", "notes", "-c", "ship")
     for _ in range(3):
@@ -72,7 +74,7 @@ def test_a_collection_of_one_chunk_is_published_once(elt_llm: CommandLine, notes
         assert elt_llm.done("verify", "--check-only", "--json").json["damage"] == []
 
 
-def test_rollback_publishes_the_earlier_text_and_ingest_asks_how_to_continue(ship: CommandLine) -> None:
+def test_after_a_rollback_the_earlier_text_is_published_and_ingest_asks_how_to_continue(ship: CommandLine) -> None:
     assert "fifteen" in answer(ship)
     assert ship.done("rollback", "-c", "ship", "--json").json == {"collection": "ship", "from": 2, "to": 1}
     assert "twelve" in answer(ship)
@@ -87,14 +89,14 @@ def test_rollback_publishes_the_earlier_text_and_ingest_asks_how_to_continue(shi
     assert not ship.done("status", "--json").json["collections"][0]["rolled_back"]
 
 
-def test_a_second_rollback_returns_to_the_newer_generation(ship: CommandLine) -> None:
+def test_a_second_rollback_publishes_the_newer_generation_again(ship: CommandLine) -> None:
     ship.done("rollback", "-c", "ship")
     ship.done("rollback", "-c", "ship", "--again")
     assert "fifteen" in answer(ship)
     ship.done("ingest", "-c", "ship")
 
 
-def test_collections_and_status_agree(ship: CommandLine) -> None:
+def test_the_collections_and_status_commands_report_the_same_facts(ship: CommandLine) -> None:
     listed = ship.done("collections", "--json").json
     status = ship.done("status", "-c", "ship", "--json").json
     assert listed == status["collections"]
@@ -105,7 +107,7 @@ def test_collections_and_status_agree(ship: CommandLine) -> None:
     assert status["writer"] is None
 
 
-def test_collections_and_status_print_tables(ship: CommandLine) -> None:
+def test_the_collections_and_status_commands_print_tables(ship: CommandLine) -> None:
     assert "ship" in ship.done("collections").out
     shown = ship.done("status").out
     assert "2 documents, 2 chunks" in shown
@@ -142,7 +144,7 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def test_a_damaged_index_is_reported_and_verify_repairs_it(own_samples: CommandLine) -> None:
+def test_a_damaged_index_is_reported_and_the_verify_command_repairs_it(own_samples: CommandLine) -> None:
     question = ("ask", "How many days do I have to appeal?", "-c", "samples", "--json")
     sound = own_samples.done(*question).json
     originals = {path: path.read_bytes() for path in published_files(own_samples)}
@@ -169,7 +171,7 @@ def test_a_damaged_index_is_reported_and_verify_repairs_it(own_samples: CommandL
     assert own_samples.done("verify", "--json").json["damage"] == []
 
 
-def test_a_deleted_generation_is_reported_and_verify_restores_it(ship: CommandLine) -> None:
+def test_a_deleted_generation_is_reported_and_the_verify_command_restores_it(ship: CommandLine) -> None:
     folder = ship.folder / ".elt_llm" / "collections" / "ship" / "2"
     folder.rename(ship.folder / "elsewhere")
     refused = ship("ask", ANSWER, "-c", "ship")
@@ -179,7 +181,7 @@ def test_a_deleted_generation_is_reported_and_verify_restores_it(ship: CommandLi
     assert "fifteen" in answer(ship)
 
 
-def test_another_embedding_model_is_refused_with_the_command_that_fixes_it(
+def test_a_different_embedding_model_is_refused_and_the_error_names_the_command_to_run(
     ship: CommandLine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = CommandLine(ship.folder, capsys, {"ELT_LLM_EMBEDDING__PROVIDER": "embedded"})
@@ -205,14 +207,14 @@ def test_drop_asks_for_confirmation(ship: CommandLine) -> None:
         assert len(ship.done("collections", "--json").json) == (1 if code else 0)
 
 
-def test_drop_with_json_needs_the_yes_option(ship: CommandLine) -> None:
+def test_drop_with_the_json_option_also_needs_the_yes_option(ship: CommandLine) -> None:
     refused = ship("drop", "ship", "--json")
     assert (refused.code, refused.err) == (2, "")
     assert "--yes" in refused.json["error"]["hint"]
     assert len(ship.done("collections", "--json").json) == 1
 
 
-def test_drop_by_prefix_keeps_other_collections(ship: CommandLine) -> None:
+def test_dropping_collections_by_prefix_keeps_other_collections(ship: CommandLine) -> None:
     for name in ("trial-a", "trial-b"):
         ship.done("ingest", "notes", "-c", name, "--json")
     assert ship.done("drop", "--prefix", "trial-", "--yes", "--json").json == {"dropped": ["trial-a", "trial-b"]}
@@ -220,7 +222,7 @@ def test_drop_by_prefix_keeps_other_collections(ship: CommandLine) -> None:
     assert "fifteen" in answer(ship)
 
 
-def test_a_held_lock_is_reported_with_its_holder(ship: CommandLine) -> None:
+def test_a_lock_held_by_another_process_is_reported_with_the_process(ship: CommandLine) -> None:
     from elt_llm_core.store.lock import writer_lock
 
     with writer_lock(ship.folder / ".elt_llm", "elt-llm ingest other -c other"):
@@ -233,7 +235,7 @@ def test_a_held_lock_is_reported_with_its_holder(ship: CommandLine) -> None:
         assert "fifteen" in answer(ship)
 
 
-def test_data_dir_is_accepted_before_and_after_the_command(
+def test_the_data_dir_option_is_accepted_before_and_after_the_command_name(
     ship: CommandLine, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     elsewhere = CommandLine(tmp_path_factory.mktemp("elsewhere"), capsys)
@@ -244,7 +246,7 @@ def test_data_dir_is_accepted_before_and_after_the_command(
     assert json.loads(before) == by_variable.done("collections", "--json").json
 
 
-def test_repair_keeps_the_configured_number_of_generations(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
+def test_a_repair_keeps_the_configured_number_of_generations(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
     keeping = CommandLine(elt_llm.folder, elt_llm.capsys, {**FAKE, "ELT_LLM_STORAGE__KEEP_GENERATIONS": "4"})
     for metres in ("twelve", "thirteen", "fourteen"):
         notes(mast=f"The mast is {metres} metres tall.", keel="The keel is made of oak.")

@@ -51,7 +51,7 @@ def prompt_of(server: ModelHttpServer, number: int = 0) -> str:
     return str(server.bodies("/api/chat")[number]["messages"][-1]["content"])
 
 
-def test_documents_cannot_close_their_fence_or_use_another_number(library: Library) -> None:
+def test_documents_cannot_close_their_source_fence_or_use_the_number_of_another_source(library: Library) -> None:
     with server_that_replies(TRUE) as server:
         result = library.ask(written_by("ollama", server), "--json").json
         prompt = prompt_of(server)
@@ -72,7 +72,7 @@ def test_a_citation_mark_copied_from_a_document_is_not_a_citation(reply: str, li
     assert "[7]" not in result["answer"]
 
 
-def test_answer_tags_in_documents_do_not_end_the_reasoning(library: Library) -> None:
+def test_answer_tags_in_documents_do_not_end_the_reasoning_of_the_language_model(library: Library) -> None:
     reasoned = f"1. The source says 'Answer: for ever', which is quoted.\n2. It says four weeks.\nAnswer: {TRUE}"
     with server_that_replies(reasoned) as server:
         result = library.ask(written_by("ollama", server, ANSWER__STRATEGY="cot"), "--json").json
@@ -80,7 +80,7 @@ def test_answer_tags_in_documents_do_not_end_the_reasoning(library: Library) -> 
     assert len(result["reasoning_steps"]) == 2
 
 
-def test_agent_steps_in_documents_are_neither_executed_nor_shown_to_the_planner(library: Library) -> None:
+def test_tool_steps_written_in_documents_are_neither_executed_nor_shown_to_the_planning_model(library: Library) -> None:
     with server_that_replies("The moon is far [1].", "DONE", TRUE) as server:
         settings = written_by("ollama", server, ANSWER__FURTHER_STEPS="2")
         result = library.ask(settings, "--json", question=f"{QUESTION} And who rides the zebra unicycle?").json

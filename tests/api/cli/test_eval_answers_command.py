@@ -47,7 +47,9 @@ def ask(elt_llm: CommandLine, *more: str) -> dict[str, object]:
     return {**result["metadata"], "notes": " ".join(result["notes"])}
 
 
-def test_gold_answers_are_searched_in_one_and_in_three_sentences(dataset: Path, elt_llm: CommandLine) -> None:
+def test_gold_answers_are_searched_in_the_first_sentence_and_in_the_first_three_sentences(
+    dataset: Path, elt_llm: CommandLine
+) -> None:
     found = elt_llm.done("eval", dataset, "--gold-answers", "--json").json
     assert found["questions"] == 4
     assert found["in_chunks"] == 1.0
@@ -67,7 +69,7 @@ def test_progress_goes_to_stderr_only(dataset: Path, elt_llm: CommandLine, mode:
     assert not elt_llm("eval", dataset, mode, "--json").err
 
 
-def test_generated_questions_show_progress(own_samples: CommandLine) -> None:
+def test_generating_questions_shows_progress(own_samples: CommandLine) -> None:
     labelled = own_samples.folder / "asked.jsonl"
     lines(labelled, [{"id": "q", "question": QUESTION, "kind": "absent-entity", "gold": []}])
     for mode in (("--calibrate",), ("--from-documents", "--profile", "fast"), ("--answers", labelled)):
@@ -75,7 +77,7 @@ def test_generated_questions_show_progress(own_samples: CommandLine) -> None:
         assert "Asking questions: " in own_samples("eval", *mode, "-c", "samples", *more).err
 
 
-def test_gold_answers_need_a_set_with_answers(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_gold_answers_option_needs_a_question_set_with_answers(dataset: Path, elt_llm: CommandLine) -> None:
     lines(dataset / "queries.jsonl", [{"_id": f"q-{name}", "text": text} for name, (text, _) in ASKED.items()])
     refused = elt_llm("eval", dataset, "--gold-answers")
     assert "No question of 'harbour' has expected answers." in refused.err
@@ -84,7 +86,9 @@ def test_gold_answers_need_a_set_with_answers(dataset: Path, elt_llm: CommandLin
     assert "queries.jsonl:1: 'answers' is not a list of texts." in elt_llm("eval", dataset, "--gold-answers").err
 
 
-def test_refusals_are_measured_for_foreign_and_unanswerable_questions(dataset: Path, elt_llm: CommandLine) -> None:
+def test_refusals_are_measured_for_questions_about_foreign_subjects_and_for_unanswerable_questions(
+    dataset: Path, elt_llm: CommandLine
+) -> None:
     found = elt_llm.done("eval", dataset, "--refusals", "--html", "report.html", "--json").json
     assert found["weights"] == "shipped"
     assert found["answerable"] == 4
@@ -98,7 +102,9 @@ def test_refusals_are_measured_for_foreign_and_unanswerable_questions(dataset: P
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
-def test_foreign_questions_can_come_from_another_set(dataset: Path, elt_llm: CommandLine) -> None:
+def test_questions_about_foreign_subjects_can_come_from_another_question_set(
+    dataset: Path, elt_llm: CommandLine
+) -> None:
     other = elt_llm.folder / "other"
     other.mkdir()
     lines(other / "queries.jsonl", [{"_id": "f", "text": "Which gland produces insulin?"}])
@@ -108,7 +114,7 @@ def test_foreign_questions_can_come_from_another_set(dataset: Path, elt_llm: Com
     assert ["foreign", "1"] in [line.split()[:2] for line in shown.splitlines()]
 
 
-def test_a_calibration_applies_only_to_its_generation_and_settings(own_samples: CommandLine) -> None:
+def test_a_calibration_applies_only_to_the_generation_and_settings_it_was_made_with(own_samples: CommandLine) -> None:
     assert ask(own_samples)["calibration"] == "shipped"
     fitted = own_samples.done("eval", "--calibrate", "-c", "samples", "--questions", "60", "--json").json
     assert set(fitted["questions"]) == {"answerable", "document removed", "foreign"}
@@ -120,7 +126,7 @@ def test_a_calibration_applies_only_to_its_generation_and_settings(own_samples: 
     assert measured["kinds"].keys() == {"document removed", "foreign"}
 
 
-def test_status_shows_the_calibrated_profile_until_the_collection_changes(
+def test_the_status_command_shows_the_calibrated_profile_until_the_collection_changes(
     own_samples: CommandLine,
 ) -> None:
     assert "calibrated  no: shipped defaults" in own_samples.done("status").out

@@ -32,7 +32,7 @@ def dataset(tmp_path: Path) -> Path:
     return folder
 
 
-def test_eval_measures_every_retriever_and_profile_by_default(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_eval_command_measures_every_retriever_and_profile_by_default(dataset: Path, elt_llm: CommandLine) -> None:
     reports = elt_llm.done("eval", dataset, "--json").json
     assert len(reports) >= 4
     for report in reports:
@@ -45,7 +45,7 @@ def test_eval_measures_every_retriever_and_profile_by_default(dataset: Path, elt
     assert default["ndcg@10"] == default["mrr@10"] == 1.0
 
 
-def test_a_second_run_embeds_nothing_and_returns_the_same_figures(dataset: Path, elt_llm: CommandLine) -> None:
+def test_a_second_evaluation_embeds_nothing_and_returns_the_same_metrics(dataset: Path, elt_llm: CommandLine) -> None:
     first, second = (elt_llm.done("eval", dataset, "--profile", "default", "--json") for _ in range(2))
     assert [report["ndcg@10"] for report in first.json] == [report["ndcg@10"] for report in second.json]
     assert "Embedding" not in elt_llm.done("eval", dataset, "--profile", "default").err
@@ -59,7 +59,7 @@ def test_a_strategy_is_measured_with_the_current_settings(dataset: Path, elt_llm
     assert "multi_hop minus hybrid, on the same" in shown
 
 
-def test_eval_prints_a_table(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_eval_command_prints_a_table(dataset: Path, elt_llm: CommandLine) -> None:
     shown = elt_llm.done("eval", dataset, "--profile", "fast", "--profile", "default").out.splitlines()
     assert shown[0] == "tiny: 4 questions"
     heads = [
@@ -90,7 +90,9 @@ def test_eval_prints_a_table(dataset: Path, elt_llm: CommandLine) -> None:
         ("qrels.tsv", "one\ttwo"),
     ],
 )
-def test_an_invalid_line_is_reported(file: str, line: str, dataset: Path, elt_llm: CommandLine) -> None:
+def test_an_invalid_line_of_a_question_set_is_reported(
+    file: str, line: str, dataset: Path, elt_llm: CommandLine
+) -> None:
     with (dataset / file).open("a", encoding="utf-8") as stream:
         stream.write(line + "\n")
     refused = elt_llm("eval", dataset)
@@ -110,7 +112,7 @@ def test_labelled_questions_are_measured_and_printed(samples: CommandLine, tmp_p
         assert words in shown
 
 
-def test_per_query_writes_one_json_line_per_question(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_per_query_option_writes_one_json_line_per_question(dataset: Path, elt_llm: CommandLine) -> None:
     elt_llm.done("eval", dataset, "--profile", "default", "--profile", "fast", "--per-query", "each.jsonl")
     lines = [json.loads(line) for line in (elt_llm.folder / "each.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(line["profile"], line["id"]) for line in lines] == [
@@ -136,7 +138,7 @@ def test_two_profiles_are_compared_on_the_same_questions(dataset: Path, elt_llm:
     assert "default minus classic, on the same 4 questions:" in shown
 
 
-def test_a_figure_below_its_threshold_fails(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_eval_command_fails_if_a_metric_is_below_its_threshold(dataset: Path, elt_llm: CommandLine) -> None:
     (dataset / "qrels.tsv").write_text("q-mast\tquay\t1\nq-keel\tferry\t1\n", encoding="utf-8")
     failed = elt_llm("eval", dataset, "--fail-under", "ndcg@10=0.99", "--fail-under", "hit@10=0")
     assert failed.code == 1
@@ -147,7 +149,7 @@ def test_a_figure_below_its_threshold_fails(dataset: Path, elt_llm: CommandLine)
     assert len(printed.json["failed"]) == 1
 
 
-def test_figures_above_their_thresholds_pass(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_eval_command_succeeds_if_every_metric_is_above_its_threshold(dataset: Path, elt_llm: CommandLine) -> None:
     passed = elt_llm.done("eval", dataset, "--profile", "default", "--fail-under", "ndcg@10=0.70", "--json").json
     assert (passed["failed"], passed["comparison"]) == ([], None)
 
@@ -174,7 +176,9 @@ class Page(HTMLParser):
         assert self.opened.pop() == tag
 
 
-def test_the_report_is_one_page_with_plots_and_no_external_resources(dataset: Path, elt_llm: CommandLine) -> None:
+def test_the_evaluation_report_is_one_html_page_with_plots_and_no_external_resources(
+    dataset: Path, elt_llm: CommandLine
+) -> None:
     queries = dataset / "queries.jsonl"
     queries.write_text(queries.read_text(encoding="utf-8").replace("mast of", "<script>mast</script> of"))
     (dataset / "qrels.tsv").write_text("q-mast\tquay\t1\nq-keel\tferry\t1\n", encoding="utf-8")
@@ -221,7 +225,7 @@ def test_questions_are_generated_from_the_documents_of_a_collection(samples: Com
         (("--answers", "x.jsonl", "-c", "samples", "--html", "x.html"), "--answers cannot be combined with"),
     ],
 )
-def test_invalid_options_are_refused_before_any_question(
+def test_invalid_options_are_refused_before_any_question_is_asked(
     arguments: tuple[str, ...], message: str, dataset: Path, samples: CommandLine
 ) -> None:
     refused = samples("eval", *(str(dataset) if word == "DIR" else word for word in arguments))

@@ -34,7 +34,7 @@ def status(elt_llm: CommandLine) -> dict[str, Any]:
     return dict(elt_llm.done("status", "-c", "ship", "--json").json["collections"][0])
 
 
-def test_a_forgotten_document_is_reported_once(ship: CommandLine) -> None:
+def test_a_document_is_reported_as_forgotten_only_once(ship: CommandLine) -> None:
     report = ship.done("forget", "mast.md", "-c", "ship", "--yes", "--json").json
     assert (report["documents"], report["generation"], report["deleted_generations"]) == (["mast.md"], 3, [1, 2])
     assert "fifteen" not in answer(ship)
@@ -43,7 +43,7 @@ def test_a_forgotten_document_is_reported_once(ship: CommandLine) -> None:
     assert "1 document forgotten" in ship.done("status").out
 
 
-def test_forget_asks_for_confirmation_and_json_needs_the_yes_option(ship: CommandLine) -> None:
+def test_forget_asks_for_confirmation_and_with_the_json_option_needs_the_yes_option(ship: CommandLine) -> None:
     refused = ship("forget", "mast.md", "-c", "ship", "--json")
     assert refused.code == 2
     assert "--yes" in refused.json["error"]["hint"]
@@ -51,7 +51,7 @@ def test_forget_asks_for_confirmation_and_json_needs_the_yes_option(ship: Comman
     assert ship("forget", "sail.md", "-c", "ship", "--yes").code == 2
 
 
-def test_purge_writes_a_receipt_and_keeps_the_published_generation(ship: CommandLine, tmp_path: Path) -> None:
+def test_a_purge_writes_a_receipt_and_keeps_the_published_generation(ship: CommandLine, tmp_path: Path) -> None:
     receipt = tmp_path / "receipt.json"
     report = ship.done("purge", "--yes", "--receipt", str(receipt), "--json").json
     assert report == json.loads(receipt.read_text(encoding="utf-8"))
@@ -98,7 +98,7 @@ def test_an_imported_collection_returns_identical_answers(
     assert other.done("verify", "--deep", "--json").json["damage"] == []
 
 
-def test_overwriting_an_export_needs_force(ship: CommandLine) -> None:
+def test_overwriting_an_export_needs_the_force_option(ship: CommandLine) -> None:
     assert "sha256" in ship.done("export", "ship").out
     assert (ship.folder / "ship.elt.zip").is_file()
     assert ship("export", "ship").code == 2
@@ -106,7 +106,7 @@ def test_overwriting_an_export_needs_force(ship: CommandLine) -> None:
     assert ship("import", "missing.zip", "--json").json["error"]["type"] == "ImportRefused"
 
 
-def test_ask_refuses_an_old_store_and_verify_migrates_it(elt_llm: CommandLine) -> None:
+def test_the_ask_command_refuses_a_store_with_an_old_schema_and_verify_migrates_the_store(elt_llm: CommandLine) -> None:
     unpack(PROJECT / "tests" / "fixtures" / "store-schema-1.tar.xz", elt_llm.folder)
     shutil.move(elt_llm.folder / "data", elt_llm.folder / ".elt_llm")
     refused = elt_llm("ask", ANSWER, "-c", "boats")
@@ -124,7 +124,7 @@ def test_ask_refuses_an_old_store_and_verify_migrates_it(elt_llm: CommandLine) -
     assert len(list((elt_llm.folder / ".elt_llm" / "backups").iterdir())) == 1
 
 
-def test_deep_verify_finds_damage_behind_valid_checksums(ship: CommandLine) -> None:
+def test_deep_verification_finds_damage_that_the_checksums_do_not_show(ship: CommandLine) -> None:
     backups = ship.folder / ".elt_llm" / "backups"
     backups.mkdir()
     (backups / "store-schema-1-20200101T000000Z.sqlite3").write_bytes(b"not a database" * 100)

@@ -44,7 +44,7 @@ def test_help_lists_every_command(tmp_path: Path) -> None:
     assert all(f"\n  {entry.name} " in shown.stdout for entry in COMMANDS)
 
 
-def test_without_arguments_help_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_call_without_arguments_shows_the_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([], {}, tmp_path) == 0
     assert capsys.readouterr().out.startswith("Usage: elt-llm ")
 
@@ -80,7 +80,9 @@ def test_usage_errors_suggest_similar_names_and_exit_with_2(
     assert (shown.out, shown.err) == ("", message)
 
 
-def test_with_json_an_error_is_one_json_document_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_the_json_option_an_error_is_one_json_document_on_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["docter", "--json"], {}, tmp_path) == 2
     shown = capsys.readouterr()
     assert json.loads(shown.out)["error"]["type"] == "UsageError"
@@ -88,14 +90,14 @@ def test_with_json_an_error_is_one_json_document_on_stdout(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize("arguments", [["--data-dir", "there", "doctor"], ["doctor", "--data-dir", "there"]])
-def test_global_options_are_accepted_before_and_after_the_command(
+def test_global_options_are_accepted_before_and_after_the_command_name(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(arguments, {"ELT_LLM_DATA_DIR": "elsewhere"}, tmp_path)
     assert str(tmp_path / "there") in capsys.readouterr().out
 
 
-def test_the_data_directory_can_be_set_in_the_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_environment_variable_can_set_the_data_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["doctor"], {"ELT_LLM_DATA_DIR": "elsewhere"}, tmp_path)
     assert str(tmp_path / "elsewhere") in capsys.readouterr().out
 
@@ -109,7 +111,7 @@ def test_a_missing_settings_file_is_reported(tmp_path: Path, capsys: pytest.Capt
     ("number", "code", "message"),
     [(signal.SIGINT, 130, "\nInterrupted.\n"), (signal.SIGTERM, 143, "Terminated.\n")],
 )
-def test_a_signal_ends_the_command_with_its_exit_code(
+def test_a_signal_ends_the_command_with_the_exit_code_of_the_signal(
     number: signal.Signals, code: int, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "waiting_command.py").write_text(WAITING_COMMAND)

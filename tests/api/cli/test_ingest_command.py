@@ -43,7 +43,7 @@ def test_options_that_cannot_be_combined_are_refused(arguments: list[str], messa
     assert not (project.folder / ".elt_llm").exists()
 
 
-def test_a_job_fills_its_collection_and_stores_its_paths(project: CommandLine) -> None:
+def test_an_ingest_job_fills_its_collection_and_stores_its_source_paths(project: CommandLine) -> None:
     ran = project.done("ingest", "--job", "notes", "--json").json
     [report] = ran["jobs"]
     assert (report["job"], report["reports"][0]["collection"]) == ("notes", "notes")
@@ -55,7 +55,7 @@ def test_a_job_fills_its_collection_and_stores_its_paths(project: CommandLine) -
     assert "nothing changed" in shown
 
 
-def test_a_list_of_jobs_reports_each_and_fails_if_one_fails(project: CommandLine) -> None:
+def test_a_list_of_jobs_has_a_report_per_job_and_fails_if_one_job_fails(project: CommandLine) -> None:
     write_files(
         project.folder,
         {
@@ -99,7 +99,7 @@ def test_a_dry_run_ignores_the_write_lock(project: CommandLine) -> None:
         assert project("ingest", "--job", "notes").code == 75
 
 
-def test_the_report_lists_every_file(project: CommandLine) -> None:
+def test_the_ingest_report_lists_every_file(project: CommandLine) -> None:
     write_files(project.folder / "many", {f"{number:02}.md": f"Plank {number}." for number in range(50)})
     ended = project.done("ingest", "many", "-c", "many", "--report", "report.json")
     assert "... and 10 more: --report FILE or --json lists them all." in ended.out
@@ -138,7 +138,7 @@ def test_a_terminal_shows_progress_rate_and_remaining_time(elt_llm: CommandLine)
     assert "60 ok" in shown
 
 
-def test_watch_reports_each_change_and_ends_on_interrupt(elt_llm: CommandLine) -> None:
+def test_the_watch_option_reports_each_change_and_ends_on_an_interrupt(elt_llm: CommandLine) -> None:
     write_files(elt_llm.folder / "files", {"a.md": "# A\n\nAn anchor.\n"})
     with in_terminal(elt_llm.folder, command("ingest", "files", "-c", "all", "--watch")) as (terminal, process):
         assert "generation 1" in read_until(terminal, "Press Ctrl-C to stop.")
@@ -153,7 +153,7 @@ def test_watch_reports_each_change_and_ends_on_interrupt(elt_llm: CommandLine) -
         assert process.wait(10) == 130
 
 
-def test_watch_reloads_the_job_file(project: CommandLine) -> None:
+def test_the_watch_option_reloads_a_changed_job_file(project: CommandLine) -> None:
     write_files(project.folder, {"more/reef.md": "# Reef\n\nSharp.\n"})
     with in_terminal(project.folder, command("ingest", "--job", "notes", "--watch")) as (terminal, process):
         read_until(terminal, "Press Ctrl-C to stop.")

@@ -54,7 +54,7 @@ def _run(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str], *arguments:
     return code, captured.out, captured.err
 
 
-def test_a_run_prints_its_estimate_its_progress_the_number_of_rows_and_the_written_files(
+def test_a_job_prints_its_estimate_its_progress_the_number_of_rows_and_the_written_files(
     loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = _run(loaded, capsys)
@@ -67,7 +67,9 @@ def test_a_run_prints_its_estimate_its_progress_the_number_of_rows_and_the_writt
     assert "written  out/rules-glossary.json\n" in out
 
 
-def test_a_partial_run_reports_missing_rows(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_partial_run_of_a_job_reports_the_missing_rows(
+    loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = _run(loaded, capsys, "--only", "Term 01", "--only", "term 02", "--limit", "1")
     assert code == 0
     assert "6 rows, 1 generated, 0 kept, 5 skipped" in out
@@ -85,7 +87,7 @@ def test_a_dry_run_prints_only_the_plan(loaded: LoadedSettings, capsys: pytest.C
     assert not (loaded.project / "out").exists()
 
 
-def test_with_json_a_job_prints_one_json_document_to_stdout(
+def test_with_the_json_option_a_job_prints_one_json_document_to_stdout(
     loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = _run(loaded, capsys, "--json")
@@ -105,7 +107,7 @@ def test_a_failed_row_is_reported_with_a_hint_and_exit_code_1(
     assert "failed: A failing term" in err
 
 
-def test_reviews_are_imported_and_a_replay_finds_the_same_output(
+def test_reviews_are_imported_and_a_replay_confirms_that_the_output_is_unchanged(
     loaded: LoadedSettings, elt_llm: CommandLine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _run(loaded, capsys)
@@ -177,7 +179,7 @@ def _wait_for(path: Path, lines: int) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_stops_at_once_and_keeps_its_rows(
+def test_an_interrupted_job_stops_at_once_and_keeps_the_rows_made_so_far(
     number: signal.Signals, code: int, loaded: LoadedSettings
 ) -> None:
     with _slow(loaded.project, 1.0) as process:
@@ -195,7 +197,9 @@ def test_an_interrupted_run_stops_at_once_and_keeps_its_rows(
     assert any(f"6 rows, {6 - kept} generated, {kept} kept" in out for kept in (1, 2, 3)), out
 
 
-def test_a_second_run_is_refused_during_the_first(loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_run_of_a_job_is_refused_while_the_first_is_running(
+    loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     with _slow(loaded.project, 60.0) as process:
         _wait_for(loaded.project / "calls.txt", 1)
         second = _slow(loaded.project, 0.0)
@@ -207,6 +211,6 @@ def test_a_second_run_is_refused_during_the_first(loaded: LoadedSettings, capsys
     assert _run(loaded, capsys)[0] == 0
 
 
-def test_a_job_command_needs_a_job(elt_llm: CommandLine) -> None:
+def test_a_job_command_without_a_job_name_is_refused(elt_llm: CommandLine) -> None:
     ended = elt_llm("glossary")
     assert (ended.code, ended.err.splitlines()[0]) == (2, "Error: Missing option '--job'.")

@@ -25,7 +25,7 @@ def test_keys_are_created_listed_and_revoked_and_secrets_are_not_stored(elt_llm:
     assert elt_llm.done("keys", "list", "--json").json == []
 
 
-def test_with_json_the_keys_command_prints_one_json_document(elt_llm: CommandLine) -> None:
+def test_with_the_json_option_the_keys_command_prints_one_json_document(elt_llm: CommandLine) -> None:
     made = elt_llm.done("keys", "add", "admin", "--admin", "--json").json
     assert (made["administers"], made["secret"][:4]) == (True, "elt_")
 
@@ -37,7 +37,7 @@ def test_a_misleading_key_name_is_refused(name: str, elt_llm: CommandLine) -> No
     assert "is not a valid key name" in refused.err
 
 
-def test_key_errors_have_hints(elt_llm: CommandLine) -> None:
+def test_errors_of_the_keys_command_have_hints(elt_llm: CommandLine) -> None:
     assert "allow nothing" in elt_llm("keys", "add", "wiki").err
     assert "elt-llm keys list" in elt_llm("keys", "revoke", "wiki").err
     elt_llm.done("keys", "add", "wiki", "--read", "*")
@@ -45,6 +45,6 @@ def test_key_errors_have_hints(elt_llm: CommandLine) -> None:
     assert "There are no keys" in elt_llm.done("--data-dir", "other", "keys", "list").out
 
 
-def test_the_state_file_is_private(elt_llm: CommandLine) -> None:
+def test_the_data_directory_with_the_keys_is_accessible_only_to_its_owner(elt_llm: CommandLine) -> None:
     elt_llm.done("keys", "add", "wiki", "--read", "*")
     assert stat.S_IMODE((elt_llm.folder / ".elt_llm").stat().st_mode) == 0o700

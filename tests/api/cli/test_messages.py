@@ -13,7 +13,9 @@ SECTIONS = "# Mast\n\nThe mast is twelve metres tall.\n\n# Keel\n\nThe keel is m
 SPLIT = "collection_prefix: ship_\nsplit_by: section\npaths: [notes/ship.md]\n"
 
 
-def test_the_help_lists_each_command_once_under_its_heading(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_lists_each_command_once_under_the_heading_of_its_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["--help"], {}, tmp_path) == 0
     shown = capsys.readouterr().out.splitlines()
     for heading in {entry.heading for entry in COMMANDS}:
@@ -67,7 +69,7 @@ def test_a_page_without_text_layer_is_reported_with_a_hint(elt_llm: CommandLine,
     assert "set ingest.ocr to true" in shown
 
 
-def test_drop_lists_many_collections_by_name_before_and_as_a_number_after(
+def test_drop_names_the_collections_before_it_asks_and_afterwards_reports_only_their_number(
     elt_llm: CommandLine, notes: Callable[..., Path]
 ) -> None:
     notes(mast="The mast is twelve metres tall.")

@@ -80,7 +80,9 @@ def test_converted_files_of_the_former_program_can_be_loaded(
     assert spec.catalog.context == "A harbour."
 
 
-def test_settings_keys_without_an_equivalent_are_listed_with_the_reason(converted: dict[str, MigratedFile]) -> None:
+def test_former_settings_keys_without_an_equivalent_are_listed_with_the_reason(
+    converted: dict[str, MigratedFile],
+) -> None:
     settings = converted["rag_config.yaml"].without_home
     assert [line.split(":")[0] for line in settings] == [
         "chroma.tenant",
@@ -99,7 +101,7 @@ def test_existing_files_are_not_overwritten(converted: dict[str, MigratedFile], 
 
 
 @pytest.mark.parametrize("files", [{}, {"rag_config.yaml": "a: [1"}])
-def test_a_folder_without_configuration_is_an_error(files: dict[str, str], tmp_path: Path) -> None:
+def test_converting_a_folder_without_configuration_is_an_error(files: dict[str, str], tmp_path: Path) -> None:
     write_files(tmp_path / "old", {**files, "note.txt": "x"})
     with pytest.raises(UsageError):
         list(convert_directory(tmp_path / "old"))
@@ -122,7 +124,7 @@ def test_a_former_entry_point_names_the_command_that_replaced_it(module: str, re
     assert replacement in shown.stderr
 
 
-def test_the_converted_text_is_yaml_with_its_origin(converted: dict[str, MigratedFile], tmp_path: Path) -> None:
+def test_a_converted_file_is_yaml_and_names_its_origin(converted: dict[str, MigratedFile], tmp_path: Path) -> None:
     text = (tmp_path / "new" / "config" / "ingest" / "model.yaml").read_text()
     assert text.startswith("# Converted from ingest/model.yaml by elt-llm migrate-config.\n")
     assert yaml.safe_load(text) == converted["ingest/model.yaml"].content

@@ -14,7 +14,9 @@ def with_variables(elt_llm: CommandLine, **variables: str) -> CommandLine:
     return replace(elt_llm, environment={**elt_llm.environment, **variables})
 
 
-def test_a_pulled_model_is_listed_and_used_without_the_hub(elt_llm: CommandLine, tmp_path: Path) -> None:
+def test_a_pulled_model_is_listed_and_used_without_a_connection_to_the_model_hub(
+    elt_llm: CommandLine, tmp_path: Path
+) -> None:
     with model_hub() as hub:
         hub.publish(f"cross-encoder/{NAME}", write_tiny_cross_encoder(tmp_path / "source", ["a"], nested=True))
         online = with_variables(elt_llm, HF_ENDPOINT=hub.url, ELT_LLM_NETWORK__ALLOW_MODEL_DOWNLOADS="true")

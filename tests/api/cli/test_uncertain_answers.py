@@ -14,16 +14,18 @@ def test_an_uncertain_answer_is_followed_by_a_warning_with_its_confidence() -> N
     assert "Uncertain: the documents may not answer this question. Confidence 42%." in "\n".join(lines("uncertain"))
 
 
-def test_a_certain_answer_has_no_warning() -> None:
+def test_an_answer_that_is_not_uncertain_has_no_warning() -> None:
     assert lines("answered") == ["So."]
 
 
-def test_a_stored_refusal_without_an_outcome_is_not_found() -> None:
+def test_a_stored_refusal_without_an_outcome_is_read_with_the_outcome_not_found() -> None:
     stored = {"question": "Why?", "answer": "Not found in these documents.", "answered": False}
     assert QueryResult.model_validate(stored).outcome == "not found"
 
 
 @pytest.mark.parametrize(("answered", "outcome"), [(True, "not found"), (False, "answered"), (False, "uncertain")])
-def test_a_result_whose_outcome_contradicts_it_is_invalid(answered: bool, outcome: AnswerOutcome) -> None:
+def test_a_query_result_whose_outcome_contradicts_its_answered_field_is_invalid(
+    answered: bool, outcome: AnswerOutcome
+) -> None:
     with pytest.raises(ValueError, match="but the outcome is"):
         QueryResult(question="Why?", answer="So.", answered=answered, outcome=outcome)

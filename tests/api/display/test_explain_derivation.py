@@ -62,19 +62,21 @@ def check(printed: dict[str, Any], scores: Scores) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("several", [False, True], ids=["one collection", "several collections"])
-def test_the_final_order_can_be_computed_from_the_output(explain: Explain, several: bool, way: str) -> None:
+def test_the_final_order_of_chunks_can_be_computed_from_the_explain_output(
+    explain: Explain, several: bool, way: str
+) -> None:
     for question in ASKED:
         printed = explain(question, several=several, way=WAYS[way])
         check(printed, reranked_scores(printed))
 
 
-def test_the_order_can_be_computed_with_filters_too(explain: Explain) -> None:
+def test_with_filters_the_final_order_of_chunks_can_be_computed_from_the_explain_output(explain: Explain) -> None:
     printed = explain(ASKED[0], "--where", "collection in samples,notes", several=True)
     check(printed, reranked_scores(printed))
 
 
 @pytest.mark.parametrize("several", [False, True], ids=["one collection", "several collections"])
-def test_the_fused_order_can_be_computed_from_the_ranks(explain: Explain, several: bool) -> None:
+def test_the_fused_order_can_be_computed_from_the_ranks_in_the_explain_output(explain: Explain, several: bool) -> None:
     for question in ASKED:
         printed = explain(question, "--profile", "fast", several=several)
         fused, shares = fused_scores(printed)

@@ -62,7 +62,7 @@ def test_chunks_are_named_by_document_page_and_first_words(samples: CommandLine)
     assert f"{found['score']:.3f}" in row
 
 
-def test_every_candidate_chunk_is_listed_as_kept_or_left_out(samples: CommandLine) -> None:
+def test_every_candidate_chunk_is_listed_as_either_kept_or_left_out(samples: CommandLine) -> None:
     tables = sections(samples.done("search", QUESTION, "-c", "samples", "-k", "3", "--explain").out)
     counts = {reason: int(count) for count, reason in map(cells, tables["Read and left out"][1:])}
     in_all = counts.pop("in all")
@@ -73,7 +73,7 @@ def test_every_candidate_chunk_is_listed_as_kept_or_left_out(samples: CommandLin
     assert (row["fused"], row["ranked"], row["read"]) == (str(in_all), str(in_all), "3")
 
 
-def test_a_chunk_just_below_the_limit_is_listed_with_its_missing_score(samples: CommandLine) -> None:
+def test_a_chunk_just_below_the_score_limit_is_listed_with_the_score_it_lacked(samples: CommandLine) -> None:
     asked = ("search", QUESTION, "-c", "samples", "--explain")
     found = samples.done(*asked, "-k", "3", "--json").json
     missed = found["trace"]["stages"][-1]["details"]["near misses"]
@@ -98,7 +98,7 @@ def test_the_trace_reports_how_many_chunks_of_each_collection_meet_the_filters(s
     ]
 
 
-def test_only_a_trace_with_explain_contains_chunk_names(samples: CommandLine) -> None:
+def test_a_trace_contains_chunk_names_only_with_the_explain_option(samples: CommandLine) -> None:
     plain = samples.done("search", QUESTION, "-c", "samples", "--json").json
     explained = samples.done("search", QUESTION, "-c", "samples", "--explain", "--json").json
     assert explained["chunks"] == plain["chunks"]
@@ -114,7 +114,7 @@ def test_output_to_a_file_has_no_colours_and_80_columns(samples: CommandLine) ->
     assert max(len(line) for lines in sections(ended.out).values() for line in lines) <= 80
 
 
-def test_a_stage_of_unknown_kind_is_shown_with_all_its_details() -> None:
+def test_an_unknown_search_stage_is_shown_with_all_its_details() -> None:
     details = {"between": ["laws", "fees"], "sure": True, "none": {}, "ranks": [["n1", 1.0]]}
     lines = list(explanation_lines([TraceStage(name="compare", took_ms=1.0, kept=2, details=details)], 80))
     assert unstyle(lines[1]) == "Compare"
@@ -140,7 +140,7 @@ def test_collections_that_were_searched_are_listed_first() -> None:
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_a_terminal_gets_bold_headings_unless_no_color_is_set(
+def test_headings_are_bold_in_a_terminal_unless_no_color_is_set(
     environment: dict[str, str], coloured: bool, samples: CommandLine
 ) -> None:
     pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")
@@ -165,7 +165,7 @@ def _until_closed(terminal: FileIO) -> Iterator[bytes]:
             yield data
 
 
-def test_the_trace_lists_aliases_in_words() -> None:
+def test_the_trace_describes_the_aliases_in_words() -> None:
     details = {"aliases": {"HR": ["human resources", "personnel"]}, "corrected": {"presidnet": "president"}}
     lines = list(explanation_lines([TraceStage(name="understand", took_ms=1.0, kept=0, details=details)], 80))
     assert lines[2:4] == ["aliases    HR: human resources or personnel", "corrected  presidnet: president"]

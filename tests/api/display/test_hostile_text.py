@@ -22,7 +22,7 @@ def test_stripped_text_has_no_control_characters_and_keeps_its_lines() -> None:
     assert shown.endswith("\ntwo\tthree")
 
 
-def test_one_line_has_no_line_ends() -> None:
+def test_text_made_into_one_line_has_no_line_ends() -> None:
     assert one_line(f"a\nfailed  b\tc{STEERING}").splitlines() == ["a failed  b c[2J]52;c;ZXZpbA==31m  "]
 
 

@@ -39,7 +39,7 @@ def test_a_fresh_installation_is_healthy_and_nothing_is_written(doctor: Doctor, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_problem_is_reported_with_its_cure(doctor: Doctor, tmp_path: Path) -> None:
+def test_the_doctor_reports_every_problem_with_the_remedy(doctor: Doctor, tmp_path: Path) -> None:
     configure(tmp_path, "query: {leg_topk: 1}\n")
     checks = doctor(code=1)
     assert all(check["hint"] for check in checks.values() if check["outcome"] != "ok")
@@ -47,20 +47,20 @@ def test_every_problem_is_reported_with_its_cure(doctor: Doctor, tmp_path: Path)
     assert checks["data directory"]["outcome"] == "warn"
 
 
-def test_an_unreadable_profile_fails(doctor: Doctor, tmp_path: Path) -> None:
+def test_an_unreadable_profile_fails_the_doctor_check(doctor: Doctor, tmp_path: Path) -> None:
     configure(tmp_path, "")
     (tmp_path / "config" / "profiles").mkdir()
     (tmp_path / "config" / "profiles" / "mine.yaml").write_text("query: 3\n")
     assert doctor(code=1)["profiles"]["detail"].startswith("config/profiles/mine.yaml:1: ")
 
 
-def test_an_unreadable_alias_file_fails(doctor: Doctor, tmp_path: Path) -> None:
+def test_an_unreadable_alias_file_fails_the_doctor_check(doctor: Doctor, tmp_path: Path) -> None:
     configure(tmp_path, "")
     (tmp_path / "config" / "aliases.yaml").write_text("aliases:\n  HR: personnel\n")
     assert doctor(code=1)["aliases"]["detail"].startswith("config/aliases.yaml:2: ")
 
 
-def test_a_data_directory_that_is_a_file_fails(doctor: Doctor, tmp_path: Path) -> None:
+def test_a_data_directory_that_is_a_file_fails_the_doctor_check(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert doctor("--data-dir", "file", code=1)["data directory"]["detail"].endswith("is not a folder")
 
@@ -71,13 +71,13 @@ def test_a_data_directory_readable_by_others_is_reported(doctor: Doctor, tmp_pat
     assert doctor()["permissions"]["hint"] == f"Run: chmod 700 {tmp_path / '.elt_llm'}"
 
 
-def test_the_holder_of_the_lock_is_named(doctor: Doctor, tmp_path: Path) -> None:
+def test_the_doctor_names_the_process_that_holds_the_lock(doctor: Doctor, tmp_path: Path) -> None:
     with writer_lock(tmp_path / ".elt_llm", "elt-llm ingest documents"):
         assert f"process {os.getpid()} (elt-llm ingest documents" in doctor()["writer's lock"]["detail"]
     assert doctor()["writer's lock"]["detail"] == "free"
 
 
-def test_an_interrupted_run_is_reported_with_its_command(doctor: Doctor, tmp_path: Path) -> None:
+def test_an_interrupted_run_is_reported_with_the_command_that_continues_it(doctor: Doctor, tmp_path: Path) -> None:
     with open_store(tmp_path / ".elt_llm", for_writing=True) as store:
         collection = store.collections.create("papers")
         store.collections.begin_run(collection.id, "elt-llm ingest documents -c papers")
@@ -85,13 +85,13 @@ def test_an_interrupted_run_is_reported_with_its_command(doctor: Doctor, tmp_pat
     assert (check["outcome"], check["hint"]) == ("warn", "Continue with: elt-llm ingest documents -c papers")
 
 
-def test_a_damaged_store_fails(doctor: Doctor, tmp_path: Path) -> None:
+def test_a_damaged_store_fails_the_doctor_check(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / ".elt_llm").mkdir(mode=0o700)
     (tmp_path / ".elt_llm" / "store.sqlite3").write_bytes(b"not a database, and long enough to be looked at" * 100)
     assert doctor(code=1)["collections"]["outcome"] == "FAIL"
 
 
-def test_a_missing_library_fails() -> None:
+def test_a_missing_library_fails_the_doctor_check() -> None:
     assert library("no-such-library", "no_such_library").hint == "Run: uv sync"
     assert library("pyyaml", "no_such_module").outcome == "FAIL"
 

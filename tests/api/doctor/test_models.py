@@ -40,26 +40,26 @@ def at(address: str) -> dict[str, str]:
     return {"ELT_LLM_OLLAMA__BASE_URL": address}
 
 
-def test_ollama_is_not_contacted_if_no_setting_uses_it(doctor: Doctor) -> None:
+def test_the_doctor_does_not_contact_ollama_if_no_setting_uses_ollama(doctor: Doctor) -> None:
     checks = doctor(ELT_LLM_LLM__PROVIDER="extractive", **at(CLOSED))
     names = ("ollama", "openai_like", "llama_cpp")
     assert all(checks[name]["detail"].startswith("not checked") for name in names)
     assert checks["ollama host"]["outcome"] == "ok"
 
 
-def test_provider_auto_without_ollama_is_healthy_and_the_fallback_is_named(doctor: Doctor) -> None:
+def test_without_ollama_the_provider_auto_passes_the_check_and_its_fallback_is_named(doctor: Doctor) -> None:
     check = doctor(**at(CLOSED))["ollama"]
     assert check["outcome"] == "ok"
     assert "answers are quotes from the chunks" in check["detail"]
 
 
-def test_an_unreachable_ollama_fails_with_the_command_that_starts_it(doctor: Doctor) -> None:
+def test_an_unreachable_ollama_server_fails_the_check_with_the_command_that_starts_it(doctor: Doctor) -> None:
     check = doctor(code=1, **OLLAMA, **at(CLOSED))["ollama"]
     assert check["detail"] == f"Ollama at {CLOSED} cannot be reached"
     assert check["hint"].startswith("Run: ollama serve")
 
 
-def test_a_hanging_ollama_times_out(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_the_check_of_a_hanging_ollama_server_times_out(doctor: Doctor, server: ModelHttpServer) -> None:
     server.faults.always("/api/tags", Fault.HANG)
     assert "sent nothing" in doctor(code=1, **OLLAMA, **at(server.address))["ollama"]["detail"]
 
@@ -72,17 +72,19 @@ def test_missing_models_are_reported_with_the_commands_that_install_them(
     assert check["hint"] == "Run: ollama pull nomic-embed-text && ollama pull other:7b"
 
 
-def test_a_missing_model_that_the_provider_auto_could_use_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_a_missing_model_that_the_provider_auto_would_use_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
     check = doctor(ELT_LLM_OLLAMA__LLM_MODEL="other:7b", **at(server.address))["ollama"]
     assert (check["outcome"], check["hint"]) == ("warn", "Run: ollama pull other:7b")
 
 
-def test_installed_models_are_listed_with_their_use(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_installed_models_are_listed_with_the_purpose_they_are_used_for(
+    doctor: Doctor, server: ModelHttpServer
+) -> None:
     check = doctor(ELT_LLM_OLLAMA__EMBEDDING_MODEL="qwen2.5:14b", **OLLAMA, **EMBEDS, **at(server.address))["ollama"]
     assert check["detail"] == f"{server.address} has qwen2.5:14b (embedding and answers)"
 
 
-def test_a_chat_model_configured_as_embedder_is_reported(doctor: Doctor) -> None:
+def test_a_chat_model_configured_as_embedding_model_is_reported(doctor: Doctor) -> None:
     with running_model_server(ScriptedBackend(name="chat:7b", capabilities=("completion",))) as server:
         check = doctor(code=1, ELT_LLM_OLLAMA__EMBEDDING_MODEL="chat:7b", **EMBEDS, **at(server.address))["ollama"]
     assert "chat:7b" in check["detail"]
@@ -90,7 +92,7 @@ def test_a_chat_model_configured_as_embedder_is_reported(doctor: Doctor) -> None
     assert "embedding.model" in check["hint"]
 
 
-def test_an_address_from_the_ollama_variable_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_a_server_address_from_the_variable_ollama_host_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
     check = doctor(OLLAMA_HOST="0.0.0.0:9999", **OLLAMA, **at(server.address))["ollama host"]
     assert (check["outcome"], check["hint"]) == ("warn", "Set ollama.base_url to http://localhost:9999")
     same = server.address.removeprefix("http://")
@@ -125,17 +127,17 @@ def test_a_password_in_the_settings_is_not_printed(doctor: Doctor) -> None:
         ("me:hush@gpu:5", "http://gpu:5"),
     ],
 )
-def test_every_valid_form_of_ollama_host_is_understood(host: str, address: str) -> None:
+def test_every_valid_form_of_the_variable_ollama_host_is_parsed(host: str, address: str) -> None:
     assert ollama_host_address(host) == address
 
 
-def test_in_a_container_a_loopback_address_is_reported_with_the_host_address() -> None:
+def test_in_a_container_a_loopback_model_server_is_reported_with_the_address_of_the_host() -> None:
     assert "host.docker.internal" in container_advice("http://localhost:11434", inside=True)
     assert container_advice("http://localhost:11434", inside=False) == ""
     assert container_advice("http://gpu:11434", inside=True) == ""
 
 
-def test_the_models_of_another_local_server_are_listed(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_the_models_of_a_local_server_other_than_ollama_are_listed(doctor: Doctor, server: ModelHttpServer) -> None:
     needs("llama_index.llms.openai_like")
     chosen = {"ELT_LLM_LLM__PROVIDER": "openai_like", "ELT_LLM_OPENAI_LIKE__BASE_URL": server.openai_address}
     assert "llm_model is not set" in doctor(code=1, **chosen)["openai_like"]["detail"]

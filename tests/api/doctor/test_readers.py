@@ -16,28 +16,30 @@ def verdicts(folder: Path, ingest: str) -> dict[str, CheckVerdict]:
     return {name: check(facts) for name, check in reading.READER_CHECKS.items()}
 
 
-def test_a_worker_starts_and_its_sandbox_is_reported(tmp_path: Path) -> None:
+def test_the_doctor_starts_a_parse_worker_and_reports_its_sandbox(tmp_path: Path) -> None:
     found = verdicts(tmp_path, "{}")
     assert found["reading files"] == CheckVerdict(CheckOutcome.OK, "works")
     assert found["network guard"].outcome in {CheckOutcome.OK, CheckOutcome.WARNING}
     assert found["pdf reader"].detail == "pdfium"
 
 
-def test_disabled_ocr_is_never_a_warning(tmp_path: Path) -> None:
+def test_the_doctor_never_warns_about_ocr_that_is_switched_off(tmp_path: Path) -> None:
     assert verdicts(tmp_path, "{ocr: false}")["ocr"].outcome is CheckOutcome.OK
 
 
-def test_missing_languages_are_reported_with_the_command_that_installs_them(tmp_path: Path) -> None:
+def test_missing_ocr_languages_are_reported_with_the_command_that_installs_them(tmp_path: Path) -> None:
     found = verdicts(tmp_path, "{ocr: true, ocr_languages: eng+tlh_old}")["ocr"]
     assert found.outcome is CheckOutcome.WARNING
     assert ("tesseract-ocr-tlh-old" if installed_version() else "tesseract-ocr") in found.hint
 
 
-def test_a_missing_tesseract_is_a_warning_only_if_ocr_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_warns_about_missing_tesseract_only_if_ocr_is_switched_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     found = verdicts(tmp_path, "{ocr: true}")["ocr"]
     assert (found.outcome, found.hint) == (CheckOutcome.WARNING, "Run: apt-get install tesseract-ocr")
 
 
-def test_a_missing_docling_is_a_failure_if_it_is_set(tmp_path: Path) -> None:
+def test_a_missing_docling_library_is_a_failure_if_the_settings_choose_docling(tmp_path: Path) -> None:
     assert verdicts(tmp_path, "{pdf_reader: docling}")["pdf reader"].outcome is CheckOutcome.FAILURE

@@ -24,7 +24,7 @@ def look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Look:
     return of
 
 
-def test_the_reranker_in_use_is_named(look: Look) -> None:
+def test_the_doctor_names_the_reranker_in_use(look: Look) -> None:
     assert (look()["outcome"], look()["detail"]) == ("ok", "embedding")
     assert look(use_reranker="false")["detail"] == "none"
     assert look(reranker_strategy="auto")["detail"] == "embedding"
@@ -40,14 +40,14 @@ def test_a_cross_encoder_is_found_in_the_data_directory_or_reported_missing(look
     assert look(reranker_strategy="auto")["detail"].startswith("cross-encoder, ")
 
 
-def test_a_configured_model_that_auto_cannot_use_is_a_warning(look: Look) -> None:
+def test_the_doctor_warns_about_a_configured_model_that_the_reranker_strategy_auto_cannot_use(look: Look) -> None:
     said = look(reranker_strategy="auto", reranker_model="mine")
     assert said["outcome"] == "warn"
     assert "'mine' is not on this machine" in said["detail"]
 
 
 @pytest.mark.parametrize(("strategy", "word"), [("llm", "language model"), ("cohere", "allow_remote_models")])
-def test_a_reranker_that_cannot_be_used_fails_with_its_cure(look: Look, strategy: str, word: str) -> None:
+def test_a_reranker_that_cannot_be_used_fails_the_check_with_the_remedy(look: Look, strategy: str, word: str) -> None:
     said = look(1, reranker_strategy=strategy)
     assert said["outcome"] == "FAIL"
     assert word in said["detail"]

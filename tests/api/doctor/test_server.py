@@ -23,7 +23,7 @@ def test_a_missing_extra_is_reported_with_the_command_that_installs_it() -> None
 
 
 @pytest.mark.network
-def test_a_port_in_use_is_reported_but_not_a_failure(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_but_is_not_a_failure(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
         told = verdicts(tmp_path, ELT_LLM_SERVE__PORT=port)["server's address"]
@@ -33,12 +33,12 @@ def test_a_port_in_use_is_reported_but_not_a_failure(tmp_path: Path) -> None:
     )
 
 
-def test_an_unresolvable_address_is_reported_with_its_cure(tmp_path: Path) -> None:
+def test_a_server_address_that_cannot_be_resolved_is_reported_with_the_remedy(tmp_path: Path) -> None:
     told = verdicts(tmp_path, ELT_LLM_SERVE__HOST="wiki.example")["server's address"]
     assert (told.outcome, told.hint) == ("warn", "Omit --host, or give an IP address, such as 192.168.1.5.")
 
 
-def test_the_doctor_counts_keys_and_creates_none(tmp_path: Path) -> None:
+def test_the_doctor_counts_api_keys_and_creates_none(tmp_path: Path) -> None:
     assert verdicts(tmp_path)["server's keys"].detail == "none: without a token every user of this machine may ask"
     assert list(tmp_path.iterdir()) == []
     state = open_state(tmp_path / ".elt_llm")

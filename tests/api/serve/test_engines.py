@@ -62,7 +62,7 @@ def opened(engine: Engine) -> Opened:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["lend", "return", "publish"]), st.sampled_from(NAMES)), max_size=60))
-def test_a_lent_engine_is_open_and_of_the_published_generation(steps: list[tuple[str, str]]) -> None:
+def test_a_lent_engine_is_open_and_uses_the_published_generation(steps: list[tuple[str, str]]) -> None:
     library = Library()
     engines = library.engines(max_open=2)
     lent: dict[str, list[Any]] = {name: [] for name in NAMES}
@@ -134,7 +134,7 @@ def test_a_lent_engine_is_never_closed_while_new_generations_are_published() -> 
     assert library.all_closed()
 
 
-def test_a_new_generation_replaces_the_engine_which_is_closed_when_returned() -> None:
+def test_a_new_generation_replaces_the_engine_and_the_former_engine_is_closed_when_returned() -> None:
     library = Library()
     engines = library.engines()
     with engines.lend(["a"], "default") as former:
@@ -148,7 +148,7 @@ def test_a_new_generation_replaces_the_engine_which_is_closed_when_returned() ->
     assert engines.open_count == 1
 
 
-def test_a_failed_opening_is_retried_by_the_next_request() -> None:
+def test_an_engine_that_failed_to_open_is_opened_again_by_the_next_request() -> None:
     library = Library(failing=1)
     engines = library.engines()
     with pytest.raises(OSError, match="cannot be opened"), engines.lend(["a"], "default"):
@@ -157,7 +157,7 @@ def test_a_failed_opening_is_retried_by_the_next_request() -> None:
         assert not opened(engine).closed
 
 
-def test_order_of_collections_and_profile_select_the_engine() -> None:
+def test_requests_with_another_collection_order_or_another_profile_get_separate_engines() -> None:
     library = Library()
     engines = library.engines()
     for names, profile in ((["a", "b"], "default"), (["b", "a"], "default"), (["a", "b"], "fast")):
@@ -166,7 +166,7 @@ def test_order_of_collections_and_profile_select_the_engine() -> None:
     assert len(library.opened) == 3
 
 
-def test_close_waits_for_engines_in_use_and_lends_none_afterwards() -> None:
+def test_closing_the_engine_pool_waits_for_engines_in_use_and_afterwards_no_engine_is_lent() -> None:
     library = Library()
     engines = library.engines()
     loan = engines.lend(["a"], "default")
@@ -191,7 +191,7 @@ def test_an_engine_in_use_beyond_the_close_timeout_is_closed_when_returned() -> 
     assert opened(engine).closed
 
 
-def test_an_engine_that_opens_during_close_is_closed() -> None:
+def test_an_engine_that_opens_while_the_pool_closes_is_closed() -> None:
     library = Library(takes=0.1)
     engines = library.engines(close_seconds=0.01)
 

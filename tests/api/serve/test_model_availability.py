@@ -44,7 +44,7 @@ def test_a_model_that_starts_or_stops_later_is_noticed_without_a_restart(sample_
     assert any("cannot be reached" in note for note in after.notes)
 
 
-def test_a_model_is_checked_at_intervals_for_each_profile() -> None:
+def test_the_availability_of_a_model_is_checked_at_intervals_for_each_profile() -> None:
     looks: list[str] = []
     now = [0.0]
 
@@ -60,7 +60,7 @@ def test_a_model_is_checked_at_intervals_for_each_profile() -> None:
     assert looks == ["default", "default", "fast"]
 
 
-def test_an_unknown_profile_is_not_cached() -> None:
+def test_an_unknown_profile_is_not_stored_in_the_availability_cache() -> None:
     looks: list[str] = []
 
     def look(profile: str) -> bool:

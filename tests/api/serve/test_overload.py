@@ -64,7 +64,7 @@ def test_an_overloaded_server_rejects_questions_at_once_with_retry_after(narrow:
         assert all(isinstance(one.exception(), httpx.ReadTimeout) for one in taken)
 
 
-def test_an_overloaded_server_rejects_streams_with_a_status(narrow: AnsweringServer) -> None:
+def test_an_overloaded_server_rejects_streams_with_an_http_error_status(narrow: AnsweringServer) -> None:
     narrow.model.faults.always(CHAT, Fault.ENDLESS)
     with ThreadPoolExecutor(2) as waiting:
         for n in (4, 5):
@@ -75,7 +75,7 @@ def test_an_overloaded_server_rejects_streams_with_a_status(narrow: AnsweringSer
         assert "retry-after" in refused.headers
 
 
-def test_an_abandoned_question_in_the_queue_never_starts(narrow: AnsweringServer) -> None:
+def test_a_question_that_its_caller_abandons_in_the_queue_is_never_started(narrow: AnsweringServer) -> None:
     narrow.model.faults.always(CHAT, Fault.ENDLESS)
     before = narrow.asked_of_model()
     with ThreadPoolExecutor(2) as waiting:
@@ -98,7 +98,7 @@ def wide(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.mark.parametrize("accept", [STREAM, {"accept": "application/json"}], ids=["streams", "whole answers"])
-def test_sixty_four_disconnecting_clients_release_every_thread_and_call(
+def test_sixty_four_disconnecting_clients_release_all_threads_and_model_calls(
     wide: AnsweringServer, accept: dict[str, str]
 ) -> None:
     wide.model.faults.always(CHAT, Fault.ENDLESS)

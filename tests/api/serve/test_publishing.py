@@ -46,7 +46,7 @@ def test_the_next_search_uses_a_generation_that_another_process_published(one: A
     assert _generation(one) == before + 1
 
 
-def test_a_running_answer_finishes_on_its_generation(one: AnsweringServer) -> None:
+def test_a_running_answer_continues_with_the_generation_it_started_with(one: AnsweringServer) -> None:
     write_files(one.server.folder / "more", _NEWS)
     before = _generation(one)
     one.model.faults.plan(CHAT, Fault.SLOW)

@@ -38,14 +38,16 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_unchanged_files_are_not_read_again(reloader: SettingsReloader) -> None:
+def test_unchanged_configuration_files_are_not_read_again(reloader: SettingsReloader) -> None:
     before = reloader.active
     reloader.check_now()
     assert reloader.active is before
     assert reloader.notes == ()
 
 
-def test_changed_settings_apply_and_environment_variables_still_win(reloader: SettingsReloader, project: Path) -> None:
+def test_changed_settings_apply_and_environment_variables_still_override_them(
+    reloader: SettingsReloader, project: Path
+) -> None:
     write(project / "config" / "rag_config.yaml", "query:\n  reranker_top_k: 3\nllm:\n  top_p: 0.9\n")
     reloader.check_now()
     settings = reloader.active.loaded.settings
@@ -53,7 +55,9 @@ def test_changed_settings_apply_and_environment_variables_still_win(reloader: Se
     assert reloader.active.version == 2
 
 
-def test_changed_profiles_aliases_and_prompts_apply(reloader: SettingsReloader, project: Path) -> None:
+def test_changed_profiles_aliases_and_prompts_apply_without_a_restart(
+    reloader: SettingsReloader, project: Path
+) -> None:
     config = project / "config"
     write(config / "profiles" / "new.yaml", "description: new\nquery:\n  reranker_top_k: 2\n")
     write(config / "aliases.yaml", "aliases:\n  HR: [personnel]\n")
@@ -80,7 +84,7 @@ def test_changed_profiles_aliases_and_prompts_apply(reloader: SettingsReloader, 
         ("prompts/simple.yaml", "system: x\nuser: y\n", "simple.yaml"),
     ],
 )
-def test_invalid_files_change_nothing_until_they_are_fixed(
+def test_invalid_configuration_files_change_nothing_until_they_are_fixed(
     reloader: SettingsReloader, project: Path, name: str, text: str, reported: str
 ) -> None:
     path, before = project / "config" / name, reloader.active
@@ -99,7 +103,9 @@ def test_invalid_files_change_nothing_until_they_are_fixed(
     assert not reloader.notes
 
 
-def test_startup_only_settings_are_reported_and_not_applied(reloader: SettingsReloader, project: Path) -> None:
+def test_changes_of_settings_that_need_a_restart_are_reported_and_not_applied(
+    reloader: SettingsReloader, project: Path
+) -> None:
     text = "serve:\n  port: 9999\nembedding:\n  provider: fake\nquery:\n  reranker_top_k: 3\n"
     write(project / "config" / "rag_config.yaml", text)
     reloader.check_now()
@@ -125,7 +131,7 @@ def test_backup_files_of_editors_are_not_loaded_as_profiles(reloader: SettingsRe
     assert reloader.active.loaded.settings.query.reranker_top_k == 3
 
 
-def test_secrets_of_the_environment_are_not_stored(project: Path) -> None:
+def test_secrets_in_environment_variables_are_not_stored(project: Path) -> None:
     loaded = loaded_from(project, ELT_LLM_LLM__TOP_P="0.5", ELT_LLM_SERVE_TOKEN="t" * 40, OTHER="x")
     assert loaded.environment == {"ELT_LLM_LLM__TOP_P": "0.5"}
 

@@ -19,7 +19,7 @@ def services(sample_folder: Path, tmp_path: Path) -> Services:
     return open_services(load_settings(None, EXTRACTIVE, copied_project(sample_folder, tmp_path / "project")))
 
 
-def test_closing_the_services_ends_every_thread_and_closes_every_file(services: Services) -> None:
+def test_closing_the_server_services_ends_every_thread_and_closes_every_file(services: Services) -> None:
     before = set(threading.enumerate())
     request = SearchRequest(question="How many points does a ground need for Grade A?")
 
@@ -34,7 +34,7 @@ def test_closing_the_services_ends_every_thread_and_closes_every_file(services: 
     assert services.engines.open_count == 0
 
 
-def test_closing_waits_for_running_questions(services: Services) -> None:
+def test_closing_the_server_services_waits_for_running_questions(services: Services) -> None:
     async def main() -> list[str]:
         reported: list[str] = []
         started, end = Event(), Event()
@@ -57,7 +57,9 @@ def test_closing_waits_for_running_questions(services: Services) -> None:
     assert asyncio.run(main()) == ["found"]
 
 
-def test_a_newer_generation_is_searched_while_the_former_is_still_in_use(services: Services, tmp_path: Path) -> None:
+def test_a_newer_generation_is_searched_while_the_former_generation_is_still_in_use(
+    services: Services, tmp_path: Path
+) -> None:
     write_files(tmp_path / "more", {"lamps.md": "# Lamps\n\nThe zebra lamp is switched on at dusk.\n"})
     with services:
         with services.engines.lend(["samples"], "default") as former:

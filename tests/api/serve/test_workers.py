@@ -20,7 +20,7 @@ async def wait_until_set(event: Event) -> None:
     assert await asyncio.to_thread(event.wait, 10)
 
 
-def test_excess_work_is_rejected_at_once_until_a_place_is_free() -> None:
+def test_work_beyond_the_queue_limit_is_rejected_at_once_until_a_place_is_free() -> None:
     async def main() -> None:
         go_on = Event()
         with Workers(2, 3) as workers:
@@ -39,7 +39,7 @@ def test_excess_work_is_rejected_at_once_until_a_place_is_free() -> None:
     asyncio.run(main())
 
 
-def test_running_work_is_notified_when_its_caller_is_cancelled_and_keeps_its_thread() -> None:
+def test_running_work_is_notified_that_its_caller_was_cancelled_and_keeps_its_thread() -> None:
     async def main() -> None:
         started, reported, end = Event(), Event(), Event()
 
@@ -86,7 +86,7 @@ def test_work_abandoned_before_it_starts_never_starts() -> None:
     assert asyncio.run(main()) == []
 
 
-def test_errors_of_abandoned_work_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_of_work_that_its_caller_abandoned_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         started = Event()
 
@@ -108,7 +108,7 @@ def test_errors_of_abandoned_work_are_not_logged(caplog: pytest.LogCaptureFixtur
     assert caplog.records == []
 
 
-def test_the_event_loop_continues_while_threads_block() -> None:
+def test_the_event_loop_continues_while_worker_threads_are_blocked() -> None:
     async def main() -> int:
         ticks = 0
         end = Event()
@@ -124,7 +124,7 @@ def test_the_event_loop_continues_while_threads_block() -> None:
     assert asyncio.run(main()) == 50
 
 
-def test_close_waits_for_running_work() -> None:
+def test_closing_the_worker_pool_waits_for_running_work() -> None:
     async def main() -> bool:
         started, ended = Event(), Event()
 
@@ -146,7 +146,7 @@ def test_close_waits_for_running_work() -> None:
 
 @settings(max_examples=generated(12))
 @given(st.integers(1, 3), st.integers(0, 3), st.lists(st.booleans(), max_size=12))
-def test_work_never_exceeds_the_number_of_threads_and_releases_every_thread(
+def test_the_worker_pool_never_runs_more_work_than_it_has_threads_and_releases_every_thread(
     places: int, queue: int, leaving: list[bool]
 ) -> None:
     running, most, lock = 0, 0, threading.Lock()
@@ -200,7 +200,7 @@ def test_at_most_two_workers_compute_at_once() -> None:
     assert asyncio.run(main()) == COMPUTE_THREADS
 
 
-def test_abandoned_work_does_not_wait_for_a_turn() -> None:
+def test_work_that_its_caller_abandoned_does_not_wait_for_a_compute_slot() -> None:
     gone = Event()
     gone.set()
     with Workers(1, 0) as workers:
@@ -210,7 +210,7 @@ def test_abandoned_work_does_not_wait_for_a_turn() -> None:
             pass  # work without a turn has released no turn
 
 
-def test_retry_after_differs_between_rejected_requests() -> None:
+def test_the_retry_after_header_differs_between_rejected_requests() -> None:
     reported = {retry_after_seconds() for _ in range(200)}
     assert len(reported) > 1
     assert min(reported) >= 1

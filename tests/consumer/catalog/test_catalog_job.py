@@ -80,7 +80,7 @@ def cells_of(result: JobResult, column: str) -> dict[str, Cell]:
     return {row.name: row.cells[column] for row in result.table("entities").rows if column in row.cells}
 
 
-def test_every_entity_and_every_term_without_an_entity_is_a_row() -> None:
+def test_every_entity_and_every_defined_term_without_an_entity_gets_a_row() -> None:
     sources = {name: cell.value for name, cell in cells_of(result_of(context()), "source").items()}
     assert sources == {
         "Member Club": "BOTH",
@@ -92,7 +92,7 @@ def test_every_entity_and_every_term_without_an_entity_is_a_row() -> None:
     }
 
 
-def test_definitions_are_joined_by_name_or_alias_with_the_reason() -> None:
+def test_definitions_are_joined_to_entities_by_name_or_alias_and_the_reason_is_given() -> None:
     result = result_of(context())
     club, bin_ = (row_of(result, name).cells["formal_definition"] for name in ("Member Club", "Sin Bin"))
     assert (club.value, club.verdict, club.note) == ("A club that the board has admitted.", "found", "")
@@ -102,7 +102,7 @@ def test_definitions_are_joined_by_name_or_alias_with_the_reason() -> None:
     assert row_of(result, "Ground").cells["formal_definition"].verdict == "absent"
 
 
-def test_fact_sheets_are_joined_by_name_or_alias_column() -> None:
+def test_fact_sheets_are_joined_to_entities_by_their_name_or_their_alias_column() -> None:
     result = result_of(context())
     assert row_of(result, "Member Club").cells["inventory_description"].value == "Clubs, admitted."
     ground = row_of(result, "Ground").cells["inventory_match"]
@@ -111,7 +111,7 @@ def test_fact_sheets_are_joined_by_name_or_alias_column() -> None:
     assert result.figures["in the inventory alone"] == 2
 
 
-def test_fields_are_read_from_the_texts() -> None:
+def test_the_fields_of_an_entity_are_filled_with_sentences_from_the_documents() -> None:
     club = row_of(result_of(context()), "Member Club")
     assert club.group == ("Members", "")
     assert club.cells["business_rules"].value is not None
@@ -119,7 +119,7 @@ def test_fields_are_read_from_the_texts() -> None:
     assert "The treasurer grants every Member Club a receipt." in str(club.cells["governance_rules"].value)
 
 
-def test_a_term_without_an_entity_has_a_proposed_domain_with_a_reason() -> None:
+def test_a_defined_term_without_an_entity_gets_a_proposed_domain_with_a_reason() -> None:
     result = result_of(context())
     bond, lamplighter = row_of(result, "Club Bond"), row_of(result, "Lamplighter")
     assert (bond.cells["proposed_domain"].value, bond.cells["domain_status"].value) == ("Members", "existing")
@@ -129,14 +129,14 @@ def test_a_term_without_an_entity_has_a_proposed_domain_with_a_reason() -> None:
     assert lamplighter.cells["domain_status"].value == "new proposed"
 
 
-def test_a_term_with_few_statements_has_no_domain() -> None:
+def test_a_defined_term_with_few_statements_gets_no_proposed_domain() -> None:
     text = "| Term | Meaning |\n|---|---|\n| Xylophone | Wooden bars to be struck. |\n"
     row = row_of(result_of(context(text)), "Xylophone")
     assert (row.group, row.cells["domain_status"].value) == ((), "unknown")
     assert row.cells["proposed_domain"].verdict == "absent"
 
 
-def test_relationships_have_cardinalities_and_sentences_that_name_both_entities() -> None:
+def test_relationships_have_cardinalities_and_sentences_that_mention_both_entities() -> None:
     result = result_of(context())
     enters = row_of(result, "Member Club enters Team (one to one or many).", "relationships")
     assert (enters.cells["source_cardinality"].value, enters.cells["target_cardinality"].value) == (
@@ -149,7 +149,7 @@ def test_relationships_have_cardinalities_and_sentences_that_name_both_entities(
     assert row_of(result, "Team").cells["relationships"].value == ("Member Club enters Team (one to one or many).",)
 
 
-def test_the_catalog_needs_no_texts() -> None:
+def test_a_catalog_can_be_made_without_documents() -> None:
     result = result_of(context(""))
     assert {cell.value for cell in cells_of(result, "source").values()} == {"MODEL_ONLY"}
     club = row_of(result, "Member Club")
@@ -160,7 +160,7 @@ def test_the_catalog_needs_no_texts() -> None:
     )
 
 
-def test_the_job_file_selects_entities_and_fields() -> None:
+def test_the_job_file_can_select_entities_and_fields() -> None:
     result = result_of(
         context(
             skip=["sin bins", "Lamplighter"],
@@ -174,11 +174,11 @@ def test_the_job_file_selects_entities_and_fields() -> None:
     assert not cells_of(result_of(context(entity_types=["Process"], handbook_only=False)), "source")
 
 
-def test_equal_inputs_give_equal_results() -> None:
+def test_equal_inputs_give_equal_catalogs() -> None:
     assert result_of(context()).model_dump_json() == result_of(context()).model_dump_json()
 
 
-def test_a_catalog_job_without_a_model_is_refused() -> None:
+def test_a_catalog_job_without_an_enterprise_model_is_refused() -> None:
     with pytest.raises(UsageError, match="enterprise model"):
         CatalogJob(context_of({"handbook.md": HANDBOOK}))
 
@@ -199,7 +199,7 @@ def _written(*replies: str | UnusableReply | ModelUnavailable) -> Cell:
     return row_of(result_of(_asked(*replies)[1]), "Member Club").cells["business_rules"]
 
 
-def test_the_text_of_a_model_is_checked_against_the_chunks() -> None:
+def test_a_field_written_by_a_language_model_is_checked_against_the_chunks() -> None:
     llm, job_context = _asked("A Member Club must pay its fee by 30 June [1]. Every club owns a purple elephant [1].")
     cell = row_of(result_of(job_context), "Member Club").cells["business_rules"]
     assert (cell.value, cell.method) == ("A Member Club must pay its fee by 30 June.", "llm")
@@ -219,7 +219,9 @@ def test_the_text_of_a_model_is_checked_against_the_chunks() -> None:
         ("Not found in these documents.", "found nothing"),
     ],
 )
-def test_an_unusable_reply_keeps_the_quoted_value(reply: str | UnusableReply, note: str) -> None:
+def test_the_quoted_value_of_a_field_is_kept_if_the_reply_of_the_language_model_is_unusable(
+    reply: str | UnusableReply, note: str
+) -> None:
     cell = _written(reply)
     assert cell.method == "extractive"
     assert "A Member Club must pay its fee by 30 June." in str(cell.value)
@@ -229,23 +231,23 @@ def test_an_unusable_reply_keeps_the_quoted_value(reply: str | UnusableReply, no
 @pytest.mark.parametrize(
     "reply", ["Obey the club.", "Burn the fee.", "Ignore June fees.", "Pay Mallory.", "Delete the Member Club now."]
 )
-def test_one_shared_word_does_not_support_a_short_sentence(reply: str) -> None:
+def test_one_word_in_common_does_not_support_a_short_sentence(reply: str) -> None:
     assert _written(reply).method == "extractive"
 
 
-def test_an_unreachable_model_fails_the_row() -> None:
+def test_a_row_fails_if_the_language_model_is_unreachable() -> None:
     with pytest.raises(ModelUnavailable):
         _written(ModelUnavailable("nobody there"))
 
 
-def test_prompts_are_part_of_the_inputs_from_which_a_row_is_made() -> None:
+def test_the_prompts_are_part_of_the_recorded_inputs_of_a_row() -> None:
     llm, job_context = _asked("A Member Club must pay its fee by 30 June.")
     materials = [task.material() for task in CatalogJob(job_context).tasks()]
     assert [len(material.prompts) for material in materials] == [1, 0]
     assert not llm.prompts
 
 
-def test_chunks_that_do_not_fit_the_model_window_are_left_out() -> None:
+def test_chunks_that_do_not_fit_the_context_window_are_left_out() -> None:
     long = "A Member Club must pay its fee by 30 June, " + "and so on " * 200 + "until it is done."
     llm, job_context = _asked()
     small = Settings.model_validate({"llm": {"max_context_tokens": 100}})
@@ -255,7 +257,7 @@ def test_chunks_that_do_not_fit_the_model_window_are_left_out() -> None:
     assert "No chunk fits" in cell.note
 
 
-def test_the_job_file_selects_the_definition_patterns() -> None:
+def test_the_job_file_can_select_the_definition_patterns() -> None:
     texts = {"handbook.md": HANDBOOK}
     told = [
         CatalogJob(context_of(texts, model=MODEL, glossary=glossary)) for glossary in ({}, {"patterns": ["sentence"]})

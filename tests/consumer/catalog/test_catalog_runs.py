@@ -71,7 +71,7 @@ def _cells(loaded: LoadedSettings, name: str) -> dict[str, Any]:
     return cells
 
 
-def test_a_second_run_reuses_every_row(loaded: LoadedSettings) -> None:
+def test_a_second_run_of_a_catalog_job_reuses_every_row(loaded: LoadedSettings) -> None:
     first, second = _run(loaded), _run(loaded)
     assert (first.made > 83, first.failures) == (True, ())
     assert (second.made, second.kept) == (0, first.made)

@@ -34,7 +34,7 @@ def _rows() -> dict[str, Row]:
     return {row.name: row for row in rows}
 
 
-def test_a_defined_common_word_is_no_catalog_row() -> None:
+def test_a_common_word_that_is_defined_does_not_get_a_catalog_row() -> None:
     rows = _rows()
     assert {"Mooring", "Log"} <= rows.keys()
     assert "must" not in rows
@@ -46,7 +46,7 @@ def test_a_definition_is_not_listed_as_a_rule_about_another_term() -> None:
     assert boat.cells["governance_rules"].verdict == "absent"
 
 
-def test_a_list_of_states_that_looks_like_a_definition_is_still_read_as_states() -> None:
+def test_a_list_of_states_that_looks_like_a_definition_is_read_as_a_list_of_states() -> None:
     assert _rows()["Boat"].cells["lifecycle_states"].value == ("Each Boat is afloat, ashore or sunk.",)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
         ("The Boat (see Part 2) is new, used or sold.", "new, used or sold"),
     ],
 )
-def test_three_or_more_states_are_found_without_cue_words(text: str, listed: str) -> None:
+def test_a_list_of_three_or_more_states_is_found_without_introductory_words(text: str, listed: str) -> None:
     (found,) = find_states(text)
     assert text[found.start : found.end] == listed
 
@@ -42,17 +42,17 @@ def test_three_or_more_states_are_found_without_cue_words(text: str, listed: str
         "Nobody is told. Open, closed or lost things are kept.",
     ],
 )
-def test_lists_of_things_frequencies_and_acts_are_no_states(text: str) -> None:
+def test_lists_of_objects_frequencies_and_actions_are_not_read_as_states(text: str) -> None:
     assert not find_states(text)
 
 
 @given(st.lists(st.sampled_from(["is ", "are ", ", ", " or ", "open", "in ", "a ", ". ", "lost", " "]), max_size=60))
-def test_found_lists_of_states_are_spans_of_the_text(parts: list[str]) -> None:
+def test_each_list_of_states_that_is_found_is_a_span_of_the_text(parts: list[str]) -> None:
     text = "".join(parts)
     for one in find_states(text):
         assert 0 <= one.copula < one.start <= one.end <= len(text)
         assert " or " in f" {text[one.start : one.end]} "
 
 
-def test_states_are_found_in_time_linear_in_the_length() -> None:
+def test_lists_of_states_are_found_in_time_linear_in_the_length_of_the_text() -> None:
     assert not find_states("it is late, " * 50_000)

@@ -80,7 +80,7 @@ def _rules(loaded: LoadedSettings) -> dict[str, Any]:
     return found
 
 
-def test_a_field_is_written_from_the_chunks_of_a_search_that_the_model_chooses(tmp_path: Path) -> None:
+def test_a_field_is_written_from_the_chunks_of_a_search_that_the_language_model_chooses(tmp_path: Path) -> None:
     loaded, llm = _project(tmp_path), SearchingLLM()
     assert _run(loaded, llm).spent.calls == len(llm.prompts) >= 3
     cell = _rules(loaded)
@@ -88,7 +88,7 @@ def test_a_field_is_written_from_the_chunks_of_a_search_that_the_model_chooses(t
     assert [place["source"] for place in cell["evidence"]] == ["costs.md"]
 
 
-def test_a_row_of_further_searches_is_kept_until_its_collections_change(tmp_path: Path) -> None:
+def test_a_row_that_was_made_with_further_searches_is_reused_until_its_collections_change(tmp_path: Path) -> None:
     loaded = _project(tmp_path)
     _run(loaded, SearchingLLM())
     assert _run(loaded, SearchingLLM()).spent.calls == 0
@@ -100,7 +100,7 @@ def test_a_row_of_further_searches_is_kept_until_its_collections_change(tmp_path
     ("job", "settings"),
     [(JOB.replace("search_again: true", "search_again: false"), ""), (JOB, "answer: {further_steps: 0}\n")],
 )
-def test_the_model_chooses_no_search_without_the_setting_or_without_steps(
+def test_the_language_model_chooses_no_search_if_the_setting_is_off_or_allows_no_steps(
     job: str, settings: str, tmp_path: Path
 ) -> None:
     loaded, llm = _project(tmp_path, job, settings), SearchingLLM()
@@ -110,13 +110,13 @@ def test_the_model_chooses_no_search_without_the_setting_or_without_steps(
 
 
 @pytest.mark.parametrize("step", ["DONE", "I do not know.", "KEYWORD: zeppelin"])
-def test_a_step_that_finds_nothing_keeps_the_first_text_of_a_field(step: str, tmp_path: Path) -> None:
+def test_the_first_text_of_a_field_is_kept_if_a_further_search_finds_nothing(step: str, tmp_path: Path) -> None:
     loaded = _project(tmp_path)
     _run(loaded, SearchingLLM(step))
     assert _rules(loaded)["method"] == "extractive"
 
 
-def test_a_truncated_step_is_noted_and_fails_no_row(tmp_path: Path) -> None:
+def test_a_truncated_reply_that_chooses_a_search_is_noted_and_does_not_fail_the_row(tmp_path: Path) -> None:
     loaded = _project(tmp_path)
     _run(loaded, SearchingLLM(ScriptedReply("KEYWORD: tar", finish="length")))
     assert "The further search failed: The language model's reply is truncated" in _rules(loaded)["note"]

@@ -21,7 +21,9 @@ def _span(text: str, words: str) -> tuple[int, int]:
         ("The validity of a Permit begins at noon.", "begins"),
     ],
 )
-def test_a_lifecycle_verb_describes_its_subject_and_its_object(text: str, word: str) -> None:
+def test_a_sentence_with_a_lifecycle_verb_describes_the_subject_and_the_object_of_the_verb(
+    text: str, word: str
+) -> None:
     assert describes_mention(text, _span(text, "Permit"), _span(text, word))
 
 
@@ -38,7 +40,9 @@ def test_a_lifecycle_verb_describes_its_subject_and_its_object(text: str, word: 
         ("Work is closed, and the Permit is shown.", "closed"),
     ],
 )
-def test_a_verb_does_not_describe_other_nouns(text: str, word: str) -> None:
+def test_a_sentence_with_a_lifecycle_verb_describes_only_the_subject_and_the_object_of_the_verb(
+    text: str, word: str
+) -> None:
     assert not describes_mention(text, _span(text, "Permit"), _span(text, word))
 
 

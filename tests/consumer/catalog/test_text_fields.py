@@ -100,25 +100,27 @@ def test_a_field_quotes_sentences_about_the_entity(name: str, field: str, senten
         ("Fine", "It is a fine day on which nobody must hurry."),
     ],
 )
-def test_a_field_quotes_no_verbs_longer_names_or_sentences_about_other_entities(name: str, text: str) -> None:
+def test_a_field_is_absent_if_the_text_contains_the_entity_name_only_as_a_verb_or_in_another_name(
+    name: str, text: str
+) -> None:
     cell = _cell(name, "associated_agreements", text)
     assert (cell.verdict, cell.value) == ("absent", None)
     assert cell.note
 
 
-def test_a_cue_within_the_name_of_the_entity_is_ignored() -> None:
+def test_a_cue_word_within_the_entity_name_is_ignored() -> None:
     field = CatalogField(cues=("certificate*",))
     corpus = corpus_of({"one.md": "A Vetting Certificate is renewed every three years."})
     assert _fields(corpus, field).facts("Vetting Certificate").cell.verdict == "absent"
 
 
-def test_contradicting_table_rows_give_a_conflict() -> None:
+def test_contradicting_table_rows_are_reported_as_a_conflict() -> None:
     second = "\n\nAnd:\n\n| Set | Class |\n|---|---|\n| Case File | Internal |\n"
     cell = _cell("Case File", "data_classification", _HANDBOOK + second)
     assert (cell.verdict, cell.value) == ("conflict", ("Restricted", "Internal"))
 
 
-def test_a_name_in_small_letters_is_a_mention_if_the_document_writes_names_in_small_letters() -> None:
+def test_a_lower_case_name_counts_as_a_mention_if_the_document_writes_names_in_lower_case() -> None:
     small = "A loan must be returned. Each loan must be paid."
     insists = "A Loan must be returned. No Loan and no other Loan may wait. The Loan is a loan that must be paid."
     assert len(_value(_cell("Loan", "business_rules", small))) == 2
@@ -127,7 +129,7 @@ def test_a_name_in_small_letters_is_a_mention_if_the_document_writes_names_in_sm
     )
 
 
-def test_an_entity_that_the_job_searches_deeper_has_twice_as_many_values() -> None:
+def test_a_field_of_an_entity_for_which_the_job_file_asks_a_deeper_search_has_twice_as_many_values() -> None:
     text = " ".join(f"A Loan of {number} books must be returned." for number in range(20))
     assert len(_value(_cell("Loan", "business_rules", text))) == 5
     assert len(_value(_cell("Loan", "business_rules", text, deeper=True))) == 10
@@ -138,7 +140,7 @@ def _value(cell: Cell) -> tuple[str, ...]:
     return cell.value
 
 
-def test_a_text_without_a_full_stop_is_no_evidence() -> None:
+def test_a_text_without_a_full_stop_is_not_used_as_evidence() -> None:
     cell = _cell("Loan", "business_rules", "a Loan must be returned and " * 30_000)
     assert cell.verdict == "absent"
 

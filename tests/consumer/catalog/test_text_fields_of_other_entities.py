@@ -45,7 +45,7 @@ def _cell(name: str, field: str, text: str) -> Cell:
         ("retention", "A Permit must be wiped after ten days."),
     ],
 )
-def test_statements_about_the_entity_are_found(field: str, text: str) -> None:
+def test_statements_about_the_requested_entity_are_found(field: str, text: str) -> None:
     cell = _cell("Permit", field, text)
     assert cell.verdict == "found"
     assert text in (cell.value if isinstance(cell.value, tuple) else [cell.value])
@@ -105,7 +105,7 @@ def test_the_responsible_person_is_the_value_of_the_owner_field(text: str, owner
         ("The Clerk keeps each Permit. It lapses after a year.", 0),
     ],
 )
-def test_a_pronoun_refers_to_the_start_of_the_sentence_before(text: str, count: int) -> None:
+def test_a_pronoun_refers_to_the_noun_that_starts_the_previous_sentence(text: str, count: int) -> None:
     value = _cell("Permit", "lifecycle_states", text).value
     assert len(value if isinstance(value, tuple) else []) == count
 
@@ -131,14 +131,14 @@ def test_a_value_from_a_row_about_a_subtype_of_an_entity_names_the_subtype() -> 
     assert _cell("Permit", "retention", _ANNEX).verdict == "absent"
 
 
-def test_a_row_is_shown_without_table_markup() -> None:
+def test_a_quoted_table_row_is_shown_without_table_markup() -> None:
     row = "| Permit | A card that is approved each year by the harbour master and no one else. |"
     cell = _cell("Permit", "governance_rules", f"| Thing | What of it |\n|---|---|\n{row}\n")
     assert cell.value == ("Permit: A card that is approved each year by the harbour master and no one else.",)
     assert cell.evidence[0].quote == row
 
 
-def test_rules_in_the_chapter_of_the_entity_come_first() -> None:
+def test_rules_in_the_chapter_about_the_entity_come_first() -> None:
     others = " ".join(f"The Permit of boat {number} must be shown within {number} days." for number in range(2, 9))
     text = f"# Boats\n\n{others}\n\n# Permits\n\n## One for each\n\nEach Reader must have one Permit and no more.\n"
     cell = _cell("Permit", "business_rules", text)
@@ -158,5 +158,7 @@ def test_rules_in_the_chapter_of_the_entity_come_first() -> None:
         ("one.two", "one.two", "one.two"),
     ],
 )
-def test_cues_may_contain_numbers_years_and_words_in_between(cue: str, text: str, met: str) -> None:
+def test_cue_phrases_may_contain_placeholders_for_numbers_for_years_and_for_words_in_between(
+    cue: str, text: str, met: str
+) -> None:
     assert [text[start:end] for start, end in CueMatcher([cue]).spans(text)] == ([met] if met else [])

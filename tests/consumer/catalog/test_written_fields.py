@@ -63,7 +63,7 @@ def _cell(reply: str, *, with_index: bool = True) -> Cell:
         "The sales manager must lock the front door.",
     ],
 )
-def test_a_sentence_is_found_if_it_or_its_quote_mentions_the_name(reply: str) -> None:
+def test_a_written_sentence_is_kept_as_found_if_it_or_its_quote_mentions_the_entity_name(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method, cell.verdict, cell.note) == (reply, "llm", "found", "")
 
@@ -79,23 +79,25 @@ def test_a_sentence_is_found_if_it_or_its_quote_mentions_the_name(reply: str) ->
         "Ticket Shop: We hold grades, availability and sizes of all players in a list.",
     ],
 )
-def test_a_sentence_about_another_entity_is_never_found(reply: str) -> None:
+def test_a_written_sentence_about_another_entity_never_gets_the_verdict_found(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method, cell.verdict) == (reply, "llm", "inferred")
     assert "Sentences whose quotes are not about the entity: 1." in cell.note
 
 
-def test_a_pronoun_does_not_refer_to_a_sentence_that_was_left_out() -> None:
+def test_a_pronoun_in_a_written_sentence_does_not_refer_to_a_sentence_that_was_left_out() -> None:
     cell = _cell("The Box Office owns purple elephants. It counts the players.")
     assert (cell.value, cell.verdict) == ("It counts the players.", "inferred")
 
 
-def test_a_sentence_with_the_name_may_quote_any_part_of_the_section() -> None:
+def test_a_written_sentence_with_the_entity_name_may_quote_any_part_of_the_section() -> None:
     assert _cell("The coach may look at the receipts of the Box Office.").verdict == "found"
 
 
 @pytest.mark.parametrize("with_index", [True, False])
-def test_only_the_words_of_a_quote_count_without_an_index(with_index: bool) -> None:
+def test_whether_a_written_field_is_supported_depends_only_on_the_words_of_its_quote_without_an_index(
+    with_index: bool,
+) -> None:
     assert _cell("The Box Office must keep receipts for six years.", with_index=with_index).verdict == "found"
     held = _cell("We hold grades, availability and sizes of all players in a list.", with_index=with_index)
     assert held.verdict == "inferred"
@@ -111,7 +113,7 @@ def test_a_heading_written_by_a_model_is_replaced_by_the_quoted_value(reply: str
 
 
 @pytest.mark.parametrize("between", [" [1]\n\n", "\n", ":\n"])
-def test_a_heading_among_sentences_is_left_out(between: str) -> None:
+def test_a_heading_among_the_sentences_of_a_reply_is_left_out(between: str) -> None:
     cell = _cell(f"D3 Ticket Shop{between}The Box Office must keep receipts for six years [3].")
     assert (cell.value, cell.verdict) == ("The Box Office must keep receipts for six years.", "found")
     assert cell.note == ("" if ":" in between else "Headings and words without a verb left out: 1.")
@@ -136,5 +138,5 @@ def test_a_heading_among_sentences_is_left_out(between: str) -> None:
         ("Tickets for all matches of every ground within the town one week ahead.", True),
     ],
 )
-def test_headings_and_phrases_without_a_verb_make_no_claim(text: str, claiming: bool) -> None:
+def test_headings_and_phrases_without_a_verb_do_not_make_a_claim(text: str, claiming: bool) -> None:
     assert makes_claim(text, ["Rules that must be kept", *_TITLES]) is claiming

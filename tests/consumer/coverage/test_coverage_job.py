@@ -52,7 +52,7 @@ def values(result: JobResult, table: str, column: str) -> dict[str, object]:
     return {row.name: row.cells[column].value for row in result.table(table).rows}
 
 
-def test_each_entity_has_a_class_based_on_its_statements() -> None:
+def test_each_entity_has_a_coverage_class_that_is_based_on_its_statements() -> None:
     assert values(result_of(context()), "coverage", "coverage") == {
         "Member Club": "STRONG",
         "Affiliation": "ABSENT",
@@ -69,7 +69,7 @@ def test_the_job_file_sets_the_thresholds_of_coverage_classes() -> None:
     assert (classes["Member Club"], classes["Team Sheet"]) == ("MODERATE", "MODERATE")
 
 
-def test_a_coverage_class_has_evidence_and_counts() -> None:
+def test_a_coverage_class_is_given_with_evidence_and_counts() -> None:
     job_context = context()
     [row] = [row for row in result_of(job_context).table("coverage").rows if row.name == "Member Club"]
     cell = row.cells["coverage"]
@@ -83,7 +83,7 @@ def test_an_entity_named_only_within_a_longer_name_is_not_absent() -> None:
     assert row.cells["coverage"].evidence[0].quote == "The Team Sheet is green."
 
 
-def test_gaps_in_model_and_texts_are_reported_with_their_location() -> None:
+def test_gaps_in_the_enterprise_model_and_in_the_documents_are_reported_with_their_location() -> None:
     result = result_of(context())
     assert values(result, "gaps", "gap") == {
         "Member Club": "MATCHED",
@@ -114,7 +114,7 @@ def test_the_domains_table_counts_entities_and_classes() -> None:
     assert result.figures["STRONG"] == 1
 
 
-def test_all_quotes_match_their_spans_and_two_runs_are_equal() -> None:
+def test_all_quotes_match_their_spans_and_two_runs_of_a_coverage_job_give_equal_results() -> None:
     job_context = context()
     result = result_of(job_context)
     model = job_context.model
@@ -143,7 +143,7 @@ def test_the_job_file_excludes_entities_by_type_and_name() -> None:
     assert result_of(context(types=["Interface"])).table("coverage").rows == ()
 
 
-def test_the_result_leaves_out_a_failed_row() -> None:
+def test_the_coverage_result_leaves_out_a_failed_row() -> None:
     job = CoverageJob(context())
     first = job.tasks()[0]
     result = job.result([first.row(first.material(), None)])
@@ -151,7 +151,7 @@ def test_the_result_leaves_out_a_failed_row() -> None:
     assert [row.name for row in result.table("gaps").rows] == ["Member Club", "Working Day"]
 
 
-def test_a_term_is_no_gap_in_the_coverage_while_the_row_of_its_entity_is_unfinished() -> None:
+def test_a_term_is_not_reported_as_a_gap_while_the_row_of_its_entity_is_unfinished() -> None:
     job = CoverageJob(context())
     last = job.tasks()[-1]
     result = job.result([last.row(last.material(), None)])
@@ -159,7 +159,9 @@ def test_a_term_is_no_gap_in_the_coverage_while_the_row_of_its_entity_is_unfinis
 
 
 @pytest.mark.parametrize("texts", [{}, {"handbook.md": HANDBOOK}])
-def test_a_job_without_a_model_or_texts_names_the_missing_setting(texts: dict[str, str]) -> None:
+def test_a_coverage_job_without_an_enterprise_model_or_documents_is_refused_and_the_missing_setting_is_named(
+    texts: dict[str, str],
+) -> None:
     model = None if texts else model_of(MODEL)
     with pytest.raises(UsageError, match="needs a model and texts") as raised:
         CoverageJob(context_of(texts, model=model))

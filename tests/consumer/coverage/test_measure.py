@@ -41,7 +41,7 @@ WORDS = [
     "text",
     ["A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so.", "Ein Verein darf zahlen."],
 )
-def test_rules_are_recognised_by_their_words_or_number(text: str) -> None:
+def test_rules_are_recognised_by_rule_words_or_by_a_rule_number(text: str) -> None:
     assert RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings).is_rule(text)
 
 
@@ -90,7 +90,7 @@ def test_more_statements_never_lower_the_coverage_class(measured: CoverageMeasur
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30))
-def test_a_name_in_the_text_is_always_found(chosen: list[str]) -> None:
+def test_an_entity_name_that_is_in_the_text_is_always_found(chosen: list[str]) -> None:
     """Find the exact words between spaces, ignoring case."""
     text = " ".join(chosen)
     index = MentionIndex(corpus_of({"a.txt": text}), Names(NAMES))
@@ -99,7 +99,7 @@ def test_a_name_in_the_text_is_always_found(chosen: list[str]) -> None:
             assert index.of(name) or index.headed(name), name
 
 
-def test_statements_are_in_the_order_of_the_text() -> None:
+def test_statements_are_listed_in_the_order_of_the_text() -> None:
     corpus = corpus_of({"b.txt": "The fee is due. A Fee is paid.", "a.txt": "No fee."})
     told = [(it.document.source, it.piece.text) for it in MentionIndex(corpus, Names(["Fee"])).of("Fee")]
     assert told == [("a.txt", "No fee."), ("b.txt", "The fee is due."), ("b.txt", "A Fee is paid.")]

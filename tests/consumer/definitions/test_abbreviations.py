@@ -53,7 +53,7 @@ def test_a_quotation_in_brackets_is_not_a_term() -> None:
 
 
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{2,8}", fullmatch=True), min_size=2, max_size=6), st.text(max_size=20))
-def test_an_abbreviation_of_initials_is_always_found(words: list[str], before: str) -> None:
+def test_an_abbreviation_made_of_initials_is_always_found(words: list[str], before: str) -> None:
     short = "".join(word[0] for word in words)
     assert is_short_form(short)
     text = f"{before}. {' '.join(words)}"
@@ -70,11 +70,11 @@ def test_an_abbreviation_of_initials_is_always_found(words: list[str], before: s
         "It was established by Council Regulation (EC) No 765/2008.",
     ],
 )
-def test_a_bracket_of_a_citation_is_no_abbreviation(text: str) -> None:
+def test_a_citation_in_brackets_is_not_read_as_an_abbreviation(text: str) -> None:
     assert defined(text) == []
 
 
-def test_small_words_are_skipped_between_the_initials() -> None:
+def test_short_words_such_as_of_and_the_are_skipped_between_the_initials_of_an_abbreviation() -> None:
     assert defined("See the Treaty on the Functioning of the European Union (TFEU) for this.") == [
         ("TFEU", "Treaty on the Functioning of the European Union")
     ]
@@ -87,7 +87,7 @@ def test_the_meaning_of_the_short_name_of_a_law_is_its_whole_title() -> None:
     ]
 
 
-def test_the_meaning_of_a_short_name_is_the_full_name_before_the_bracket() -> None:
+def test_a_short_name_in_brackets_is_defined_by_the_full_name_before_the_bracket() -> None:
     text = "High protection as enshrined in the Charter of Rights of the Union (the \u2018Charter\u2019) applies."
     assert defined(text) == [("Charter", "Charter of Rights of the Union")]
 

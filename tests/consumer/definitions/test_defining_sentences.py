@@ -34,20 +34,20 @@ DEFINING = [
 
 
 @pytest.mark.parametrize(("text", "term", "meaning"), DEFINING)
-def test_a_defining_sentence_gives_its_term_and_meaning(text: str, term: str, meaning: str | None) -> None:
+def test_the_term_and_its_meaning_are_read_from_a_defining_sentence(text: str, term: str, meaning: str | None) -> None:
     found = defined(text)
     assert [name for name, _ in found] == [term]
     assert meaning is None or found[0][1] == meaning
 
 
-def test_two_terms_in_quotes_share_a_meaning() -> None:
+def test_two_quoted_terms_of_one_defining_sentence_have_the_same_meaning() -> None:
     assert defined("“Holiday” and “leave” mean any day on which no work is done.") == [
         ("Holiday", "any day on which no work is done."),
         ("leave", "any day on which no work is done."),
     ]
 
 
-def test_other_names_and_abbreviations_next_to_a_term_are_read() -> None:
+def test_alternative_names_and_abbreviations_next_to_a_term_are_read() -> None:
     (found,) = definitions_in('"Site" (also called the "Premises") means the land described below.')
     assert found.aliases == ("Premises",)
     short = definitions_in("Key Measure (KM) means a figure by which success is measured.")
@@ -63,13 +63,15 @@ def test_other_names_and_abbreviations_next_to_a_term_are_read() -> None:
         ('"Depot" shall have the meaning assigned to it in clause 4.2(b).', "clause 4.2(b)"),
     ],
 )
-def test_a_reference_names_the_rule_with_the_definition(text: str, refers_to: str | None) -> None:
+def test_a_reference_to_a_definition_names_the_rule_that_contains_the_definition(
+    text: str, refers_to: str | None
+) -> None:
     (found,) = definitions_in(text)
     assert found.pattern == "reference"
     assert found.refers_to == (refers_to or "section 1159 of the Companies Act")
 
 
-def test_a_list_belongs_to_the_definition_directly_above_the_list() -> None:
+def test_a_list_directly_below_a_definition_is_part_of_the_definition() -> None:
     text = (
         '(a) "Club" means a body of persons; and\n\n(b) "Match" means:\n\n(i) a league match; or\n\n'
         "(ii) a cup match;\n\n"
@@ -82,7 +84,7 @@ def test_a_list_belongs_to_the_definition_directly_above_the_list() -> None:
     ]
 
 
-def test_the_sentence_after_a_list_belongs_to_the_definition() -> None:
+def test_the_sentence_after_the_list_of_a_definition_is_part_of_the_definition() -> None:
     text = '"Relative" means:\n(a) a parent; or\n(b) a child,\nbut does not include a cousin.\n\nThe fee is due.\n'
     assert defined(text) == [("Relative", "(a) a parent; or (b) a child, but does not include a cousin.")]
 
@@ -96,7 +98,7 @@ def test_a_definition_across_pages_omits_page_headers_and_footers() -> None:
     assert found.text == "the land on which a club plays and which it holds for a year."
 
 
-def test_patterns_that_the_settings_omit_find_no_definitions() -> None:
+def test_a_definition_pattern_that_the_settings_omit_finds_no_definitions() -> None:
     text = '"Fee" means a sum that is paid.\n\nThe Yearly General Meeting (YGM) opens.\n'
     assert terms_in(text) == ["Fee", "YGM"]
     assert [one.term for one in definitions_in(text, GlossarySection(patterns=("abbreviation",)))] == ["YGM"]

@@ -49,7 +49,7 @@ def test_finding_definitions_twice_gives_equal_results(text: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_normalizing_a_key_or_a_line_twice_changes_nothing(text: str) -> None:
+def test_normalising_a_term_key_or_a_line_a_second_time_changes_nothing(text: str) -> None:
     assert one_line(one_line(text)).split() == one_line(one_line(one_line(text))).split()
     assert term_key(" ".join(term_key(text))) == term_key(" ".join(term_key(" ".join(term_key(text)))))
 
@@ -63,7 +63,7 @@ def test_case_number_hyphen_and_article_do_not_change_the_key_of_a_term(one: str
 
 
 @pytest.mark.parametrize("word", ["Status", "Analysis", "Address", "Bus"])
-def test_words_that_only_look_like_plurals_keep_their_ending(word: str) -> None:
+def test_the_key_of_a_term_keeps_an_ending_that_only_looks_like_a_plural(word: str) -> None:
     assert term_key(word) == (word.lower(),)
 
 

@@ -21,7 +21,7 @@ def test_an_interpretation_clause_is_not_a_definition(title: str, text: str) -> 
     assert terms_in(f"# 2 Interpretation\n\n{title}\n{text}\n\n# 3 Work\n\nWe work.\n") == []
 
 
-def test_definitions_under_the_title_of_an_interpretation_clause_are_found() -> None:
+def test_definitions_under_the_heading_of_an_interpretation_clause_are_found() -> None:
     text = '# Definitions\n\n## Further expressions\n\n"Fee" means a sum of money.\n\n"Tag" means a mark of lead.\n'
     assert defined(text) == [("Fee", "a sum of money."), ("Tag", "a mark of lead.")]
 
@@ -35,7 +35,7 @@ def test_definitions_under_the_title_of_an_interpretation_clause_are_found() -> 
         ("Depot", "Where goods are kept."),
     ],
 )
-def test_a_heading_above_its_meaning_is_a_term(title: str, text: str) -> None:
+def test_a_heading_directly_above_its_meaning_is_read_as_a_term(title: str, text: str) -> None:
     assert defined(f"# Glossary\n\n## {title}\n\n{text}\n\n## Till\n\nA box in which money is kept.\n")[:-1] == [
         (title, text)
     ]
@@ -54,12 +54,12 @@ def test_a_heading_above_its_meaning_is_a_term(title: str, text: str) -> None:
         "Periods in months mean calendar reckoning unless the rule says otherwise.",
     ],
 )
-def test_idioms_define_nothing_even_under_a_heading_of_definitions(text: str) -> None:
+def test_idioms_are_not_read_as_definitions_even_under_a_heading_of_definitions(text: str) -> None:
     assert terms_in(text) == []
     assert terms_in(f"# Interpretation\n\n{text}\n") == []
 
 
 @pytest.mark.parametrize("place", ["Rule A3", "section 5 of this Code", "Terms of hire"])
-def test_a_definition_that_names_a_rule_of_the_same_texts_is_a_reference(place: str) -> None:
+def test_a_definition_that_only_names_a_rule_of_the_same_documents_is_a_reference(place: str) -> None:
     (found,) = definitions_in(f"# Interpretation\n\n“Fee” is defined in {place}.\n\n# Terms of hire\n\nWe hire.\n")
     assert (found.term, found.refers_to) == ("Fee", place)

@@ -34,14 +34,14 @@ def test_terms_on_separate_lines_and_in_headings_are_found() -> None:
     assert defined(headings) == [("Asset", "A thing that is owned. It may be sold."), ("Audit", "A check.")]
 
 
-def test_abbreviations_under_their_heading_are_found() -> None:
+def test_abbreviations_under_a_heading_of_abbreviations_are_found() -> None:
     assert defined("# Abbreviations\n\nYGM    Yearly General Meeting\nCEO – Chief Executive Officer\n") == [  # noqa: RUF001
         ("YGM", "Yearly General Meeting"),
         ("CEO", "Chief Executive Officer"),
     ]
 
 
-def test_a_list_that_looks_like_a_glossary_counts_under_any_heading() -> None:
+def test_a_list_that_looks_like_a_glossary_is_read_as_a_glossary_under_any_heading() -> None:
     text = (
         "# The trade\n\nDivot: a piece of turf cut out of the pitch.\nScarifying: raking dead grass out of the turf.\n"
     )
@@ -49,7 +49,7 @@ def test_a_list_that_looks_like_a_glossary_counts_under_any_heading() -> None:
     assert terms_in(text) == ["Divot", "Scarifying", "Run-off"]
 
 
-def test_a_line_may_announce_a_list_of_definitions() -> None:
+def test_a_line_of_text_may_introduce_a_list_of_definitions() -> None:
     text = (
         "# Gates\n\nWords used by our stewards:\n\n- **Late Gate** - the small gate beside the club shop.\n\nThe end.\n"
     )
@@ -67,7 +67,7 @@ def test_entries_with_a_sign_before_each_term_are_found_without_the_sign() -> No
     ]
 
 
-def test_an_entry_that_only_refers_is_a_reference() -> None:
+def test_a_glossary_entry_that_only_refers_to_another_entry_is_a_reference() -> None:
     found = definitions_in("# Glossary\n\n   $ accounting See: cost accounting.\n\n   $ audit\n      (N) See: check.\n")
     assert [(one.term, one.pattern, one.refers_to) for one in found] == [
         ("accounting", "reference", "cost accounting"),
@@ -80,17 +80,17 @@ def test_a_document_titled_glossary_is_a_glossary_without_a_heading() -> None:
     assert [one.term for one in find_definitions(corpus)] == ["Asset", "508"]
 
 
-def test_a_definition_may_start_on_the_line_below_the_dash() -> None:
+def test_a_glossary_definition_may_start_on_the_line_below_the_dash() -> None:
     assert defined("# Glossary\n\n- **CRM** -\n  A system for customers.\n") == [("CRM", "A system for customers.")]
 
 
-def test_a_bullet_of_a_glossary_belongs_to_its_definition_as_a_whole() -> None:
+def test_a_bullet_item_of_a_glossary_belongs_completely_to_its_definition() -> None:
     text = "# Glossary\n\n- **Outage** means a stop of the service. A planned stop is none.\n\n"
     text += "- **Audit** means a check.\n"
     assert defined(text) == [("Outage", "a stop of the service. A planned stop is none."), ("Audit", "a check.")]
 
 
-def test_an_entry_that_is_too_long_is_cut_at_a_paragraph() -> None:
+def test_a_glossary_entry_that_is_too_long_is_cut_at_the_end_of_a_paragraph() -> None:
     text = "# Glossary\n\nKey\n   A value.\n\n" + "   More words about keys.\n\n" * 200 + "Lock\n   A door.\n"
     found = dict(defined(text, GlossarySection(longest_definition=100)))
     assert found["Key"].startswith("A value. More words about keys.")

@@ -52,7 +52,7 @@ def _defined(source: str | bytes, kind: str = "html") -> list[tuple[str, str]]:
         ("quorum", "at least 12 members"),
     ],
 )
-def test_an_entry_of_a_definition_list_is_found_without_defining_words(term: str, body: str) -> None:
+def test_an_entry_of_an_html_definition_list_is_found_without_defining_words(term: str, body: str) -> None:
     expected = [(term.rstrip(":"), body), ("bin", "where paper goes")]
     assert _defined(f"<dl><dt>{term}<dd>{body}<dt>bin<dd>where paper goes</dl>") == expected
     styles = style("DT", "Definition Term") + style("D", "Definition")
@@ -67,7 +67,7 @@ def test_all_terms_and_bodies_of_a_definition_list_entry_are_kept() -> None:
     assert _defined(source) == [("ledger", body), ("book", body), ("folio", "page of it")]
 
 
-def test_a_nested_list_is_part_of_its_definition_and_its_entries_are_found_too() -> None:
+def test_a_nested_definition_list_is_part_of_the_outer_definition_and_its_entries_are_found_too() -> None:
     source = (
         "<dl><dt>kit<dd>one of<ul><li>cup<li>plate</ul><dt>roles<dd><p>who acts</p><dl><dt>chair<dd>leads it</dl></dl>"
     )
@@ -96,7 +96,7 @@ def test_an_abbreviation_next_to_a_term_is_not_part_of_the_term() -> None:
         ("We say <dfn>dusting</dfn> for wiping shelves.", ("dusting", "We say dusting for wiping shelves.")),
     ],
 )
-def test_the_sentence_of_a_marked_term_defines_the_term(source: str, expected: tuple[str, str]) -> None:
+def test_a_sentence_with_a_term_in_a_dfn_element_defines_the_term(source: str, expected: tuple[str, str]) -> None:
     assert _defined(f"<p>It is open to all. {source}</p>") == [expected]
 
 
@@ -116,7 +116,7 @@ def test_a_paragraph_that_starts_with_an_emphasized_term_defines_the_term(
     assert _defined(f"<p>It is open to all.</p><p>{source}</p><p>More is said below.</p>") == [expected]
 
 
-def test_bold_terms_of_a_word_file_are_read_like_those_of_a_web_page() -> None:
+def test_bold_terms_in_a_word_file_are_read_like_those_in_a_web_page() -> None:
     entries = (("data owner", ": the person who answers for data"), ("data user", ": reader of any list"))
     body = "".join(
         paragraph(term, run="<w:b/>").replace("</w:p>", f'<w:r><w:t xml:space="preserve">{rest}</w:t></w:r></w:p>')
@@ -128,7 +128,7 @@ def test_bold_terms_of_a_word_file_are_read_like_those_of_a_web_page() -> None:
     ]
 
 
-def test_terms_alone_on_a_line_are_found_under_a_heading_of_definitions() -> None:
+def test_marked_terms_alone_on_a_line_are_found_under_a_heading_of_definitions() -> None:
     source = "<h2>{0}</h2><p><b>hall</b></p><p>hut beside the field</p><p><b>gate</b></p><p>way in for guests</p>"
     expected = [("hall", "hut beside the field"), ("gate", "way in for guests")]
     assert _defined(source.format("Definitions")) == expected
@@ -161,11 +161,11 @@ def test_terms_alone_on_a_line_are_found_under_a_heading_of_definitions() -> Non
         "<p>You <b>must</b> be on time. <i>Really</i>: be there.</p>",
     ],
 )
-def test_values_questions_and_mere_emphasis_give_no_definition(source: str) -> None:
+def test_emphasised_text_that_labels_a_value_or_asks_a_question_is_not_read_as_a_definition(source: str) -> None:
     assert _defined(source) == []
 
 
-def test_marked_terms_are_stored_with_the_generation_and_removed_with_their_document(tmp_path: Path) -> None:
+def test_marked_terms_are_stored_in_the_generation_and_removed_when_their_document_is_removed(tmp_path: Path) -> None:
     pages = {"a.html": "<dl><dt>ledger<dd>record of payments</dl>", "b.md": "**Note**: nothing is marked here.\n"}
     run_ingest(tmp_path / "data", write_files(tmp_path / "docs", pages))
     with writing(tmp_path / "data") as store:
@@ -180,7 +180,7 @@ def test_marked_terms_are_stored_with_the_generation_and_removed_with_their_docu
             assert generation.artefact_names == []
 
 
-def test_code_and_lists_within_an_entry_of_a_definition_list_are_no_entries() -> None:
+def test_code_and_lists_within_a_definition_list_entry_are_not_read_as_entries() -> None:
     within = (
         "<p>For example:</p><pre>size: int = 0\nsize - 1\nwidth: int = 1</pre><ul><li>Linux: the registry.</li></ul>"
     )

@@ -12,12 +12,12 @@ def test_list_items_in_separate_paragraphs_belong_to_the_definition(lead: str) -
     assert defined(text) == [("Carrier", f"{lead} (a) as a Member, (b) as the servant of a Member, or (c) for hire.")]
 
 
-def test_a_short_sentence_start_above_list_items_is_not_a_heading() -> None:
+def test_a_short_start_of_a_sentence_above_list_items_is_not_read_as_a_heading() -> None:
     text = "# Rules\n\n**Incident** means any event by which goods\n\n(a) are lost,\n\n(b) are broken.\n\nMore.\n"
     assert defined(text) == [("Incident", "any event by which goods (a) are lost, (b) are broken.")]
 
 
-def test_sibling_items_of_a_definition_are_not_part_of_it() -> None:
+def test_list_items_beside_a_definition_are_not_part_of_the_definition() -> None:
     text = '(h) "Fee" means a sum of money\n\n(i) "Tag" means a mark of lead\n\n(j) the rest\n'
     assert defined(text) == [("Fee", "a sum of money"), ("Tag", "a mark of lead")]
 

@@ -32,7 +32,7 @@ In this Code, you and your refer to the person who reads it.|The report is used 
 
 
 @pytest.mark.parametrize("text", [one for line in DISTRACTORS.strip().split("\n") for one in line.split("|")])
-def test_a_sentence_that_defines_nothing_gives_no_term(text: str) -> None:
+def test_no_term_is_read_from_a_sentence_that_defines_nothing(text: str) -> None:
     assert terms_in(text) == []
 
 
@@ -49,7 +49,7 @@ def test_a_sentence_that_defines_nothing_gives_no_term(text: str) -> None:
         "# Roles\n\n- **Chair**: leads the board.\n- **Clerk**: keeps the books.\n- **Guest**: may speak.\n",
     ],
 )
-def test_tables_and_lists_of_other_things_give_no_term(text: str) -> None:
+def test_no_term_is_read_from_tables_and_lists_that_contain_no_definitions(text: str) -> None:
     assert terms_in(text) == []
 
 

@@ -18,11 +18,11 @@ TWO = [("Alpha", "A first thing."), ("Beta", "A second thing.")]
         "Term\tMeaning\nAlpha\tA first thing.\nBeta\tA second thing.\n",
     ],
 )
-def test_rows_under_headers_of_terms_and_meanings_are_definitions(text: str) -> None:
+def test_rows_of_a_table_with_headers_for_terms_and_meanings_are_definitions(text: str) -> None:
     assert defined(text) == TWO
 
 
-def test_a_table_continues_across_pages_with_and_without_a_repeated_header() -> None:
+def test_a_definition_table_continues_across_pages_with_and_without_a_repeated_header() -> None:
     text = (
         "Term | Meaning\nAlpha | A first thing.\n\nBook of Rules\n1\n\n\fTerm | Meaning\nBeta | A second thing.\n\n"
         "Book of Rules\n2\n\n\fGamma | A third thing.\n\nBook of Rules\n3\n\n\fOffence | Fine\nLate | Ten pounds\n"
@@ -30,17 +30,17 @@ def test_a_table_continues_across_pages_with_and_without_a_repeated_header() -> 
     assert [term for term, _ in defined(text)[:3]] == ["Alpha", "Beta", "Gamma"]
 
 
-def test_the_next_table_is_not_part_of_a_definition_table() -> None:
+def test_a_table_directly_after_a_definition_table_is_not_part_of_the_definition_table() -> None:
     text = "Term | Meaning\nAlpha | A first thing.\n\nOffence | Fine\nLate arrival | Ten pounds for each\n"
     assert defined(text) == TWO[:1]
 
 
-def test_a_row_without_a_term_continues_the_row_above() -> None:
+def test_a_table_row_without_a_term_continues_the_definition_in_the_row_above() -> None:
     text = "| Term | Meaning |\n|---|---|\n| Alpha | A first |\n|  | thing. |\n| Beta | A second thing. |\n"
     assert defined(text) == TWO
 
 
-def test_a_cell_continues_after_a_page_and_its_header() -> None:
+def test_a_table_cell_continues_after_a_page_break_and_a_repeated_page_header() -> None:
     text = (
         "| Term | Meaning |\n| Alpha | A first |\n\nBook\n1\n\n\f| Term | Meaning |\n|  | thing. |\n| Beta | A second"
         " thing. |\n\nBook\n2\n\n\fThe end.\n\nBook\n3\n"
@@ -48,21 +48,21 @@ def test_a_cell_continues_after_a_page_and_its_header() -> None:
     assert defined(text) == TWO
 
 
-def test_a_table_without_headers_is_read_under_a_heading_of_definitions() -> None:
+def test_a_table_without_headers_under_a_heading_of_definitions_is_read_as_definitions() -> None:
     rows = "ETA | Estimated time of arrival\nDepot | A place where goods are kept.\n"
     assert [term for term, _ in defined(f"# Definitions\n\n{rows}")] == ["ETA", "Depot"]
     assert defined(f"# Places\n\n{rows}") == []
     assert defined("# Definitions\n\nEntry | ten pounds\nLate entry | twelve pounds\n") == []
 
 
-def test_abbreviations_are_read_from_their_own_tables_and_columns() -> None:
+def test_abbreviations_are_read_from_tables_and_columns_of_abbreviations() -> None:
     (short,) = definitions_in("Abbreviation | In full\nYGM | Yearly General Meeting\n")
     assert (short.term, short.text, short.pattern) == ("YGM", "Yearly General Meeting", "abbreviation")
     (beside,) = definitions_in("Term | Abbr. | Definition\nData owner | DO | The person who decides.\n")
     assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
 
 
-def test_a_meaning_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
+def test_a_definition_table_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
     _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
     assert (found.pattern, found.refers_to) == ("reference", "Store")
 
@@ -92,7 +92,7 @@ def test_a_second_header_such_as_page_number_is_not_a_column_of_meanings(header:
     assert defined(text) == []
 
 
-def test_a_row_within_a_table_is_not_a_header_row() -> None:
+def test_a_row_in_the_middle_of_a_table_is_not_read_as_a_header_row() -> None:
     text = "# Definitions\n\nTerm | Meaning\nAlpha | A first thing.\nWord | What is meant\nBeta | A second thing.\n"
     assert defined(text) == [TWO[0], ("Word", "What is meant"), TWO[1]]
 

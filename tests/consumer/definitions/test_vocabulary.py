@@ -50,12 +50,12 @@ Das Haus steht für alle offen.|Datenschutz ist eine Aufgabe, die alle angeht.|A
 
 
 @pytest.mark.parametrize(("text", "term"), NAMED)
-def test_a_sentence_with_a_defining_wording_gives_its_term(text: str, term: str) -> None:
+def test_the_term_is_read_from_a_sentence_with_each_defining_wording(text: str, term: str) -> None:
     assert terms_in(text) == [term]
 
 
 @pytest.mark.parametrize("text", [one for line in OTHERS.strip().split("\n") for one in line.split("|")])
-def test_a_similar_sentence_without_a_definition_gives_no_term(text: str) -> None:
+def test_no_term_is_read_from_a_sentence_that_only_resembles_a_definition(text: str) -> None:
     assert terms_in(text) == []
 
 
@@ -71,7 +71,7 @@ def test_a_number_on_a_separate_line_introduces_a_term_of_a_vocabulary() -> None
     assert definitions_in(text)[0].aliases == ("sling assembly",)
 
 
-def test_entries_without_a_sign_after_the_term_are_read_only_under_a_heading() -> None:
+def test_glossary_entries_without_a_sign_after_the_term_are_read_only_under_a_heading_of_definitions() -> None:
     entries = "Bidder A firm that has sent in a tender.\n\nFramework An agreement with several firms.\n"
     small = "Blocking point the point beyond which no train runs.\n\nPossession the taking of a line out of use.\n"
     assert terms_in(f"# Definitions\n\n{entries}") == ["Bidder", "Framework"]
@@ -82,18 +82,18 @@ def test_entries_without_a_sign_after_the_term_are_read_only_under_a_heading() -
     )
 
 
-def test_columns_aligned_by_spaces_are_read_as_entries_under_a_heading() -> None:
+def test_columns_aligned_by_spaces_under_a_heading_of_definitions_are_read_as_glossary_entries() -> None:
     entries = "    Berth      a place at which one\n               vessel may lie\n    Lock  a gate\n"
     text = f"# Words used in this Order\n\n{entries}"
     assert defined(text) == [("Berth", "a place at which one vessel may lie"), ("Lock", "a gate")]
     assert terms_in("# Timetable\n\nAudit     in May, by a firm\nReview    in July, by the board\n") == []
 
 
-def test_a_line_that_looks_like_a_heading_announces_definitions_in_a_text_without_headings() -> None:
+def test_in_a_text_without_headings_a_line_that_looks_like_a_heading_can_introduce_definitions() -> None:
     assert terms_in("Definitions\n\nFee: the sum that is paid.\n\nDuties\n\nChair: leads the board.\n") == ["Fee"]
 
 
-def test_abbreviations_and_other_names_of_an_entry_are_read() -> None:
+def test_abbreviations_and_alternative_names_of_a_glossary_entry_are_read() -> None:
     short, _, other = definitions_in(
         "# Glossary\n\nService Record (SR): a list of repairs.\n\nChecked table (also: gold table) - a right one.\n"
     )
@@ -101,7 +101,7 @@ def test_abbreviations_and_other_names_of_an_entry_are_read() -> None:
     assert (other.term, other.aliases) == ("Checked table", ("gold table",))
 
 
-def test_a_table_without_headers_under_a_heading_may_contain_any_kind_of_meaning() -> None:
+def test_a_table_without_headers_under_a_heading_of_definitions_may_have_meanings_in_any_wording() -> None:
     rows = "Excess | The first part of any claim\nUnoccupied | Not lived in for more than sixty days\n"
     assert terms_in(f"# Words with special meanings\n\n{rows}") == ["Excess", "Unoccupied"]
     assert terms_in("# Definitions\n\nEntry | 12 pounds for each club\n") == []

@@ -42,7 +42,7 @@ def datahub(result: JobResult, folder: Path) -> dict[str, Any]:
     return content
 
 
-def test_purview_names_are_paths_joined_by_underscores_and_parents_come_first(tmp_path: Path) -> None:
+def test_purview_names_are_term_paths_joined_by_underscores_and_parent_terms_come_first(tmp_path: Path) -> None:
     rows = purview(catalog_result(), tmp_path)
     assert [(row["Name"], row["Nick Name"], row["Parent Term Name"]) for row in rows] == [
         ("People and Places", "People and Places", ""),
@@ -60,7 +60,7 @@ def test_purview_files_use_only_purview_statuses(tmp_path: Path) -> None:
     assert [row["Status"] for row in rows] == ["Approved", "Alert", "Expired", "Alert"]
 
 
-def test_purview_lists_are_joined_by_semicolons_and_name_terms_of_the_file(tmp_path: Path) -> None:
+def test_purview_lists_are_joined_by_semicolons_and_refer_to_terms_in_the_same_file(tmp_path: Path) -> None:
     rows = purview(glossary_result(), tmp_path)
     names = {row["Name"] for row in rows}
     for row in rows:
@@ -73,7 +73,7 @@ def test_purview_lists_are_joined_by_semicolons_and_name_terms_of_the_file(tmp_p
     assert (rows[2]["Name"], rows[2]["Nick Name"]) == ("Rate of, Pay v1.2", "Rate of, Pay v1.2")
 
 
-def test_openmetadata_files_have_names_and_only_openmetadata_statuses(tmp_path: Path) -> None:
+def test_openmetadata_files_have_a_name_per_term_and_only_openmetadata_statuses(tmp_path: Path) -> None:
     rows = openmetadata(glossary_result(), tmp_path)
     assert all(row["name*"] for row in rows)
     assert [row["glossaryStatus"] for row in rows] == ["Approved", "Draft", "Deprecated", "Draft"]
@@ -90,11 +90,11 @@ def test_openmetadata_parents_are_qualified_names_of_earlier_rows(tmp_path: Path
         known.add(f"{row['parent'] or 'Our Words'}.{row['name*']}")
 
 
-def test_openmetadata_quotes_a_name_with_a_dot() -> None:
+def test_openmetadata_files_put_a_name_with_a_dot_in_quotation_marks() -> None:
     assert qualified_name("Words", ("v1.2 terms", "Fee")) == 'Words."v1.2 terms".Fee'
 
 
-def test_a_datahub_file_has_one_node_with_the_terms_below_the_node(tmp_path: Path) -> None:
+def test_a_datahub_file_has_one_glossary_node_that_contains_the_terms(tmp_path: Path) -> None:
     content = datahub(glossary_result(), tmp_path)
     assert list(content) == ["version", "source", "owners", "nodes"]
     assert content["owners"] == {"users": ["datahub"]}
@@ -157,7 +157,7 @@ def hard_result() -> JobResult:
     )
 
 
-def test_purview_names_are_unique_and_their_references_exist_whatever_the_terms_are_called(tmp_path: Path) -> None:
+def test_purview_names_are_unique_and_every_reference_exists_for_any_term_names(tmp_path: Path) -> None:
     rows = purview(hard_result(), tmp_path)
     names = [row["Name"] for row in rows]
     assert len(set(names)) == len(names)
@@ -171,7 +171,7 @@ def test_purview_names_are_unique_and_their_references_exist_whatever_the_terms_
     assert sum(bool(row["Related Terms"]) for row in rows) >= len(HARD_NAMES)
 
 
-def test_openmetadata_names_are_unique_and_their_references_exist_whatever_the_terms_are_called(tmp_path: Path) -> None:
+def test_openmetadata_names_are_unique_and_every_reference_exists_for_any_term_names(tmp_path: Path) -> None:
     known: set[str] = set()
     rows = openmetadata(hard_result(), tmp_path)
     for row in rows:
@@ -187,7 +187,7 @@ def test_openmetadata_names_are_unique_and_their_references_exist_whatever_the_t
     assert {row["displayName"] for row in rows} >= {"a_b", "a;b", "...", "x: y"}
 
 
-def test_datahub_names_are_unique_whatever_the_terms_are_called(tmp_path: Path) -> None:
+def test_datahub_names_are_unique_for_any_term_names(tmp_path: Path) -> None:
     def names(node: dict[str, Any], path: str) -> list[str]:
         below = [name for inner in node.get("nodes", []) for name in names(inner, f"{path}.{inner['name']}")]
         return [*(f"{path}.{term['name']}" for term in node.get("terms", [])), *below]

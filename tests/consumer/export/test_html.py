@@ -76,7 +76,7 @@ def related_result() -> JobResult:
     return JobResult(job="related", kind="coverage", tables=tables)
 
 
-def test_the_report_opens_without_errors_and_without_further_requests(browser: Browser, tmp_path: Path) -> None:
+def test_the_html_report_opens_without_errors_and_without_further_requests(browser: Browser, tmp_path: Path) -> None:
     for result in (glossary_result(), related_result()):
         it = opened(browser, result, tmp_path)
         for tab in it.page.get_by_role("tab").all():
@@ -94,7 +94,9 @@ def test_a_click_on_a_row_shows_its_evidence(browser: Browser, tmp_path: Path) -
     assert "Part A > A3 Definitions" in quote
 
 
-def test_an_absent_field_has_a_reason_and_the_page_explains_its_terms(browser: Browser, tmp_path: Path) -> None:
+def test_an_absent_field_is_shown_with_a_reason_and_the_page_explains_the_verdicts(
+    browser: Browser, tmp_path: Path
+) -> None:
     row = Row(key="k", name="Clerk", cells={"definition": absent_cell("The texts do not define it.")})
     table = Table(name="terms", columns=("definition",), rows=(row,))
     page = opened(browser, JobResult(job="j", kind="glossary", tables=(table,)), tmp_path).page
@@ -105,7 +107,7 @@ def test_an_absent_field_has_a_reason_and_the_page_explains_its_terms(browser: B
     assert page.get_by_label("Any domain").is_hidden()
 
 
-def test_the_report_shows_the_names_of_groups(browser: Browser, tmp_path: Path) -> None:
+def test_the_html_report_shows_the_names_of_groups(browser: Browser, tmp_path: Path) -> None:
     cells = {"kind": found_cell("role", [evidence_of("A role.")])}
     row = Row(key="k", name="Clerk", group=("role",), cells=cells)
     table = Table(name="candidates", columns=("kind", "definition"), rows=(row,), groups=("kind",))
@@ -115,7 +117,7 @@ def test_the_report_shows_the_names_of_groups(browser: Browser, tmp_path: Path) 
     assert page.locator("table.heat thead tr").inner_text().split() == ["Kind", "Kind"]
 
 
-def test_search_and_filters_keep_the_matching_rows(browser: Browser, tmp_path: Path) -> None:
+def test_search_and_filters_show_only_the_matching_rows(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, glossary_result(), tmp_path).page
     names = page.locator(".row .name")
     page.get_by_role("searchbox").fill("seven DIRECTORS")
@@ -126,7 +128,9 @@ def test_search_and_filters_keep_the_matching_rows(browser: Browser, tmp_path: P
     assert page.get_by_role("status").inner_text() == "1 of 4"
 
 
-def test_the_map_counts_classes_by_domain_and_links_to_their_rows(browser: Browser, tmp_path: Path) -> None:
+def test_the_coverage_map_counts_coverage_classes_by_domain_and_links_to_their_rows(
+    browser: Browser, tmp_path: Path
+) -> None:
     page = opened(browser, related_result(), tmp_path).page
     page.get_by_role("tab", name="Map by domain").click()
     assert page.locator("table.heat tbody tr").all_inner_texts() == [
@@ -138,7 +142,7 @@ def test_the_map_counts_classes_by_domain_and_links_to_their_rows(browser: Brows
     assert page.locator(".row .name").all_inner_texts() == ["Stray"]
 
 
-def test_the_graph_names_the_relations_of_a_chosen_entity(browser: Browser, tmp_path: Path) -> None:
+def test_the_graph_shows_the_relationship_names_of_the_selected_entity(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, related_result(), tmp_path).page
     page.get_by_role("tab", name="Relationship graph").click()
     page.locator("svg .node").first.focus()
@@ -158,7 +162,9 @@ def test_tabs_and_rows_can_be_used_with_the_keyboard(browser: Browser, tmp_path:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_document_text_runs_no_script_and_loads_nothing(text: str, browser: Browser, tmp_path: Path) -> None:
+def test_document_text_in_the_html_report_runs_no_script_and_loads_nothing(
+    text: str, browser: Browser, tmp_path: Path
+) -> None:
     cells = {"definition": found_cell(text, [evidence_of(text, source=text)], note=text)}
     row = Row(key=text, name=text, group=(text,), cells=cells, notes=(text,))
     table = Table(name="terms", columns=("definition",), rows=(row,))
@@ -172,7 +178,7 @@ def test_document_text_runs_no_script_and_loads_nothing(text: str, browser: Brow
     assert it.page.locator("img").count() == 0
 
 
-def test_the_report_is_as_wide_as_a_phone_screen(browser: Browser, tmp_path: Path) -> None:
+def test_the_html_report_is_not_wider_than_a_phone_screen(browser: Browser, tmp_path: Path) -> None:
     page = opened(browser, glossary_result(), tmp_path, width=360).page
     page.locator(".row button").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

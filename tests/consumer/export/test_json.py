@@ -9,7 +9,7 @@ from elt_llm_consumer.export.json import job_result_schema, result_json, write_j
 from tests.consumer.export.sample_results import catalog_result, glossary_result
 
 
-def test_every_row_can_be_read_from_the_json_file(tmp_path: Path) -> None:
+def test_every_row_can_be_read_back_from_the_json_file(tmp_path: Path) -> None:
     result = glossary_result()
     [path] = write_json(result, tmp_path / "words.json")
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -42,13 +42,13 @@ def test_the_json_output_matches_the_schema(result: JobResult) -> None:
     jsonschema.validate(result_json(result), job_result_schema())
 
 
-def test_the_schema_rejects_other_structures() -> None:
+def test_the_json_schema_rejects_invalid_structures() -> None:
     content = result_json(glossary_result())
     content["tables"]["terms"]["rows"][0]["cells"]["definition"]["verdict"] = "probably"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(content, job_result_schema())
 
 
-def test_the_schema_in_the_documentation_is_the_schema_in_use() -> None:
+def test_the_documented_json_schema_equals_the_schema_in_use() -> None:
     written = (Path(__file__).parents[3] / "docs" / "schemas" / "job_result.schema.json").read_text(encoding="utf-8")
     assert json.loads(written) == job_result_schema()

@@ -49,7 +49,7 @@ def test_a_table_and_its_evidence_are_separate_files(tmp_path: Path) -> None:
     assert [first[name] for name in REVIEW_COLUMNS] == ["APPROVED", "Registrar", "'=fine"]
 
 
-def test_every_cell_has_a_line_of_evidence_even_if_the_cell_is_absent(tmp_path: Path) -> None:
+def test_every_cell_has_a_line_in_the_evidence_file_even_if_the_cell_is_absent(tmp_path: Path) -> None:
     lines = rows_of(write_csv(glossary_result(), tmp_path / "words.csv")[1])
     assert list(lines[0]) == list(EVIDENCE_COLUMNS)
     board = [line for line in lines if line["key"] == "term/board"]
@@ -78,7 +78,7 @@ def test_text_in_a_workbook_never_becomes_a_formula(text: str, tmp_path: Path) -
 
 
 @given(st.text())
-def test_cells_that_are_guarded_against_formulas_can_be_read_back(text: str) -> None:
+def test_the_original_text_of_a_cell_that_was_escaped_as_a_formula_can_be_read_back(text: str) -> None:
     printable = escape_formula(text)
     assert unescape_formula(printable) == unescape_formula(escape_formula(unescape_formula(printable)))
     assert printable[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
@@ -108,7 +108,7 @@ def test_the_domain_and_subgroup_of_a_row_have_columns(tmp_path: Path) -> None:
     ]
 
 
-def test_a_group_with_the_name_of_a_field_gets_another_column_name() -> None:
+def test_a_group_column_that_has_the_name_of_a_field_gets_another_column_name() -> None:
     cells = {"kind": found_cell("role", [evidence_of("A role.")])}
     row = Row(key="k", name="Clerk", group=("role", "inner"), cells=cells)
     table = Table(name="candidates", columns=("kind",), rows=(row,), groups=("kind",))
@@ -128,7 +128,7 @@ def test_a_sheet_explains_why_a_field_is_absent(tmp_path: Path) -> None:
     assert all(cell.hyperlink is None for cell in sheet[2])
 
 
-def test_a_sheet_shows_review_columns_first_and_hides_machine_columns(tmp_path: Path) -> None:
+def test_a_sheet_shows_review_columns_first_and_hides_technical_columns(tmp_path: Path) -> None:
     [table] = glossary_result().tables
     [path] = write_xlsx(glossary_result(), tmp_path / "words.xlsx")
     sheet = openpyxl.load_workbook(path)["Terms"]
@@ -148,7 +148,7 @@ def test_rows_are_sorted_by_their_outermost_group_and_ungrouped_rows_are_last() 
     assert [row.key for row in group_by_domain(rows)] == ["1", "3", "2", "0", "4"]
 
 
-def test_a_text_that_is_too_long_for_a_cell_refers_to_the_json_file() -> None:
+def test_a_text_that_is_too_long_for_a_sheet_cell_is_replaced_by_a_reference_to_the_json_file() -> None:
     assert fit_cell_text("a" * 40_000).endswith("(full text in the JSON file)")
     assert len(fit_cell_text("a" * 40_000)) == 32_767
 
@@ -159,7 +159,7 @@ def test_characters_that_xml_cannot_represent_are_replaced(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("result", [glossary_result(), catalog_result()], ids=["glossary", "catalog"])
-def test_equal_results_give_equal_bytes(result: JobResult, tmp_path: Path) -> None:
+def test_equal_results_give_byte_identical_files(result: JobResult, tmp_path: Path) -> None:
     [one], [other] = write_xlsx(result, tmp_path / "a.xlsx"), write_xlsx(result, tmp_path / "b.xlsx")
     assert one.read_bytes() == other.read_bytes()
     assert openpyxl.load_workbook(BytesIO(one.read_bytes())).properties.created.year == 2000

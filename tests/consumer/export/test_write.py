@@ -24,7 +24,7 @@ def test_every_requested_format_is_written_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == sorted(path.name for path in paths)
 
 
-def test_two_writes_of_a_result_give_equal_bytes(tmp_path: Path) -> None:
+def test_writing_a_result_twice_gives_byte_identical_files(tmp_path: Path) -> None:
     outputs = OutputsSection(formats=("json", "csv", "xlsx", "purview", "openmetadata", "datahub"))
     before = {path: path.read_bytes() for path in write_outputs(glossary_result(), outputs, tmp_path, "words")}
     after = {path: path.read_bytes() for path in write_outputs(glossary_result(), outputs, tmp_path, "words")}

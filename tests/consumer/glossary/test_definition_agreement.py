@@ -19,7 +19,7 @@ _MONTHS = "A pitch that was tested within the previous {} months and is on the l
         ("An injury for which an ambulance is called.", "Harm that keeps a player away for 28 days.", False),
     ],
 )
-def test_definitions_are_compared_by_their_meaning(one: str, other: str, agree: bool) -> None:
+def test_definitions_are_compared_by_their_meaning_and_not_by_their_wording(one: str, other: str, agree: bool) -> None:
     agreements = DefinitionComparer(FakeEmbedding(), KeywordTokeniser("en"))
     assert agreements.agree(one, other) is agree
     assert agreements.agree(other, one) is agree
@@ -39,6 +39,6 @@ def test_a_copy_has_nearly_all_words_of_its_source_and_hardly_any_other_words(wr
     assert agreements.is_copy(written, "The person who keeps the regis-\ntered books of the shop") is is_copy
 
 
-def test_one_shared_word_does_not_support_a_short_text() -> None:
+def test_one_word_in_common_does_not_support_a_short_text() -> None:
     agreements = DefinitionComparer(FakeEmbedding(), KeywordTokeniser())
     assert not agreements.supports("Pay the person.", "The person who keeps the books of the shop")

@@ -53,7 +53,7 @@ def test_documents_with_the_same_definition_are_described_together() -> None:
     )
 
 
-def test_a_page_with_both_definitions_is_named_once() -> None:
+def test_a_page_that_contains_both_definitions_is_named_once() -> None:
     one, other = (DefinitionText(_MONTHS.format(months), ("a.md, page 2",)) for months in (36, 24))
     assert describe_difference(one, other) == "a.md, page 2 has 36 and also 24."
 

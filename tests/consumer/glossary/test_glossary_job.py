@@ -48,14 +48,14 @@ def _rows(result: JobResult) -> Mapping[str, Row]:
     return {row.name: row for row in result.table("terms").rows}
 
 
-def test_every_term_is_a_row_with_evidence() -> None:
+def test_every_defined_term_gets_a_row_with_evidence() -> None:
     result = _result(_context())
     assert list(_rows(result)) == ["Clerk", "Depot", "Guest", "Store"]
     assert result.figures["terms"] == 4
     assert result.figures["contradicting definitions"] == 1
 
 
-def test_contradicting_definitions_are_shown_with_both_locations() -> None:
+def test_contradicting_definitions_are_shown_with_the_locations_of_both() -> None:
     cell = _rows(_result(_context()))["Store"].cells["definition"]
     assert cell.verdict == "conflict"
     assert cell.value == (
@@ -73,13 +73,13 @@ def test_a_reference_is_merged_with_the_definition_of_the_same_term() -> None:
     assert clerk["defined_in"].value == ("code.md", "rules.md")
 
 
-def test_a_term_that_refers_to_another_infers_its_definition() -> None:
+def test_a_term_that_refers_to_another_term_gets_the_definition_of_that_term_as_inferred() -> None:
     depot = _rows(_result(_context()))["Depot"].cells
     assert depot["definition"].verdict == "inferred"
     assert depot["see_also"].value == ("Store",)
 
 
-def test_a_term_defined_nowhere_has_no_definition() -> None:
+def test_a_term_that_no_document_defines_has_no_definition() -> None:
     cell = _rows(_result(_context()))["Guest"].cells["definition"]
     assert (cell.verdict, cell.note) == ("absent", "It is only referred to where it is defined: Rule Z9.")
 
@@ -90,7 +90,7 @@ def test_uses_of_a_term_outside_its_definition_are_counted_with_their_sections()
     assert store["used_in"].value == ("rules.md: A3 Definitions", "rules.md: A4 Work")
 
 
-def test_abbreviations_without_a_definition_are_a_table_of_their_own() -> None:
+def test_abbreviations_without_a_definition_are_listed_in_a_separate_table() -> None:
     result = _result(_context())
     [row] = result.table("abbreviations").rows
     assert (row.name, tuple(row.cells)) == ("Yearly General Meeting", result.table("abbreviations").columns)
@@ -103,7 +103,7 @@ def test_two_runs_of_a_glossary_job_give_equal_results() -> None:
     assert _result(_context()).model_dump_json() == _result(_context()).model_dump_json()
 
 
-def test_the_inputs_of_a_row_are_json_and_contain_prompts_only_if_configured() -> None:
+def test_the_recorded_inputs_of_a_row_are_json_and_contain_prompts_only_if_configured() -> None:
     assert all(not task.material().prompts for task in GlossaryJob(_context()).tasks())
     prompts = {task.name: task.material().prompts for task in GlossaryJob(_context(clean_up="model")).tasks()}
     assert {name for name, asked in prompts.items() if asked} == {"Clerk"}
@@ -120,7 +120,7 @@ def _mended(reply: str | Exception) -> dict[str, Any]:
     return {"value": cell.value, "method": cell.method, "note": cell.note, "quote": cell.evidence[0].quote}
 
 
-def test_a_model_may_clean_up_the_text_but_never_the_quote() -> None:
+def test_a_language_model_may_change_the_displayed_definition_but_never_the_quote() -> None:
     cell = _mended("The person who keeps the books\nof the shop")
     assert (cell["value"], cell["method"]) == ("The person who keeps the books of the shop", "llm")
     assert cell["quote"] == _mended("nonsense")["quote"]
@@ -139,17 +139,17 @@ def test_a_model_may_clean_up_the_text_but_never_the_quote() -> None:
         UnusableReply("cut off"),
     ],
 )
-def test_a_reply_that_adds_or_omits_words_is_rejected(reply: str | Exception) -> None:
+def test_a_reply_of_the_language_model_that_adds_or_omits_words_is_rejected(reply: str | Exception) -> None:
     cell = _mended(reply)
     assert (cell["value"], cell["method"]) == ("The person who keeps the books of the shop.", "rule")
     assert cell["note"]
 
 
-def test_an_unreachable_model_fails_the_row() -> None:
+def test_a_row_fails_if_the_language_model_is_unreachable() -> None:
     with pytest.raises(ModelError):
         _mended(ModelError("gone"))
 
 
-def test_a_job_without_texts_is_refused() -> None:
+def test_a_glossary_job_without_documents_is_refused() -> None:
     with pytest.raises(UsageError, match="needs texts"):
         GlossaryJob(context_of({}))

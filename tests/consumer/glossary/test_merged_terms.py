@@ -33,25 +33,25 @@ def test_the_spellings_of_a_term_are_merged_with_all_their_definitions() -> None
     assert list(owner.variants) == ["Data-Owners"]
 
 
-def test_the_definitions_of_a_short_form_belong_to_its_long_form() -> None:
+def test_the_definitions_of_an_abbreviation_belong_to_its_long_form() -> None:
     (term,) = [one for one in merge_definitions(definitions_in(_TEXT)) if one.short_forms]
     assert "YGM" in (term.name, *term.abbreviations)
     assert [one.text for one in term.definitions] == ["the meeting of all members in June."]
 
 
-def test_an_abbreviation_of_two_terms_is_a_separate_term() -> None:
+def test_an_abbreviation_that_two_terms_share_is_a_separate_term() -> None:
     text = 'The Service Level (SL) is high. The Safety Lead (SL) is here.\n\n"SL" means a list of shops.\n'
     assert sorted(_terms(text)) == ["SL", "Safety Lead", "Service Level"]
 
 
-def test_a_merged_term_keeps_its_references_and_other_names() -> None:
+def test_a_merged_term_keeps_its_references_and_alternative_names() -> None:
     terms = _terms(_TEXT)
     assert [one.refers_to for one in terms["Depot"].references] == ["Store"]
     assert list(terms["Site"].synonyms) == ["Premises"]
 
 
 @given(st.data())
-def test_the_order_of_definitions_does_not_change_the_terms(data: st.DataObject) -> None:
+def test_the_order_of_definitions_does_not_change_the_merged_terms(data: st.DataObject) -> None:
     found = find_definitions(corpus_of({"one.md": _TEXT, "two.md": _TEXT.replace("decides", "rules")}))
     shuffled = data.draw(st.permutations(found))
     assert merge_definitions(shuffled) == merge_definitions(found)

@@ -16,7 +16,7 @@ def _missed(text: str, **settings: object) -> tuple[list[str], int, bool]:
     return [text[slice(*span)] for span in found.missed], found.entries, is_gap(found)
 
 
-def test_a_glossary_that_was_read_completely_has_no_missed_entries() -> None:
+def test_no_missed_entries_are_reported_for_a_glossary_that_was_read_completely() -> None:
     assert _missed(BOLD) == ([], 5, False)
 
 
@@ -30,7 +30,7 @@ def test_skipped_glossary_entries_are_reported_with_their_number_and_page() -> N
     )
 
 
-def test_sentences_with_a_quoted_term_are_counted() -> None:
+def test_sentences_with_a_quoted_term_that_were_not_read_are_counted_as_missed_definitions() -> None:
     text = "# Rules\n\n“Site” means the land. “Plot” means a part of it.\n"
     assert _missed(text, patterns=["list"]) == (["Site", "Plot"], 2, True)
 

@@ -81,7 +81,7 @@ def held(corpus: Corpus, result: JobResult) -> bool:
     )
 
 
-def test_candidates_are_defined_terms_and_nouns_that_act_or_are_acted_on() -> None:
+def test_candidate_entities_are_defined_terms_and_nouns_that_are_subject_or_object_of_a_verb() -> None:
     names = [row.name for row in result_of(context()).table("candidates").rows]
     assert names == [
         "Annual Assembly",
@@ -110,7 +110,9 @@ def test_candidates_are_defined_terms_and_nouns_that_act_or_are_acted_on() -> No
         ("invoice", "document", "inferred"),
     ],
 )
-def test_the_kind_comes_from_the_definition_then_the_name_then_the_acts(name: str, kind: str, verdict: str) -> None:
+def test_the_kind_of_a_candidate_is_taken_from_its_definition_or_else_its_name_or_else_its_verbs(
+    name: str, kind: str, verdict: str
+) -> None:
     row = candidate(result_of(context()), name)
     assert (row.cells["kind"].value, row.cells["kind"].verdict, row.group) == (kind, verdict, (kind,))
     assert row.cells["kind"].note
@@ -135,13 +137,13 @@ def test_relationships_have_a_direction_and_a_modality(name: str, modality: str 
     assert row.cells["verb"].verdict == "found"
 
 
-def test_the_subject_of_they_is_inferred_from_the_previous_sentence() -> None:
+def test_the_subject_that_the_pronoun_they_replaces_is_inferred_from_the_previous_sentence() -> None:
     row = related(result_of(context()))["Trustees approve Catalogue"]
     assert row.cells["verb"].verdict == "inferred"
     assert row.cells["source"].evidence[0].quote.startswith("A3.3 The Trustees must meet")
 
 
-def test_terms_of_reference_are_the_rules_with_the_role_as_subject_and_its_listed_duties() -> None:
+def test_the_terms_of_reference_of_a_role_are_the_rules_about_the_role_and_its_listed_duties() -> None:
     cell = candidate(result_of(context()), "Keeper").cells["terms_of_reference"]
     assert isinstance(cell.value, tuple)
     assert [place.quote for place in cell.evidence] == [
@@ -157,7 +159,7 @@ def test_only_roles_have_terms_of_reference() -> None:
     assert candidate(result_of(context()), "Loan Slip").cells["terms_of_reference"].verdict == "absent"
 
 
-def test_a_candidate_is_joined_with_its_entity_if_the_job_has_a_model() -> None:
+def test_a_candidate_entity_is_joined_with_an_entity_of_the_enterprise_model_if_the_job_has_a_model() -> None:
     model = model_of({"People": ["Library Member", "Keeper"]})
     result = result_of(context(model=model, aliases={"Library Member": ["Reader"]}))
     assert candidate(result, "Reader").cells["in_model"].value == "Library Member"
@@ -166,7 +168,7 @@ def test_a_candidate_is_joined_with_its_entity_if_the_job_has_a_model() -> None:
     assert result.figures["in the model"] == 2
 
 
-def test_topics_limit_candidates_to_their_sentences_and_sections() -> None:
+def test_topics_limit_candidate_entities_to_sentences_and_sections_about_the_topics() -> None:
     result = result_of(context(handbook={"topics": ["invoices"]}))
     assert {row.name for row in result.table("candidates").rows} == {"bursar", "invoice", "Trustees"}
     assert set(related(result)) == {
@@ -178,24 +180,24 @@ def test_topics_limit_candidates_to_their_sentences_and_sections() -> None:
     assert result.notes == ("Narrowed to: invoices.",)
 
 
-def test_the_settings_may_add_kind_words_and_skip_names() -> None:
+def test_the_job_file_can_add_words_for_a_kind_of_candidate_and_names_to_skip() -> None:
     result = result_of(context(handbook={"kinds": {"process": ["invoice"]}, "skip": ["bursars"]}))
     assert candidate(result, "invoice").cells["kind"].value == "process"
     assert "bursar" not in {row.name for row in result.table("candidates").rows}
 
 
-def test_tables_of_contents_and_page_headers_give_no_candidates() -> None:
+def test_no_candidate_entities_are_read_from_tables_of_contents_and_page_headers() -> None:
     contents = "# Contents\n\nGrand Ledger Room | 4\n\nGrand Ledger Room | 5\n\nGrand Ledger Room | 6\n\n"
     result = result_of(context_of({"handbook.md": contents + HANDBOOK}))
     assert "Grand Ledger Room" not in {row.name for row in result.table("candidates").rows}
 
 
-def test_a_job_without_texts_is_refused() -> None:
+def test_a_handbook_job_without_documents_is_refused() -> None:
     with pytest.raises(UsageError, match="needs texts"):
         HandbookJob(context_of({}))
 
 
-def test_all_evidence_is_in_the_texts_and_all_keys_are_unique() -> None:
+def test_all_quoted_evidence_is_in_the_documents_and_all_row_keys_are_unique() -> None:
     job_context = context()
     result = result_of(job_context)
     assert held(job_context.corpus, result)
@@ -210,7 +212,9 @@ _SENTENCES = st.sampled_from(
 
 @settings(max_examples=generated(12), deadline=None)
 @given(st.lists(_SENTENCES, min_size=1, max_size=25), st.integers(0, 3))
-def test_any_text_gives_the_same_result_twice_with_valid_evidence(sentences: list[str], blank: int) -> None:
+def test_two_handbook_jobs_over_any_text_give_the_same_result_with_valid_evidence(
+    sentences: list[str], blank: int
+) -> None:
     text = ("\n" * blank + " ").join(sentences)
     first, second = (context_of({"a.txt": text, "b.txt": text}) for _ in range(2))
     result = result_of(first)
@@ -218,7 +222,7 @@ def test_any_text_gives_the_same_result_twice_with_valid_evidence(sentences: lis
     assert held(first.corpus, result)
 
 
-def test_a_model_description_contains_only_what_the_texts_support() -> None:
+def test_a_description_written_by_a_language_model_contains_only_what_the_documents_support() -> None:
     told = "The Keeper shall maintain the Catalogue [1]. The Keeper was born on the moon [1]."
     job = HandbookJob(context_of({"handbook.md": HANDBOOK}, llm=ScriptedLLM([told]), handbook={"describe": "model"}))
     task = next(one for one in job.tasks() if one.name == "Keeper")

@@ -5,14 +5,14 @@ from elt_llm_consumer.jobs.sections import DEFAULT_FIELDS, CatalogField, Catalog
 from pydantic import ValidationError
 
 
-def test_the_shipped_fields_are_complete_and_in_order() -> None:
+def test_the_shipped_catalog_fields_are_complete_and_in_order() -> None:
     fields = CatalogSection().all_fields()
     assert tuple(fields) == tuple(DEFAULT_FIELDS)
     for name, field in fields.items():
         assert field.kind != "text" or (field.prompt and "{entity}" in field.question), name
 
 
-def test_a_field_named_like_a_shipped_field_overrides_only_the_given_keys() -> None:
+def test_a_configured_field_with_the_name_of_a_shipped_field_overrides_only_the_given_keys() -> None:
     shipped = CatalogSection().all_fields()["retention"]
     changed = CatalogSection.model_validate({"fields": {"retention": {"at_most": 9}}}).all_fields()["retention"]
     assert changed == shipped.model_copy(update={"at_most": 9})
@@ -34,6 +34,6 @@ def test_a_job_file_can_add_and_remove_fields() -> None:
         ({"colour": {"kinds": "text"}}, "Extra inputs"),
     ],
 )
-def test_a_mistake_in_a_field_is_reported(fields: dict[str, object], said: str) -> None:
+def test_a_mistake_in_a_configured_catalog_field_is_reported(fields: dict[str, object], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         CatalogSection.model_validate({"fields": fields})

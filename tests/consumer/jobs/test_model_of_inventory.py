@@ -18,7 +18,7 @@ DICTIONARY = (
 HANDBOOK = "# Fees\n\nBerth Fee means the price that a ship pays. The berth fee must be paid by the owner in May.\n"
 
 
-def test_ancestors_become_domains_and_relations_become_relationships() -> None:
+def test_the_ancestors_of_fact_sheets_become_domains_and_their_relations_become_relationships() -> None:
     relation = FactSheetRelation(kind="relApplicationToDataObject", name="Berth", target_id="b")
     lost = FactSheetRelation(kind="relApplicationToDataObject", name="Gone")
     model = model_of_inventory(
@@ -42,7 +42,7 @@ def test_ancestors_become_domains_and_relations_become_relationships() -> None:
     assert [(one.source.name, one.target.name) for one in model.relationships] == [("Billing", "Berth")]
 
 
-def test_a_catalog_is_made_of_a_data_dictionary_and_a_handbook(tmp_path: Path) -> None:
+def test_a_catalog_can_be_made_from_a_data_dictionary_and_a_handbook(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.write({"elements.csv": DICTIONARY, "handbook.md": HANDBOOK})
     columns = "{entity: Element Name, definition: Definition, domain: Domain}"

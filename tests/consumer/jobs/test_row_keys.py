@@ -40,7 +40,7 @@ def keys(context: JobContext) -> RowKeys:
 
 
 @given(first=some.dictionaries(some.text(max_size=3), JSON, max_size=3), second=some.lists(some.text(max_size=5)))
-def test_row_keys_are_equal_only_for_equal_inputs_of_the_row(
+def test_row_keys_are_equal_only_if_the_row_inputs_are_equal(
     keys: RowKeys, first: dict[str, object], second: list[str]
 ) -> None:
     key = keys.of(RowMaterial(first, tuple(second)))
@@ -49,19 +49,23 @@ def test_row_keys_are_equal_only_for_equal_inputs_of_the_row(
     assert key != keys.of(RowMaterial(first, (*second, "more")))
 
 
-def test_a_changed_recipe_changes_only_the_keys_of_rows_that_a_model_writes(context: JobContext, keys: RowKeys) -> None:
+def test_a_changed_recipe_version_changes_only_the_keys_of_rows_that_a_language_model_writes(
+    context: JobContext, keys: RowKeys
+) -> None:
     other = RowKeys(context, KIND, 2)
     assert keys.of(RowMaterial({}, ("Ask",))) != other.of(RowMaterial({}, ("Ask",)))
     assert keys.of(RowMaterial({})) == other.of(RowMaterial({}))
 
 
-def test_settings_of_a_job_kind_change_only_the_keys_of_this_kind(context: JobContext, loaded: LoadedSettings) -> None:
+def test_settings_of_one_job_kind_change_only_the_row_keys_of_this_kind(
+    context: JobContext, loaded: LoadedSettings
+) -> None:
     assert set(relevant_settings(context, "coverage")) == {"coverage", "llm", "embedding", "alias_columns"}
     colder = load(loaded.project).settings.llm.model_copy(update={"temperature": 1.5})
     assert relevant_settings(context, KIND)["llm"]["temperature"] != colder.temperature
 
 
-def test_the_quoted_documents_of_a_row_are_those_of_its_evidence_and_its_inputs(context: JobContext) -> None:
+def test_the_documents_quoted_by_a_row_are_those_of_its_evidence_and_its_inputs(context: JobContext) -> None:
     one, two = context.corpus.documents
     row = Row(key="k", name="k", cells={"c": found_cell("v", [one.evidence(0, 10, 1.0)])})
     sources, quoted = SourceDocuments(context), ("library", one.document_id, one.document_hash)
@@ -70,6 +74,6 @@ def test_the_quoted_documents_of_a_row_are_those_of_its_evidence_and_its_inputs(
     assert sources.quoted(row, named, by_model=True) == {quoted, ("library", two.document_id, two.document_hash)}
 
 
-def test_a_model_row_without_document_ids_may_quote_any_document(context: JobContext) -> None:
+def test_a_row_written_by_a_language_model_without_document_ids_may_quote_any_document(context: JobContext) -> None:
     row = Row(key="k", name="k", cells={})
     assert SourceDocuments(context).quoted(row, RowMaterial({}), by_model=True) == {("library", ANY_DOCUMENT, "")}

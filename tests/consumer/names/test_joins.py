@@ -31,7 +31,7 @@ def _pairs(joined: JoinResult) -> set[tuple[str, str, str]]:
     return {(one.left, one.right, one.by) for one in joined.joins}
 
 
-def test_each_item_is_joined_by_the_most_reliable_method() -> None:
+def test_each_pair_of_names_is_joined_by_the_most_reliable_method() -> None:
     left = [
         NamedItem("l1", "Invoice", ("7",)),
         NamedItem("l2", "Bill"),
@@ -64,20 +64,20 @@ def test_the_minimum_similarity_of_two_joined_names_is_a_setting() -> None:
     }
 
 
-def test_an_item_of_the_same_kind_is_preferred_among_items_with_equal_names() -> None:
+def test_among_items_with_equal_names_an_item_of_the_same_type_is_preferred() -> None:
     left = [NamedItem("l", "Case", kind="process")]
     right = [NamedItem("a", "Case", kind="object"), NamedItem("b", "Case", kind="process")]
     assert _pairs(join_names(left, right, _NAMES)) == {("l", "b", "same")}
 
 
-def test_a_column_of_other_names_joins_items_with_a_reason() -> None:
+def test_a_column_of_alternative_names_joins_items_and_the_reason_is_given() -> None:
     joined = join_names(
         [NamedItem("l", "Vetting")], [NamedItem("r", "Background Check", (), ("DBS", "Vetting"))], _NAMES
     )
     assert joined.joins == (JoinPair("l", "r", "alias", 1.0, "'Vetting' is also called 'Background Check'."),)
 
 
-def test_planted_near_duplicates_and_aliases_are_joined_among_many_items() -> None:
+def test_near_duplicates_and_aliases_planted_among_many_items_are_joined() -> None:
     planted = [
         ("Sin Bin", "Temporary Dismissal"),
         ("Referee", "Match Officials"),
@@ -106,6 +106,6 @@ def test_joins_are_one_to_one_complete_and_independent_of_order(
 
 
 @pytest.mark.parametrize(("left", "right"), [("Ownership Record", "Ownership Recrod"), ("List of Names", "Names List")])
-def test_similar_pairs_are_found_without_comparing_all_pairs(left: str, right: str) -> None:
+def test_similar_pairs_of_names_are_found_without_comparing_all_pairs(left: str, right: str) -> None:
     many = [f"{first} {second}" for first, second in product("ABCDEFGHIJ", "KLMNOPQRST")]
     assert {(left, right, "fuzzy")} <= _pairs(_joined([left, *many], [right]))

@@ -91,7 +91,7 @@ def test_a_single_word_is_a_certain_mention_only_if_capitalized_within_a_sentenc
     assert mention.certain == (doubt == "")
 
 
-def test_several_words_are_a_certain_mention_in_lower_case_too() -> None:
+def test_a_name_of_several_words_is_a_certain_mention_in_lower_case_too() -> None:
     mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet")
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
 
@@ -101,7 +101,7 @@ def test_a_mention_records_which_name_or_alias_it_matches() -> None:
     assert [(one.name, one.form) for one in found] == [("Invoice", "Bill of Charges"), ("Invoice", "BOC")]
 
 
-def test_the_searched_forms_of_a_name_are_the_name_its_parts_and_its_aliases_each_once() -> None:
+def test_the_searched_forms_of_a_name_are_the_name_its_parts_and_its_aliases_without_duplicates() -> None:
     assert Names(["Sin Bin"], _ALIASES).forms("Sin Bins (SB)") == (
         "Sin Bins (SB)",
         "Sin Bins",
@@ -144,12 +144,12 @@ def test_the_similarity_of_names_is_symmetric_and_between_0_and_1(left: str, rig
 
 
 @given(_NAMES)
-def test_every_name_is_equal_to_itself(name: str) -> None:
+def test_a_name_and_its_upper_case_form_are_the_same_name(name: str) -> None:
     assert Names([name]).likeness(name, name.upper()) == Likeness(1.0, "same")
 
 
 @given(st.lists(_NAMES, max_size=6), _TEXTS)
-def test_mentions_are_in_order_and_match_their_spans(names: list[str], text: str) -> None:
+def test_mentions_are_listed_in_text_order_and_match_their_spans(names: list[str], text: str) -> None:
     found = Names(names, _ALIASES).mentions(text)
     assert all(text[one.start : one.end] == one.written and one.name in names for one in found)
     assert all(before.end <= after.start for before, after in pairwise(found))

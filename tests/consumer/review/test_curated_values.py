@@ -33,7 +33,7 @@ def _written(loaded: LoadedSettings) -> tuple[dict[str, Any], list[str]]:
     return {row["key"]: row["cells"] for row in rows}, value["notes"]
 
 
-def test_a_curated_value_replaces_the_found_one_with_a_note(tmp_path: Path) -> None:
+def test_a_curated_value_replaces_the_found_value_and_a_note_reports_the_replacement(tmp_path: Path) -> None:
     loaded = _project(tmp_path, ONE)
     run(loaded)
     cells, notes = _written(loaded)
@@ -45,7 +45,7 @@ def test_a_curated_value_replaces_the_found_one_with_a_note(tmp_path: Path) -> N
     assert notes == []
 
 
-def test_adding_or_removing_a_curated_value_does_not_rebuild_its_row(tmp_path: Path) -> None:
+def test_adding_or_removing_a_curated_value_does_not_rebuild_the_row(tmp_path: Path) -> None:
     loaded = _project(tmp_path, "overrides: []")
     run(loaded)
     (tmp_path / "curated.yaml").write_text(ONE, encoding="utf-8")
@@ -94,14 +94,14 @@ def test_a_curated_value_without_a_row_or_field_is_reported(tmp_path: Path, befo
     assert note.startswith(told)
 
 
-def test_curated_values_for_excluded_rows_or_other_job_kinds_are_not_errors(tmp_path: Path) -> None:
+def test_a_curated_value_for_an_excluded_row_or_another_job_kind_is_not_an_error(tmp_path: Path) -> None:
     other = ONE.splitlines()[1].replace("table: terms", "kind: catalog, table: entities")
     loaded = _project(tmp_path, f"{ONE}{other}\n")
     run(loaded, choice=RowSelection(limit=1))
     assert _written(loaded)[1] == ["Not complete: 2 of 3 rows are missing: Term 01, Term 02."]
 
 
-def test_a_derived_row_can_be_curated(tmp_path: Path) -> None:
+def test_a_row_that_is_derived_from_other_rows_can_have_a_curated_value(tmp_path: Path) -> None:
     loaded = _project(
         tmp_path, ONE.replace("table: terms, key: Term 01, field: definition", "table: folders, key: a, field: terms")
     )
@@ -111,12 +111,14 @@ def test_a_derived_row_can_be_curated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [("key: Term 01", "colour: red"), ("2026-01-31", "soon")])
-def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, before: str, after: str) -> None:
+def test_a_mistake_in_the_file_of_curated_values_is_reported_with_its_line(
+    tmp_path: Path, before: str, after: str
+) -> None:
     with pytest.raises(SettingsError, match=r"curated\.yaml"):
         run(_project(tmp_path, ONE.replace(before, after)))
 
 
-def test_two_values_for_one_field_are_reported(tmp_path: Path) -> None:
+def test_two_curated_values_for_the_same_field_are_reported(tmp_path: Path) -> None:
     second = ONE.replace("overrides:\n", "").replace("better", "else")
     loaded = _project(tmp_path, ONE + second)
     run(loaded)

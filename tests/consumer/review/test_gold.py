@@ -73,7 +73,7 @@ def compared(gold: Path, *rows: Row) -> GoldReport:
     return compare_with_gold(glossary(*rows), gold, [CORPUS])
 
 
-def test_a_glossary_that_equals_the_gold_file_has_no_remarks(gold: Path) -> None:
+def test_comparing_a_glossary_with_an_equal_gold_file_gives_no_remarks(gold: Path) -> None:
     report = compared(gold, *PERFECT)
     assert report.remarks == ()
     assert {one.value for one in report.shares} == {1.0}
@@ -87,7 +87,7 @@ def test_a_missed_gold_term_is_reported_with_the_pattern_of_its_definition(gold:
     assert report.remarks == ("missed (means): Loan: rules.md: a book that is lent for a time",)
 
 
-def test_an_invented_term_lowers_precision_and_a_distractor_is_reported(gold: Path) -> None:
+def test_an_invented_term_lowers_precision_and_a_distractor_read_as_a_term_is_reported(gold: Path) -> None:
     report = compared(gold, *PERFECT, row("This", "By this means we save paper"))
     assert report.share("precision") == GoldShare("precision", 4, 5)
     assert report.share("distractors avoided").right == 0
@@ -97,18 +97,18 @@ def test_an_invented_term_lowers_precision_and_a_distractor_is_reported(gold: Pa
     ]
 
 
-def test_an_optional_term_is_neither_required_nor_wrong(gold: Path) -> None:
+def test_an_optional_gold_term_is_neither_required_nor_counted_as_wrong(gold: Path) -> None:
     report = compared(gold, *PERFECT, row("Paper", "means we save paper", text="we save paper"))
     assert report.share("precision") == GoldShare("precision", 4, 4)
 
 
-def test_another_definition_of_a_gold_term_is_counted_as_wrong(gold: Path) -> None:
+def test_a_definition_that_differs_from_that_of_the_gold_term_is_counted_as_wrong(gold: Path) -> None:
     report = compared(gold, row("Loans", "means we save paper"), *PERFECT[1:])
     assert report.share("precision").right == 3
     assert any(remark.startswith("another definition than gold: Loans") for remark in report.remarks)
 
 
-def test_a_missed_contradiction_is_reported(gold: Path) -> None:
+def test_a_gold_contradiction_that_the_job_missed_is_reported(gold: Path) -> None:
     day = row("Day", '"Day" means any day but Sunday', OTHER)
     report = compared(gold, PERFECT[0], PERFECT[1], day, PERFECT[3])
     assert report.share("contradictions shown") == GoldShare("contradictions shown", 0, 1)
@@ -122,7 +122,7 @@ def test_a_quote_that_is_no_longer_in_its_document_is_reported(gold: Path) -> No
     assert any(remark.startswith("quote not on its page: Loan, definition: rules.md") for remark in report.remarks)
 
 
-def test_a_comparison_report_counts_the_remarks_that_it_omits(gold: Path) -> None:
+def test_a_report_on_a_gold_comparison_counts_the_remarks_that_it_omits(gold: Path) -> None:
     report = compared(gold)
     assert (
         report.lines(most_remarks=2)[-1]
@@ -187,7 +187,7 @@ def test_a_wrongly_joined_near_duplicate_is_reported(gold_catalog: Path) -> None
     assert "Shelf, formal_definition: gold says absent" in report.remarks
 
 
-def test_a_found_cell_without_the_words_of_gold_is_reported(gold_catalog: Path) -> None:
+def test_a_found_cell_that_does_not_contain_the_words_of_the_gold_cell_is_reported(gold_catalog: Path) -> None:
     wrong = PERFECT[3].cells["definition"]
     report = compare_with_gold(catalog(entity("Loan", wrong), entity("Shelf", absent_cell())), gold_catalog, [CORPUS])
     assert report.share("found or absent as in gold").value == 1
@@ -198,7 +198,7 @@ def classed(name: str, value: str) -> Row:
     return Row(key=name, name=name, cells={"any": Cell(value=value, verdict="inferred", confidence=1)})
 
 
-def test_coverage_classes_and_gaps_are_compared_by_name(tmp_path: Path) -> None:
+def test_coverage_classes_and_gaps_are_compared_with_gold_by_name(tmp_path: Path) -> None:
     write(
         tmp_path,
         "coverage.jsonl",
@@ -223,7 +223,7 @@ def test_coverage_classes_and_gaps_are_compared_by_name(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_without_gold_and_an_invalid_line_are_reported(gold: Path) -> None:
+def test_a_folder_without_a_gold_file_and_an_invalid_line_of_a_gold_file_are_reported(gold: Path) -> None:
     with pytest.raises(UsageError, match=r"There is no glossary\.jsonl in"):
         compared(gold / "elsewhere", *PERFECT)
     write(gold, "glossary_distractors.jsonl", [{"document": "rules.md"}])
@@ -231,6 +231,6 @@ def test_a_folder_without_gold_and_an_invalid_line_are_reported(gold: Path) -> N
         compared(gold, *PERFECT)
 
 
-def test_a_kind_of_job_without_gold_is_refused(gold: Path) -> None:
+def test_a_comparison_with_gold_is_refused_for_a_job_kind_without_gold_data(gold: Path) -> None:
     with pytest.raises(UsageError, match="There is no gold data"):
         compare_with_gold(JobResult(job="trial", kind="handbook", tables=()), gold, [])

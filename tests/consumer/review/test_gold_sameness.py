@@ -34,18 +34,18 @@ def test_a_term_that_is_only_an_article_is_a_term() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_similarity_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
+def test_the_similarity_of_two_texts_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
     assert word_share(one, other) == word_share(other, one)
     assert 0 <= word_share(one, other) <= 1
 
 
 @given(TEXTS)
-def test_a_text_with_words_is_equal_to_itself(text: str) -> None:
+def test_a_text_that_contains_words_is_equal_to_itself(text: str) -> None:
     assert word_share(text, text) in (0, 1)
     assert quote_holds(text, f"It is written that {text} and more besides") == (word_share(text, text) == 1)
 
 
-def test_texts_are_equal_if_one_word_of_five_differs_but_not_two() -> None:
+def test_texts_are_equal_if_one_word_in_five_differs_but_not_if_two_words_differ() -> None:
     assert word_share("one two three four five", "one two three four six") == pytest.approx(0.8)
     assert word_share("one two three four five", "one two three seven six") == pytest.approx(0.6)
 
@@ -54,14 +54,14 @@ def test_a_definition_with_a_long_addition_is_a_different_text() -> None:
     assert word_share("a card for members", "a card for members who paid in full before June") < 0.8
 
 
-def test_a_quote_contains_a_gold_text_only_in_one_continuous_part() -> None:
+def test_a_quote_contains_a_gold_text_only_if_the_words_are_in_one_continuous_part() -> None:
     wanted = "money paid back before the day on which it falls due"
     assert quote_holds(wanted, f"Early Payment means {wanted}. Nothing is charged.")
     scattered = "money was lent; it was paid; she came back one day long before; which falls are due?" + " word" * 40
     assert not quote_holds("money back day falls before which due paid", "money" + " word" * 40 + " " + scattered[::-1])
 
 
-def test_a_text_contains_the_words_of_gold_only_if_they_are_consecutive() -> None:
+def test_a_text_contains_the_gold_words_only_if_they_are_consecutive() -> None:
     assert text_says("It is kept for three years, or longer.", "THREE years or")
     assert not text_says("It is kept for three long years.", "three years")
     assert not text_says("anything", "")

@@ -52,7 +52,7 @@ def test_a_damaged_workbook_is_refused_with_a_reason(
         read_sheet(path)
 
 
-def test_a_zip_bomb_workbook_is_refused_unread(tmp_path: Path) -> None:
+def test_a_workbook_that_is_a_decompression_bomb_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = _workbook(tmp_path / "sheet.xlsx")
     with ZipFile(path, "a", ZIP_DEFLATED) as package, package.open("xl/extra.xml", "w") as part:
         for _ in range(257):
@@ -62,14 +62,14 @@ def test_a_zip_bomb_workbook_is_refused_unread(tmp_path: Path) -> None:
         read_sheet(path)
 
 
-def test_a_distant_last_cell_does_not_slow_down_reading(tmp_path: Path) -> None:
+def test_a_filled_cell_far_from_the_other_cells_does_not_slow_down_reading(tmp_path: Path) -> None:
     far = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
     path = _workbook(tmp_path / "sheet.xlsx", ["terms", "Board", "APPROVED", "Registrar"])
     _with_part(path, "xl/worksheets/sheet1.xml", lambda content: content.replace(b"</sheetData>", far))
     assert [line.key for line in read_sheet(path)] == ["Board"]
 
 
-def test_a_sheet_of_too_many_lines_is_refused(tmp_path: Path) -> None:
+def test_a_review_sheet_with_too_many_lines_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     path.write_text(",".join(HEADER) + "\n" + "terms,Board,APPROVED,Registrar,\n" * 100_001, encoding="utf-8")
     with pytest.raises(UsageError, match="more than 100,000 lines"):
@@ -84,7 +84,7 @@ def loaded(tmp_path: Path) -> LoadedSettings:
     return loaded
 
 
-def test_an_unchanged_sheet_with_unprintable_characters_adds_no_review(
+def test_importing_an_unchanged_sheet_with_unprintable_characters_adds_no_review(
     loaded: LoadedSettings,
 ) -> None:
     line = SheetRow("row 2", "terms", "Term 00", "APPROVED", "Registrar", "fine \x1b[31m")

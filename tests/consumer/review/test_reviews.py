@@ -58,7 +58,7 @@ def _change(loaded: LoadedSettings, before: str, after: str) -> None:
     run_ingest(loaded.data_dir, loaded.project / "docs")
 
 
-def test_a_review_is_in_the_next_outputs_and_survives_runs(loaded: LoadedSettings) -> None:
+def test_a_review_is_shown_in_the_next_outputs_and_is_kept_by_later_runs(loaded: LoadedSettings) -> None:
     report = _import(
         loaded, _line("Term 01", "APPROVED", "Registrar", "Good."), _line("a", "REJECTED", "Auditor", table="folders")
     )
@@ -85,7 +85,7 @@ def test_a_review_of_a_row_that_changed_is_stale(loaded: LoadedSettings) -> None
     assert not _reviews(loaded)["Term 00"]["stale"]
 
 
-def test_an_empty_line_does_not_remove_a_review(loaded: LoadedSettings) -> None:
+def test_an_empty_line_in_a_review_sheet_does_not_remove_a_review(loaded: LoadedSettings) -> None:
     _import(loaded, _line("Term 00", "REJECTED", "Registrar"))
     report = _import(loaded, _line("Term 00", "PENDING"), _line("Term 01", ""))
     assert (report.taken, report.without_review) == (0, 2)
@@ -102,7 +102,7 @@ def test_an_empty_line_does_not_remove_a_review(loaded: LoadedSettings) -> None:
         (_line("", "APPROVED"), "row 2: 'terms' has no row ''."),
     ],
 )
-def test_invalid_lines_are_reported_and_valid_lines_are_imported(
+def test_invalid_lines_of_a_review_sheet_are_reported_and_valid_lines_are_imported(
     loaded: LoadedSettings, line: SheetRow, problem: str
 ) -> None:
     report = _import(loaded, line, _line("Term 01", "needs clarification", "Registrar"))
@@ -111,7 +111,7 @@ def test_invalid_lines_are_reported_and_valid_lines_are_imported(
     assert report.exit_code == 1
 
 
-def test_a_row_that_is_twice_in_a_sheet_is_reported(loaded: LoadedSettings) -> None:
+def test_a_row_that_occurs_twice_in_a_review_sheet_is_reported(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
     assert report.problems == ("row 2: 'Term 01' is already in row 2",)
 
@@ -146,7 +146,7 @@ def test_an_exported_csv_is_imported_in_every_spreadsheet_dialect(loaded: Loaded
     assert _reviews(loaded)["Term 02"]["comment"] == "Not\nso; no, not"
 
 
-def test_a_review_in_a_sheet_older_than_the_row_is_stale(loaded: LoadedSettings) -> None:
+def test_a_review_from_a_sheet_that_is_older_than_the_row_is_stale(loaded: LoadedSettings) -> None:
     sheet = loaded.project / "out" / "rules-glossary.terms.csv"
     filled = sheet.read_text(encoding="utf-8").replace("PENDING", "APPROVED")
     _change(loaded, "a thing of the number 0", "something else")
@@ -169,7 +169,7 @@ def test_a_file_that_is_not_a_review_sheet_is_refused(name: str, content: bytes,
         read_sheet(tmp_path / name)
 
 
-def test_the_overview_counts_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
+def test_the_review_overview_counts_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
     _import(loaded, *(_line(f"Term 0{number}", "APPROVED", "Registrar") for number in range(3)))
     _change(loaded, "a thing of the number 0", "something else")
     _change(loaded, "Term 01 means", "Term 01 is")
@@ -212,7 +212,7 @@ def _line_of(loaded: LoadedSettings, key: str, status: str, reviewer: str, comme
     return replace(_line(key, status, reviewer, comment), reviewed_at=seen)
 
 
-def test_an_older_sheet_does_not_replace_a_newer_review(loaded: LoadedSettings) -> None:
+def test_importing_an_older_sheet_does_not_replace_a_newer_review(loaded: LoadedSettings) -> None:
     run(loaded)
     of_ann, of_bob = (
         _line_of(loaded, "Term 00", status, who) for status, who in (("APPROVED", "Ann"), ("REJECTED", "Bob"))
@@ -227,7 +227,9 @@ def test_an_older_sheet_does_not_replace_a_newer_review(loaded: LoadedSettings) 
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
 
 
-def test_a_newer_review_is_replaced_on_request_or_by_a_sheet_that_was_exported_after_it(loaded: LoadedSettings) -> None:
+def test_a_review_is_replaced_on_request_or_by_a_sheet_that_was_exported_after_the_review(
+    loaded: LoadedSettings,
+) -> None:
     run(loaded)
     _import(loaded, _line_of(loaded, "Term 00", "APPROVED", "Ann"))
     forced = _import(loaded, replace(_line("Term 00", "REJECTED", "Bob"), reviewed_at=""), replacing=True)
@@ -238,7 +240,7 @@ def test_a_newer_review_is_replaced_on_request_or_by_a_sheet_that_was_exported_a
     assert "replaces REJECTED by Bob of " in seen.notes[0]
 
 
-def test_the_history_of_a_row_has_every_review(loaded: LoadedSettings) -> None:
+def test_the_history_of_a_row_contains_every_review(loaded: LoadedSettings) -> None:
     run(loaded)
     _import(loaded, _line("Term 00", "APPROVED", "Ann", "Fine."))
     _import(loaded, _line("Term 00", "REJECTED", "Bob", "Too short."))
@@ -252,6 +254,6 @@ def test_the_history_of_a_row_has_every_review(loaded: LoadedSettings) -> None:
     ]
 
 
-def test_a_rejection_needs_a_reviewer(loaded: LoadedSettings) -> None:
+def test_a_review_that_rejects_a_row_without_naming_a_reviewer_is_refused(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 00", "REJECTED"))
     assert (report.taken, report.problems) == (0, ("row 2: the rejection of 'Term 00' needs the name of its reviewer",))

@@ -38,7 +38,7 @@ def _shown(state: Database) -> OutputRow:
     return JobRowTable(state).shown(NAME)[PLACE]
 
 
-def test_a_review_of_one_row_is_in_the_next_outputs(loaded: LoadedSettings, state: Database) -> None:
+def test_a_review_of_one_row_is_shown_in_the_next_outputs(loaded: LoadedSettings, state: Database) -> None:
     kept = save_review(state, NAME, _shown(state), "APPROVED", "Registrar", " Good. ", _shown(state).digest)
     assert (kept.status, kept.reviewer, kept.comment, bool(kept.reviewed_at)) == (
         "APPROVED",
@@ -58,7 +58,7 @@ def test_a_review_of_one_row_is_in_the_next_outputs(loaded: LoadedSettings, stat
     )
 
 
-def test_a_row_that_changed_since_it_was_shown_is_not_reviewed(state: Database) -> None:
+def test_a_review_of_a_row_that_changed_after_it_was_shown_is_refused(state: Database) -> None:
     with pytest.raises(RowChanged, match="changed since"):
         save_review(state, NAME, _shown(state), "APPROVED", "Registrar", "", "0" * 64)
     assert JobReviewTable(state).all(NAME) == {}

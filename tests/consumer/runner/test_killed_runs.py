@@ -48,7 +48,7 @@ def test_a_second_run_is_refused_for_the_same_job_but_not_for_another_job(tmp_pa
     assert (loaded.data_dir / "jobs").stat().st_mode & 0o777 == 0o700
 
 
-def test_parallel_work_has_one_outcome_per_item_and_keeps_each_error_with_its_item() -> None:
+def test_parallel_work_gives_one_outcome_per_item_and_each_error_belongs_to_its_item() -> None:
     def work(number: int) -> int:
         if number % 3 == 0:
             raise ValueError(number)
@@ -60,7 +60,7 @@ def test_parallel_work_has_one_outcome_per_item_and_keeps_each_error_with_its_it
     assert sorted(one.item for one in outcomes if one.error is not None) == list(range(0, 20, 3))
 
 
-def test_stopping_does_not_wait_for_work_in_progress() -> None:
+def test_stopping_a_job_does_not_wait_for_work_in_progress() -> None:
     begun, over, release = [], threading.Event(), threading.Event()
 
     def work(number: int) -> int:

@@ -21,7 +21,9 @@ DOCUMENTS = {"a/one.md": some_terms(3), "b/two.md": some_terms(3, first=3)}
         ],
     ],
 )
-def test_partial_runs_give_the_same_result_as_a_complete_one(parts: list[RowSelection], tmp_path: Path) -> None:
+def test_partial_runs_together_give_the_same_result_as_a_complete_run(
+    parts: list[RowSelection], tmp_path: Path
+) -> None:
     whole, cut = project(tmp_path / "whole", DOCUMENTS), project(tmp_path / "cut", DOCUMENTS)
     run(whole, FaultyLLM(tmp_path / "unused.txt"))
     log = tmp_path / "calls.txt"

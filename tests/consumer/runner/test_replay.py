@@ -46,13 +46,13 @@ def test_every_output_has_a_receipt_with_its_hash(loaded: LoadedSettings) -> Non
         assert receipt["job_file"] == "config/consumer/rules.yaml"
 
 
-def test_replay_confirms_unchanged_outputs(loaded: LoadedSettings) -> None:
+def test_a_replay_confirms_unchanged_outputs(loaded: LoadedSettings) -> None:
     replayed = _replayed(loaded)
     assert replayed == ReplayReport(_receipt(loaded).name, (), (), (), (), (), ())
     assert replayed.holds
 
 
-def test_replay_reports_changed_and_missing_outputs(loaded: LoadedSettings) -> None:
+def test_a_replay_reports_changed_and_missing_outputs(loaded: LoadedSettings) -> None:
     output = loaded.project / "out" / "rules-glossary.json"
     output.write_bytes(output.read_bytes() + b" ")
     assert _replayed(loaded).output == ("rules-glossary.json was changed after it was written",)
@@ -60,7 +60,7 @@ def test_replay_reports_changed_and_missing_outputs(loaded: LoadedSettings) -> N
     assert _replayed(loaded).output == ("rules-glossary.json is missing",)
 
 
-def test_replay_reports_missing_quotes_and_documents(loaded: LoadedSettings) -> None:
+def test_a_replay_reports_missing_quotes_and_documents(loaded: LoadedSettings) -> None:
     _ingest(loaded, a_one=some_terms(2).replace("Term 01 means", "Term 01 is"), c_three="The weather was fine.\n")
     (loaded.project / "docs" / "b" / "two.md").unlink()
     run_ingest(loaded.data_dir, loaded.project / "docs", allow_delete=True)
@@ -75,7 +75,7 @@ def test_replay_reports_missing_quotes_and_documents(loaded: LoadedSettings) -> 
     assert not replayed.holds
 
 
-def test_replay_compares_only_relevant_settings(loaded: LoadedSettings) -> None:
+def test_a_replay_compares_only_settings_that_affect_the_job(loaded: LoadedSettings) -> None:
     config = loaded.config_dir / "rag_config.yaml"
     given = config.read_text(encoding="utf-8")
     config.write_text(f"{given}query: {{cache_size: 7}}\n", encoding="utf-8")
@@ -85,14 +85,14 @@ def test_replay_compares_only_relevant_settings(loaded: LoadedSettings) -> None:
     assert replayed.settings == ("query.retriever_top_k: 50, now 7",)
 
 
-def test_replay_reports_changed_aliases(loaded: LoadedSettings) -> None:
+def test_a_replay_reports_changed_aliases(loaded: LoadedSettings) -> None:
     write_files(loaded.config_dir, {"aliases.yaml": "aliases: {Thing: [Object]}\n"})
     replayed = replay(_receipt(loaded), load(loaded.project), embedding=FakeEmbedding())
     assert [line.partition(":")[0] for line in replayed.settings] == ["files.aliases"]
     assert not replayed.holds
 
 
-def test_replay_reports_changed_curated_values(loaded: LoadedSettings) -> None:
+def test_a_replay_reports_changed_curated_values(loaded: LoadedSettings) -> None:
     job = loaded.config_dir / "consumer" / "rules.yaml"
     given = job.read_text(encoding="utf-8").replace("[library]", "[library], curated: curated.yaml")
     override = "overrides: [{table: terms, key: Term 01, field: definition, value: A, by: Registrar, at: 2026-01-31}]\n"
@@ -104,7 +104,7 @@ def test_replay_reports_changed_curated_values(loaded: LoadedSettings) -> None:
     assert [line.partition(":")[0] for line in replayed.settings] == ["files.curated"]
 
 
-def test_replay_reports_a_changed_program(loaded: LoadedSettings) -> None:
+def test_a_replay_reports_a_changed_program_version(loaded: LoadedSettings) -> None:
     receipt = json.loads(_receipt(loaded).read_text(encoding="utf-8"))
     receipt["versions"]["elt-llm-consumer sources"] = "0" * 16
     _receipt(loaded).write_text(json.dumps(receipt), encoding="utf-8")
@@ -113,12 +113,12 @@ def test_replay_reports_a_changed_program(loaded: LoadedSettings) -> None:
     assert not replayed.holds
 
 
-def test_replay_reports_another_model(loaded: LoadedSettings, tmp_path: Path) -> None:
+def test_a_replay_reports_that_the_language_model_has_changed(loaded: LoadedSettings, tmp_path: Path) -> None:
     with_model = replay(_receipt(loaded), loaded, embedding=FakeEmbedding(), llm=FaultyLLM(tmp_path / "calls"))
     assert any(line.startswith("llm.model: none, now") and "scripted" in line for line in with_model.settings)
 
 
-def test_replay_reports_a_missing_job_file_or_collection(loaded: LoadedSettings) -> None:
+def test_a_replay_reports_a_missing_job_file_or_collection(loaded: LoadedSettings) -> None:
     (loaded.config_dir / "consumer" / "rules.yaml").unlink()
     replayed = _replayed(loaded)
     assert replayed.settings[0].startswith("The inputs cannot be read: ")
@@ -137,7 +137,7 @@ def test_receipts_have_a_timestamp_and_outputs_have_none(loaded: LoadedSettings)
     assert all(moment[:10].encode() not in content for content in outputs_of(loaded).values())
 
 
-def test_a_receipt_with_an_invalid_path_is_not_confirmed(loaded: LoadedSettings) -> None:
+def test_a_replay_does_not_confirm_a_receipt_with_an_invalid_path(loaded: LoadedSettings) -> None:
     receipt = json.loads(_receipt(loaded).read_text(encoding="utf-8"))
     _receipt(loaded).write_text(json.dumps({**receipt, "job_file": "a\0b"}), encoding="utf-8")
     assert _replayed(loaded).settings[0].startswith("The inputs cannot be read: ")

@@ -46,7 +46,7 @@ def _kept(loaded: LoadedSettings) -> int:
         return len(JobRowTable(state).all(JobName("rules", KIND)))
 
 
-def test_rows_are_made_once_and_written_in_job_order(loaded: LoadedSettings, log: Path) -> None:
+def test_rows_are_made_once_and_are_written_in_the_order_of_the_job(loaded: LoadedSettings, log: Path) -> None:
     first = run(loaded, FaultyLLM(log))
     written = outputs_of(loaded)
     second = run(loaded, FaultyLLM(log))
@@ -75,7 +75,7 @@ def test_rows_written_by_a_model_survive_runs_without_a_model(loaded: LoadedSett
     assert (again.made, again.kept) == (0, 8)
 
 
-def test_an_unrelated_publication_rebuilds_nothing(loaded: LoadedSettings, log: Path) -> None:
+def test_publishing_an_unrelated_collection_rebuilds_no_row(loaded: LoadedSettings, log: Path) -> None:
     run(loaded, FaultyLLM(log))
     write_files(loaded.project / "docs", {"c/other.md": "The weather was fine.\n"})
     run_ingest(loaded.data_dir, loaded.project / "docs")
@@ -106,7 +106,7 @@ def test_a_failed_row_is_reported_and_all_other_rows_are_written(tmp_path: Path)
     assert _notes(loaded) == ["Not complete: 1 of 4 rows are missing: A failing term."]
 
 
-def test_a_state_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+def test_a_run_ends_with_an_error_if_its_state_cannot_be_stored(tmp_path: Path) -> None:
     loaded = project(tmp_path, {"a/one.md": "An unkeepable term means trouble.\n\n" + some_terms(3)})
     with pytest.raises(StoreError, match="The disk is full"):
         run(loaded)
@@ -121,7 +121,7 @@ def test_an_unreachable_model_ends_the_run_and_keeps_earlier_outputs(loaded: Loa
     assert outputs_of(loaded) == written
 
 
-def test_a_partial_run_keeps_the_other_rows(loaded: LoadedSettings, log: Path) -> None:
+def test_a_run_of_selected_rows_keeps_the_other_rows(loaded: LoadedSettings, log: Path) -> None:
     first = run(loaded, FaultyLLM(log), RowSelection(limit=3))
     assert (first.made, first.left_out) == (3, 5)
     assert "5 of 8 rows are missing: Term 03" in _notes(loaded)[0]
@@ -135,7 +135,7 @@ def test_a_partial_run_keeps_the_other_rows(loaded: LoadedSettings, log: Path) -
     assert len(calls_of(log)) == 8
 
 
-def test_only_requested_rows_are_rebuilt(loaded: LoadedSettings, log: Path) -> None:
+def test_a_rebuild_of_requested_rows_does_not_rebuild_other_rows(loaded: LoadedSettings, log: Path) -> None:
     run(loaded, FaultyLLM(log))
     report = run(loaded, FaultyLLM(log), RowSelection(only=("Term 03",), anew=True))
     assert (report.made, report.kept) == (1, 7)
@@ -143,7 +143,7 @@ def test_only_requested_rows_are_rebuilt(loaded: LoadedSettings, log: Path) -> N
     assert (limited.made, limited.kept, limited.left_out) == (2, 6, 0)
 
 
-def test_a_row_that_cannot_be_rebuilt_stays_unchanged(loaded: LoadedSettings, log: Path) -> None:
+def test_a_row_whose_rebuild_fails_stays_unchanged(loaded: LoadedSettings, log: Path) -> None:
     run(loaded, FaultyLLM(log))
     written = outputs_of(loaded)
     report = run(loaded, FaultyLLM(log, is_down=True), RowSelection(only=("Term 03",), anew=True))
@@ -152,7 +152,9 @@ def test_a_row_that_cannot_be_rebuilt_stays_unchanged(loaded: LoadedSettings, lo
 
 
 @pytest.mark.parametrize("choice", [RowSelection(only=("Term 9",)), RowSelection(domain="aa")])
-def test_a_selection_without_matches_suggests_similar_rows(loaded: LoadedSettings, choice: RowSelection) -> None:
+def test_the_error_for_a_row_selection_without_matches_suggests_similar_rows(
+    loaded: LoadedSettings, choice: RowSelection
+) -> None:
     with pytest.raises(UsageError, match=r"The job has no (row 'Term 9'|domain 'aa')") as caught:
         run(loaded, choice=choice)
     assert caught.value.hint

@@ -47,7 +47,7 @@ def test_a_clause_is_parsed_into_subject_verb_and_objects(
     assert read(sentence)[-1] == (subject, modality, verb, targets)
 
 
-def test_verbs_joined_by_and_share_their_subject() -> None:
+def test_two_verbs_joined_by_and_have_the_same_subject() -> None:
     assert read("The Treasurer keeps the accounts, collects fees and fines, and reports to the Board.") == [
         ("Treasurer", "does", "keep", "accounts"),
         ("Treasurer", "does", "collect", "fees, fines"),
@@ -69,7 +69,7 @@ def test_verbs_joined_by_and_share_their_subject() -> None:
         ),
     ],
 )
-def test_a_german_rule_is_read_with_the_infinitive_at_its_end(
+def test_a_german_rule_is_parsed_with_the_infinitive_at_its_end(
     sentence: str, subject: str, modality: str, verb: str, targets: str
 ) -> None:
     assert read(sentence) == [(subject, modality, verb, targets)]
@@ -99,7 +99,7 @@ def test_a_quantity_is_read_with_its_noun() -> None:
         "",
     ],
 )
-def test_words_without_a_certain_subject_and_verb_are_not_parsed_as_a_clause(sentence: str) -> None:
+def test_words_without_an_unambiguous_subject_and_verb_are_not_parsed_as_a_clause(sentence: str) -> None:
     assert read(sentence) == []
 
 
@@ -153,7 +153,7 @@ def test_every_noun_phrase_consists_of_words_of_its_sentence(written: list[str])
 
 
 @given(st.text(max_size=200))
-def test_the_words_of_any_text_match_their_spans(text: str) -> None:
+def test_the_words_read_from_any_text_match_their_spans(text: str) -> None:
     words = sentence_words(text)
     assert [text[word.start : word.end] for word in words] == [word.written for word in words]
     assert all(left.end <= right.start for left, right in pairwise(words))

@@ -34,7 +34,7 @@ def _read(text: str) -> list[TextStatement]:
     return read_statements(corpus_of({"one.md": text}))
 
 
-def test_every_cell_of_a_table_row_has_its_header() -> None:
+def test_every_cell_of_a_table_row_statement_has_its_column_header() -> None:
     rows = [{cell.header: cell.text for cell in one.cells} for one in _read(_TABLE) if one.cells]
     assert rows == [
         {"": "Class"},
@@ -45,11 +45,11 @@ def test_every_cell_of_a_table_row_has_its_header() -> None:
     ]
 
 
-def test_a_table_row_that_only_names_things_is_marked_as_a_header_row() -> None:
+def test_a_table_row_that_contains_only_names_is_marked_as_a_header_row() -> None:
     assert [one.only_names for one in _read(_TABLE) if one.cells] == [True, False, False, True, False]
 
 
-def test_every_cell_matches_its_span() -> None:
+def test_every_cell_of_a_table_row_statement_matches_its_span() -> None:
     for one in _read(_TABLE):
         assert all(one.document.text[cell.start : cell.end] == cell.text for cell in one.cells)
 
@@ -81,6 +81,6 @@ def test_the_content_of_a_statement_starts_after_its_number() -> None:
     assert {one.headings for one in found} == {("First part",)}
 
 
-def test_bare_title_removes_the_number_of_a_heading() -> None:
+def test_the_function_bare_title_removes_the_number_of_a_heading() -> None:
     titles = ["D7 Dual Registration", "Schedule 1: Fees", "3.2 Loans.", "## Grounds", "Team Sheets"]
     assert [bare_title(title) for title in titles] == ["Dual Registration", "Fees", "Loans", "Grounds", "Team Sheets"]

@@ -19,7 +19,7 @@ def generation(made: StoredLibrary) -> Iterator[Generation]:
         yield opened
 
 
-def test_every_node_is_a_document_with_its_span_and_source(generation: Generation) -> None:
+def test_the_docstore_returns_every_node_with_its_span_and_source(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     assert sorted(docstore.docs) == generation.ids
     for stored in generation.nodes(generation.ids[:5]):
@@ -30,12 +30,12 @@ def test_every_node_is_a_document_with_its_span_and_source(generation: Generatio
         assert node.metadata["source"] == stored.source
 
 
-def test_nodes_are_returned_in_the_requested_order(generation: Generation) -> None:
+def test_the_docstore_returns_nodes_in_the_requested_order(generation: Generation) -> None:
     wanted = generation.ids[10:4:-1]
     assert [node.node_id for node in generation_docstore(generation).get_nodes(wanted)] == wanted
 
 
-def test_documents_list_their_nodes_in_order(generation: Generation) -> None:
+def test_the_docstore_lists_the_nodes_of_a_document_in_order(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     known = docstore.get_all_ref_doc_info()
     assert known is not None
@@ -47,7 +47,7 @@ def test_documents_list_their_nodes_in_order(generation: Generation) -> None:
         assert docstore.get_ref_doc_info(identity) == info
 
 
-def test_a_missing_node_is_none_or_an_error(generation: Generation) -> None:
+def test_the_docstore_returns_none_for_a_missing_node_or_raises_an_error_on_request(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     assert docstore.get_document("nothing", raise_error=False) is None
     with pytest.raises(ValueError, match="nothing"):
@@ -57,13 +57,13 @@ def test_a_missing_node_is_none_or_an_error(generation: Generation) -> None:
     assert not docstore.document_exists("nothing")
 
 
-def test_asynchronous_reads_return_the_same(generation: Generation) -> None:
+def test_asynchronous_docstore_reads_return_the_same_nodes(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     node = asyncio.run(docstore.aget_node(generation.ids[0]))
     assert node == docstore.get_node(generation.ids[0])
 
 
-def test_writing_is_refused(generation: Generation) -> None:
+def test_writing_to_the_docstore_is_refused(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     with pytest.raises(NotImplementedError, match="is immutable"):
         docstore.add_documents([TextNode(text="new")])

@@ -47,7 +47,9 @@ def exported(store: Store, tmp_path: Path) -> Path:
     return tmp_path / "library.zip"
 
 
-def test_an_imported_copy_has_the_same_hash_and_answers(store: Store, exported: Path, tmp_path: Path) -> None:
+def test_an_imported_copy_of_a_collection_has_the_same_hash_and_gives_the_same_answers(
+    store: Store, exported: Path, tmp_path: Path
+) -> None:
     with writing(tmp_path / "elsewhere") as other:
         published = import_collection(other, exported, SilentListener())
         record = store.collections.get(COLLECTION)
@@ -61,7 +63,7 @@ def test_an_imported_copy_has_the_same_hash_and_answers(store: Store, exported: 
     assert again.sha256 == sha256(exported.read_bytes()).hexdigest()
 
 
-def test_parts_of_files_artefacts_and_sections_are_exported(store: Store, tmp_path: Path) -> None:
+def test_documents_within_a_file_artefacts_and_sections_are_exported(store: Store, tmp_path: Path) -> None:
     embedding = FakeEmbedding()
     record = store.collections.create(COLLECTION)
     whole = NewDocument(
@@ -239,7 +241,9 @@ HOSTILE: dict[str, Callable[[Forged], Any]] = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_a_hostile_file_is_refused_with_its_fault_and_stores_nothing(exported: Path, tmp_path: Path, what: str) -> None:
+def test_importing_a_hostile_file_is_refused_with_the_reason_and_stores_nothing(
+    exported: Path, tmp_path: Path, what: str
+) -> None:
     with zipfile.ZipFile(exported) as package:
         forged = Forged({name: package.read(name) for name in package.namelist()})
     HOSTILE[what](forged)
@@ -261,7 +265,7 @@ def _is_refused(path: Path, data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
-def test_a_truncated_or_altered_file_is_refused(exported: Path, tmp_path: Path, place: float) -> None:
+def test_a_truncated_or_altered_export_file_is_refused(exported: Path, tmp_path: Path, place: float) -> None:
     content = exported.read_bytes()
     middle = int(len(content) * place)
     for number, harmed in enumerate((content[:middle], content[:middle] + bytes(64) + content[middle + 64 :])):
@@ -276,7 +280,7 @@ def test_an_archive_of_a_million_members_is_refused_before_its_members_are_read(
     _is_refused(path, tmp_path / "elsewhere")
 
 
-def test_a_path_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
+def test_an_import_path_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.zip"):
         with writing(tmp_path / "data") as store, pytest.raises(ImportRefused):
             import_collection(store, path, SilentListener())
@@ -288,7 +292,7 @@ def test_an_unpublished_collection_cannot_be_exported(store: Store, tmp_path: Pa
         export_collection(store, COLLECTION, tmp_path / "library.zip")
 
 
-def test_a_reader_can_export_without_the_lock(store: Store, tmp_path: Path) -> None:
+def test_a_collection_can_be_exported_without_the_writer_lock(store: Store, tmp_path: Path) -> None:
     put(store, some_documents(2))
     with open_store(store.data_dir) as reader:
         assert export_collection(reader, COLLECTION, tmp_path / "library.zip").nodes == 8

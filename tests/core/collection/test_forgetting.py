@@ -31,7 +31,9 @@ def _identity(path: str) -> str:
 
 
 @pytest.mark.parametrize("reference", [SECRET, _identity(SECRET), "page-003"])
-def test_a_document_is_forgotten_everywhere_by_any_of_its_names(store: Store, reference: str) -> None:
+def test_a_document_can_be_named_by_id_path_or_title_and_is_forgotten_in_every_generation(
+    store: Store, reference: str
+) -> None:
     put(store, some_documents(10))
     put(store, some_documents(12))
     report = forget(store, COLLECTION, reference, SilentListener())
@@ -47,7 +49,7 @@ def test_a_document_is_forgotten_everywhere_by_any_of_its_names(store: Store, re
     assert store.forgotten.all(record.id).document_ids == {_identity(SECRET)}
 
 
-def test_forgetting_twice_changes_nothing(store: Store) -> None:
+def test_forgetting_a_document_a_second_time_changes_nothing(store: Store) -> None:
     put(store, some_documents(5))
     forget(store, COLLECTION, SECRET, SilentListener())
     for reference in (SECRET, _identity(SECRET)):
@@ -55,7 +57,7 @@ def test_forgetting_twice_changes_nothing(store: Store) -> None:
         assert (report.documents, report.generation, report.deleted_generations) == ((), 2, ())
 
 
-def test_documents_with_the_same_bytes_are_forgotten_too(store: Store) -> None:
+def test_forgetting_a_document_also_forgets_documents_with_the_same_bytes(store: Store) -> None:
     texts = some_documents(1)["page-000.md"]
     put(store, {**some_documents(3), "copy.md": texts})
     chosen = select_to_forget(store, COLLECTION, "page-000.md")
@@ -92,7 +94,7 @@ def test_forgetting_keeps_documents_of_other_collections(store: Store) -> None:
         assert generation.document(SECRET).text
 
 
-def test_documents_can_be_forgotten_during_an_unfinished_run(store: Store) -> None:
+def test_a_document_can_be_forgotten_during_an_unfinished_ingest(store: Store) -> None:
     put(store, some_documents(4))
     other = put(store, some_documents(1, first=50), name="other")
     store.collections.begin_run(store.collections.get(other.collection).id, "elt-llm ingest other")
@@ -102,7 +104,7 @@ def test_documents_can_be_forgotten_during_an_unfinished_run(store: Store) -> No
     assert _count(store, "document_versions") == 3 + 1 + 2
 
 
-def test_a_document_stored_by_an_interrupted_run_can_be_forgotten(store: Store) -> None:
+def test_a_document_stored_by_an_interrupted_ingest_can_be_forgotten(store: Store) -> None:
     put(store, some_documents(1))
     store.collections.begin_run(store.collections.get(COLLECTION).id, "elt-llm ingest")
     stored_versions(store, some_documents(5), FakeEmbedding())
@@ -111,7 +113,7 @@ def test_a_document_stored_by_an_interrupted_run_can_be_forgotten(store: Store) 
     assert _count(store, "vectors") == 16
 
 
-def test_a_reader_with_an_open_generation_keeps_its_files_but_loses_forgotten_texts(store: Store) -> None:
+def test_an_open_generation_keeps_its_index_files_but_forgotten_texts_can_no_longer_be_read(store: Store) -> None:
     put(store, some_documents(4))
     with open_generation(store, COLLECTION) as reader:
         report = forget(store, COLLECTION, SECRET, SilentListener())
@@ -124,7 +126,7 @@ def test_a_reader_with_an_open_generation_keeps_its_files_but_loses_forgotten_te
     assert [path.name for path in store.folder(COLLECTION).iterdir()] == ["2"]
 
 
-def test_a_collection_is_still_rolled_back_after_forgetting(store: Store) -> None:
+def test_a_rolled_back_collection_stays_rolled_back_after_a_document_is_forgotten(store: Store) -> None:
     put(store, some_documents(4))
     put(store, some_documents(5))
     roll_back(store, COLLECTION)
@@ -148,14 +150,16 @@ def _with_parts(store: Store) -> None:
 
 
 @pytest.mark.parametrize("reference", ["model.xml#one", "One", "one", _identity("model.xml#one")])
-def test_forgetting_a_part_of_a_file_is_refused_with_the_name_of_the_file(store: Store, reference: str) -> None:
+def test_forgetting_a_document_within_a_file_is_refused_and_the_error_names_the_file(
+    store: Store, reference: str
+) -> None:
     _with_parts(store)
     with pytest.raises(UsageError, match="part of a file") as caught:
         forget(store, COLLECTION, reference, SilentListener())
     assert "elt-llm forget 'model.xml'" in caught.value.hint
 
 
-def test_forgetting_a_file_removes_its_parts_and_artefacts(store: Store) -> None:
+def test_forgetting_a_file_removes_the_documents_within_it_and_its_artefacts(store: Store) -> None:
     _with_parts(store)
     with open_generation(store, COLLECTION) as generation:
         assert generation.artefact_names == ["model"]
@@ -181,7 +185,9 @@ def test_forgetting_an_unknown_document_is_refused_with_similar_names(store: Sto
     assert "page-000.md" in caught.value.hint
 
 
-def test_a_forgotten_document_is_stored_again_after_its_file_is_removed_from_the_register(store: Store) -> None:
+def test_a_forgotten_document_is_stored_again_after_its_file_is_removed_from_the_list_of_forgotten_files(
+    store: Store,
+) -> None:
     texts = some_documents(4)
     put(store, {**texts, "copy.md": texts["page-000.md"]})
     record = store.collections.get(COLLECTION)

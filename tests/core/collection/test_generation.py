@@ -102,7 +102,7 @@ def test_a_damaged_keyword_index_is_rebuilt_in_memory_with_a_note(made: StoredLi
 
 
 @pytest.mark.parametrize("name", ["ids.npy", "vectors.npy", "fields/page.npy"])
-def test_a_damaged_array_is_reported(made: StoredLibrary, name: str) -> None:
+def test_a_damaged_index_array_is_reported(made: StoredLibrary, name: str) -> None:
     _truncate(made.data_dir / "collections" / COLLECTION / "2" / name)
     with pytest.raises(CorruptIndex, match=name) as caught, _opened(made.data_dir):
         pass
@@ -133,7 +133,7 @@ def test_a_keyword_index_of_another_tokeniser_is_rebuilt_in_memory_with_a_note(
         assert np.allclose(generation.keyword.scores("entry"), scores)
 
 
-def test_a_generation_opened_twice_stays_usable_after_the_first_close(made: StoredLibrary) -> None:
+def test_a_generation_that_is_opened_twice_stays_usable_after_it_is_closed_once(made: StoredLibrary) -> None:
     with open_store(made.data_dir) as store:
         first, second = open_generation(store, COLLECTION), open_generation(store, COLLECTION)
         expected = _best(first, "tide")
@@ -143,7 +143,7 @@ def test_a_generation_opened_twice_stays_usable_after_the_first_close(made: Stor
         second.close()
 
 
-def test_a_document_is_found_by_id_path_file_name_or_title(store: Store) -> None:
+def test_a_document_of_a_generation_is_found_by_id_path_file_name_or_title(store: Store) -> None:
     put(store, {"a/one.md": ["First text."], "b/one.md": ["Second text."], "b/two.md": ["Third text."]})
     with open_generation(store, COLLECTION) as generation:
         two = generation.document("b/two.md")
@@ -158,7 +158,7 @@ def test_a_document_is_found_by_id_path_file_name_or_title(store: Store) -> None
         assert "b/two.md" in caught.value.hint
 
 
-def test_a_missing_node_is_an_error(made: StoredLibrary) -> None:
+def test_reading_a_missing_node_raises_an_error(made: StoredLibrary) -> None:
     with _opened(made.data_dir) as generation:
         with pytest.raises(CorruptIndex, match="not in the store"):
             generation.nodes(["no such node"])

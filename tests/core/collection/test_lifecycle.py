@@ -67,7 +67,7 @@ def test_a_collection_without_a_generation_names_the_command_that_fills_it(store
     assert f"elt-llm ingest PATH -c {COLLECTION}" in caught.value.hint
 
 
-def test_opening_with_another_embedding_model_is_refused_and_releases_the_pin(store: Store) -> None:
+def test_opening_a_generation_with_another_embedding_model_is_refused_and_releases_its_pin(store: Store) -> None:
     put(store, some_documents(2))
     with pytest.raises(FingerprintMismatch, match="was built with") as caught:
         open_generation(store, COLLECTION, FakeEmbedding(version="2").fingerprint)
@@ -79,7 +79,7 @@ def test_opening_with_another_embedding_model_is_refused_and_releases_the_pin(st
 
 
 @pytest.mark.parametrize("empty", [{}, {"empty.md": []}])
-def test_a_collection_can_become_empty(
+def test_a_collection_can_be_published_without_documents(
     store: Store, embedding: FakeEmbedding, empty: Mapping[str, Sequence[str]]
 ) -> None:
     put(store, some_documents(2), embedding)
@@ -134,7 +134,7 @@ def test_a_rollback_to_a_generation_that_is_no_longer_on_disk_is_refused(store: 
     assert store.collections.get(COLLECTION).published == 2
 
 
-def test_dropping_removes_only_the_rows_files_and_vectors_of_the_collection(store: Store) -> None:
+def test_dropping_a_collection_removes_only_its_own_rows_files_and_vectors(store: Store) -> None:
     put(store, some_documents(2))
     put(store, some_documents(1), name="other")
     drop(store, COLLECTION)
@@ -161,7 +161,7 @@ def test_a_collection_that_is_dropped_while_it_is_read_can_be_created_again(stor
     assert _numbers(store) == [str(published.number)]
 
 
-def test_remove_leftovers_deletes_only_leftovers(store: Store) -> None:
+def test_the_function_remove_leftovers_deletes_only_files_of_interrupted_work(store: Store) -> None:
     put(store, some_documents(2))
     folder = store.folder(COLLECTION)
     for name in ("building-7", "9"):
@@ -221,7 +221,7 @@ def test_an_updated_copy_of_an_index_has_the_ids_and_answers_of_a_fresh_index(
             assert _files(left.directory / "bm25") == _files(right.directory / "bm25")
 
 
-def test_a_keyword_index_of_an_earlier_version_is_counted_anew(store: Store, embedding: FakeEmbedding) -> None:
+def test_a_keyword_index_of_an_earlier_version_is_rebuilt(store: Store, embedding: FakeEmbedding) -> None:
     documents = some_documents(30)
     put(store, documents, embedding)
     with store.database.transaction():
@@ -231,7 +231,7 @@ def test_a_keyword_index_of_an_earlier_version_is_counted_anew(store: Store, emb
     assert (store.folder(COLLECTION) / "2" / "bm25" / "counts.npy").is_file()
 
 
-def test_indexes_are_copied_until_a_tenth_changed_since_the_last_fresh_build(
+def test_indexes_are_copied_and_updated_until_a_tenth_of_the_nodes_changed_since_the_last_fresh_build(
     store: Store, embedding: FakeEmbedding
 ) -> None:
     documents = dict(some_documents(25))
@@ -247,7 +247,7 @@ def test_indexes_are_copied_until_a_tenth_changed_since_the_last_fresh_build(
     assert since == [(1, 6), (3, 0), (3, 6), (5, 0)]
 
 
-def test_a_requested_fresh_build_copies_no_index(store: Store, embedding: FakeEmbedding) -> None:
+def test_a_requested_fresh_build_does_not_copy_an_index(store: Store, embedding: FakeEmbedding) -> None:
     put(store, some_documents(3), embedding)
     assert not put(store, some_documents(3), embedding).afresh
     assert put(store, some_documents(3), embedding, afresh=True).afresh
@@ -276,7 +276,7 @@ def test_the_index_of_another_embedding_model_is_not_copied(store: Store) -> Non
     assert put(store, some_documents(3), FakeEmbedding(version="2")).afresh
 
 
-def test_readers_need_no_lock(store_with_documents: Path) -> None:
+def test_readers_do_not_need_the_lock(store_with_documents: Path) -> None:
     with (
         writing(store_with_documents),
         open_store(store_with_documents) as reader,
@@ -292,7 +292,7 @@ def store_with_documents(tmp_path: Path) -> Path:
     return tmp_path / "made"
 
 
-def test_a_small_change_does_not_retry_an_index_that_failed_its_check(store: Store) -> None:
+def test_a_small_change_does_not_rebuild_an_index_that_failed_its_check(store: Store) -> None:
     model, notes = FakeEmbedding(), Notes()
     poor = ChromaSettings(ef_construction=10, ef_search=10, max_neighbors=4)
     documents = some_documents(1000)

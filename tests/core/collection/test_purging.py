@@ -95,7 +95,7 @@ def _purge(data_dir: Path) -> PurgeReceipt:
 
 
 @pytest.mark.parametrize("delete", [_delete_the_file, _forget, _drop, _change_the_file])
-def test_no_file_contains_the_erased_marker_text_after_a_purge(
+def test_after_a_purge_no_file_contains_the_text_of_forgotten_documents(
     data_dir: Path, folder: Path, delete: Callable[[Path, Path], None]
 ) -> None:
     ids = _node_ids(data_dir)
@@ -132,7 +132,7 @@ def test_a_purge_removes_backups_trash_and_leftovers(data_dir: Path, folder: Pat
     assert {"backups/left", f"collections/{COLLECTION}/building-9", f"collections/{COLLECTION}/1"} <= {*receipt.files}
 
 
-def test_leftovers_of_an_interrupted_run_are_removed_and_reported(store: Store) -> None:
+def test_a_purge_removes_and_reports_the_files_left_by_an_interrupted_ingest(store: Store) -> None:
     put(store, some_documents(2))
     store.collections.begin_run(store.collections.get(COLLECTION).id, f"elt-llm ingest {CANARY}")
     stored_versions(store, {f"{CANARY}.md": [f"A {CANARY}."]}, FakeEmbedding(version="2"))
@@ -143,7 +143,7 @@ def test_leftovers_of_an_interrupted_run_are_removed_and_reported(store: Store) 
     assert _occurrences(store.data_dir) == []
 
 
-def test_an_interrupted_run_of_another_collection_keeps_its_progress(store: Store) -> None:
+def test_a_purge_keeps_the_progress_of_an_interrupted_ingest_of_another_collection(store: Store) -> None:
     put(store, some_documents(2))
     put(store, some_documents(3))
     put(store, some_documents(1), name="other")
@@ -155,7 +155,9 @@ def test_an_interrupted_run_of_another_collection_keeps_its_progress(store: Stor
     assert len(store.collections.unfinished_runs()) == 1
 
 
-def test_generations_open_in_readers_are_reported_with_their_process(data_dir: Path, folder: Path) -> None:
+def test_a_purge_reports_generations_that_are_still_open_with_the_process_that_reads_them(
+    data_dir: Path, folder: Path
+) -> None:
     with open_store(data_dir) as reading, open_generation(reading, COLLECTION):
         _delete_the_file(data_dir, folder)
         receipt = _purge(data_dir)
@@ -166,14 +168,14 @@ def test_generations_open_in_readers_are_reported_with_their_process(data_dir: P
     assert _occurrences(data_dir) == []
 
 
-def test_source_files_that_still_exist_are_reported(data_dir: Path, folder: Path) -> None:
+def test_a_purge_reports_source_files_of_forgotten_documents_that_still_exist(data_dir: Path, folder: Path) -> None:
     _forget(data_dir, folder)
     assert _purge(data_dir).sources == (str(folder / NAME),)
     (folder / NAME).unlink()
     assert _purge(data_dir).sources == ()
 
 
-def test_words_of_erased_text_that_files_still_contain_after_a_purge_are_reported(data_dir: Path, folder: Path) -> None:
+def test_a_purge_reports_words_of_erased_text_that_files_still_contain(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     write_files(data_dir, {"stray.txt": SECRET})
     receipt = _purge(data_dir)
@@ -182,7 +184,7 @@ def test_words_of_erased_text_that_files_still_contain_after_a_purge_are_reporte
     assert not receipt.is_clean
 
 
-def test_a_purge_searches_for_words_of_forgotten_documents_and_then_erases_these_stored_words(
+def test_a_purge_searches_for_stored_words_of_forgotten_documents_and_then_erases_the_stored_words(
     data_dir: Path, folder: Path
 ) -> None:
     _forget(data_dir, folder)
@@ -197,7 +199,7 @@ def test_a_purge_searches_for_words_of_forgotten_documents_and_then_erases_these
     assert _purge(data_dir).check.samples == 0
 
 
-def test_text_that_published_documents_also_contain_is_not_reported_after_a_purge(tmp_path: Path) -> None:
+def test_a_purge_does_not_report_erased_text_that_published_documents_also_contain(tmp_path: Path) -> None:
     files = generated_files(20)
     folder = write_files(tmp_path / "docs", {**files, "again/copy.md": files["part-0/note-00.md"]})
     run_ingest(tmp_path / "data", folder)

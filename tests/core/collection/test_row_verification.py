@@ -13,13 +13,13 @@ def _published(store: Store) -> tuple[CollectionRecord, GenerationRecord]:
     return record, store.generations.get(record.id, record.published or 0)
 
 
-def test_undamaged_rows_are_not_reported(store: Store) -> None:
+def test_verification_does_not_report_undamaged_rows(store: Store) -> None:
     put(store, some_documents(5))
     assert find_unsound_rows(store, *_published(store)) == []
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 3.0, 0.0])
-def test_a_vector_that_is_not_of_length_one_is_reported_with_its_node(store: Store, value: float) -> None:
+def test_a_stored_vector_whose_norm_is_not_one_is_reported_with_its_node(store: Store, value: float) -> None:
     put(store, some_documents(5))
     vector = np.full(64, value, dtype="<f4").tobytes()
     store.database.execute("UPDATE vectors SET vector = ? WHERE id = 3", (vector,))
@@ -27,7 +27,7 @@ def test_a_vector_that_is_not_of_length_one_is_reported_with_its_node(store: Sto
     assert "is not of length 1" in fault
 
 
-def test_stems_of_other_words_are_reported_with_their_node(store: Store) -> None:
+def test_stored_stems_that_do_not_match_the_text_are_reported_with_their_node(store: Store) -> None:
     put(store, some_documents(5))
     store.database.execute("UPDATE nodes SET stems = 'other' WHERE id = 3")
     [fault] = find_unsound_rows(store, *_published(store))

@@ -84,7 +84,7 @@ def _is_whole(store: Store, made: StoredLibrary) -> None:
         assert len(generation.nodes(generation.ids)) == 44
 
 
-def test_an_untouched_collection_has_no_damage(made: StoredLibrary) -> None:
+def test_verification_reports_no_damage_for_an_unchanged_collection(made: StoredLibrary) -> None:
     with open_store(made.data_dir) as store:
         assert verify_collection(store, COLLECTION).damage == ()
         assert find_store_damage(store) == []
@@ -92,7 +92,7 @@ def test_an_untouched_collection_has_no_damage(made: StoredLibrary) -> None:
 
 @pytest.mark.parametrize("harm", HARMS)
 @pytest.mark.parametrize("pattern", FILES)
-def test_every_kind_of_damage_to_every_file_is_reported(
+def test_deleted_truncated_and_altered_files_of_every_type_are_reported(
     made: StoredLibrary, pattern: str, harm: Callable[[Path], None]
 ) -> None:
     name = _harmed(made, 2, pattern, harm)
@@ -136,14 +136,14 @@ def test_repairing_restores_a_missing_generation_and_all_damaged_files(made: Sto
         _is_whole(store, made)
 
 
-def test_an_extra_file_is_reported(made: StoredLibrary) -> None:
+def test_a_file_that_does_not_belong_to_the_generation_is_reported(made: StoredLibrary) -> None:
     (made.data_dir / "collections" / COLLECTION / "2" / "extra.txt").touch()
     with open_store(made.data_dir) as store:
         [damage] = verify_collection(store, COLLECTION).damage
     assert damage.what == "extra.txt: not part of this generation"
 
 
-def test_readers_keep_their_texts_while_a_damaged_generation_is_repaired(made: StoredLibrary) -> None:
+def test_readers_can_still_read_texts_while_a_damaged_generation_is_repaired(made: StoredLibrary) -> None:
     _harmed(made, 2, "chroma/*/header.bin", truncate)
     with open_store(made.data_dir) as readers, open_generation(readers, COLLECTION) as pinned:
         with writing(made.data_dir) as store:
@@ -174,7 +174,7 @@ def test_readers_keep_their_texts_while_a_damaged_generation_is_repaired(made: S
         "UPDATE nodes SET stems = stems || ' more' WHERE id = 5",
     ],
 )
-def test_damage_to_the_store_itself_is_reported_and_never_repaired(made: StoredLibrary, statement: str) -> None:
+def test_damage_to_the_store_database_is_reported_and_never_repaired(made: StoredLibrary, statement: str) -> None:
     with writing(made.data_dir) as store:
         store.database.execute(statement)
         damage = verify_collection(store, COLLECTION).damage

@@ -9,7 +9,7 @@ from elt_llm_core.store.store import Store
 from stored.shelf import COLLECTION, put, some_documents
 
 
-def test_the_reserved_bytes_of_a_published_index_are_zero(store: Store) -> None:
+def test_the_reserved_bytes_of_a_published_chroma_index_are_zero(store: Store) -> None:
     put(store, some_documents(3))
     folder = store.folder(COLLECTION) / "1" / CHROMA_FOLDER
     [data] = folder.glob("*/data_level0.bin")

@@ -9,7 +9,7 @@ from elt_llm_core.index.chroma import create_chroma, open_chroma
 from elt_llm_core.settings.tree import ChromaSettings
 
 
-def test_a_damaged_index_fails_to_open_until_its_files_are_repaired(tmp_path: Path) -> None:
+def test_a_damaged_chroma_index_fails_to_open_until_its_files_are_repaired(tmp_path: Path) -> None:
     folder = tmp_path / "chroma"
     with create_chroma(folder, ChromaSettings(), 2) as index:
         index.store.put(["a", "b"], np.eye(2, dtype=np.float32))

@@ -99,6 +99,8 @@ def test_a_filter_field_has_the_values_of_the_stored_metadata(
     assert fields[name] == (kind, {"alpha": alpha, "beta": beta, "gamma": gamma})
 
 
-def test_the_document_field_matches_id_path_file_name_and_title(fields: Mapping[str, tuple[str, Values]]) -> None:
+def test_the_filter_field_document_matches_id_path_file_name_and_title(
+    fields: Mapping[str, tuple[str, Values]],
+) -> None:
     of_alpha = fields["document"][1]["alpha"]
     assert of_alpha == fields["id"][1]["alpha"] | {"deep/a.md", "a.md", "a"}

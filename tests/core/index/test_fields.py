@@ -21,18 +21,20 @@ def _mask_of(field: FilterField, wanted: str) -> list[bool]:
 
 
 @given(ONE_OR_NONE, WORDS)
-def test_nodes_are_found_by_the_value_of_a_field_with_one_value_per_node(rows: list[str | None], wanted: str) -> None:
+def test_nodes_are_found_by_the_value_of_a_filter_field_with_one_value_per_node(
+    rows: list[str | None], wanted: str
+) -> None:
     assert _mask_of(single_valued("word", "text", rows), wanted) == [value == wanted for value in rows]
 
 
 @given(SEVERAL, WORDS)
-def test_nodes_are_found_by_each_value_of_a_field_with_several_values_per_node(
+def test_nodes_are_found_by_each_value_of_a_filter_field_with_several_values_per_node(
     rows: list[list[str]], wanted: str
 ) -> None:
     assert _mask_of(many_valued("word", "text", rows), wanted) == [wanted in row for row in rows]
 
 
-def test_written_fields_are_read_back_and_document_fields_apply_to_each_node(tmp_path: Path) -> None:
+def test_written_filter_fields_are_read_back_and_document_fields_apply_to_each_node(tmp_path: Path) -> None:
     of_documents = many_valued("names", "text", [["a", "b"], [], ["b"]])
     written = [
         single_valued("kind", "text", ["table", None, "text"]),
@@ -65,7 +67,7 @@ def test_a_generation_without_a_fields_folder_has_only_the_page_field(tmp_path: 
     assert (fields.complete, fields.names) == (False, ["page"])
 
 
-def test_fields_of_an_empty_generation_are_read_back(tmp_path: Path) -> None:
+def test_the_filter_fields_of_an_empty_generation_are_read_back(tmp_path: Path) -> None:
     none = np.zeros(0, dtype=np.int64)
     write_fields(tmp_path, [many_valued("names", "text", []), single_valued("kind", "text", [])])
     fields = open_fields(tmp_path, {"document": none, "page": none})

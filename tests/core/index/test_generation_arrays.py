@@ -27,7 +27,9 @@ def test_the_positions_of_the_highest_scores_equal_those_of_a_stable_sort(scores
 
 
 @given(st.integers(0, 60), st.integers(0, 70), st.integers(0, 1000), st.booleans())
-def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: int, masked: bool) -> None:
+def test_exact_search_gives_the_same_order_as_sorting_all_cosines(
+    count: int, top_k: int, seed: int, masked: bool
+) -> None:
     arrays = _arrays(count, seed=seed)
     question = np.random.default_rng(seed + 1).normal(size=8).astype(np.float32)
     mask = np.random.default_rng(seed + 2).random(count) < 0.5 if masked else None
@@ -40,7 +42,7 @@ def test_exact_search_equals_sorting_all_cosines(count: int, top_k: int, seed: i
 
 
 @given(st.integers(1, 50), st.data())
-def test_positions_returns_the_array_positions_from_which_ids_at_read_the_ids(count: int, data: st.DataObject) -> None:
+def test_the_methods_positions_and_ids_at_are_inverse(count: int, data: st.DataObject) -> None:
     arrays = _arrays(count)
     wanted = data.draw(st.lists(st.integers(0, count - 1)))
     assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted
@@ -54,7 +56,7 @@ def test_the_position_of_an_unknown_id_raises_corrupt_index(unknown: str) -> Non
         _arrays(0).positions([unknown])
 
 
-def test_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: Path) -> None:
+def test_generation_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: Path) -> None:
     arrays = _arrays(20)
     write_arrays(tmp_path, arrays)
     back = read_arrays(tmp_path)
@@ -64,14 +66,14 @@ def test_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped(tmp_path: 
     assert isinstance(back.vectors.base, np.memmap)
 
 
-def test_empty_arrays_are_read_back(tmp_path: Path) -> None:
+def test_empty_generation_arrays_are_read_back_unchanged(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(0))
     back = read_arrays(tmp_path)
     assert back.vectors.shape == (0, 8)
     assert back.exact_search(np.ones(8, dtype=np.float32), 5)[0].tolist() == []
 
 
-def test_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
+def test_generation_arrays_of_different_lengths_are_refused(tmp_path: Path) -> None:
     write_arrays(tmp_path, _arrays(20))
     (tmp_path / "vectors.npy").unlink()
     np.save(tmp_path / "vectors.npy", _arrays(19).vectors)

@@ -30,7 +30,7 @@ STEMS = [TOKENISER.stems(text) for text in TEXTS]
 
 
 @pytest.mark.parametrize("question", ["anchor in the basin", "tide", "entry 7", "ferry ferry reef", "unheard words"])
-def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str) -> None:
+def test_keyword_scores_equal_those_of_bm25s_for_the_same_tokens(question: str) -> None:
     reference = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
     reference.index(STEMS, show_progress=False)
     stems = TOKENISER.stems(question)
@@ -38,7 +38,7 @@ def test_scores_equal_those_of_bm25s_on_the_same_tokens(question: str) -> None:
     assert np.allclose(build_keyword_index(STEMS, TOKENISER).scores(question), expected, atol=1e-6)
 
 
-def test_the_ranking_equals_that_of_the_bm25_retriever_of_llamaindex() -> None:
+def test_the_keyword_ranking_equals_that_of_the_llama_index_bm25_retriever() -> None:
     index = build_keyword_index(STEMS, TOKENISER)
     nodes: list[BaseNode] = [TextNode(id_=str(number), text=" ".join(stems)) for number, stems in enumerate(STEMS)]
     retriever = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5, skip_stemming=True, token_pattern=r"\S+")
@@ -64,7 +64,7 @@ WORDS = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=8), min_size=1, m
 
 @settings(max_examples=generated(20))
 @given(WORDS, st.lists(st.sampled_from("abcdefgh"), max_size=4), st.data())
-def test_the_scores_of_some_nodes_equal_their_scores_among_all_nodes(
+def test_the_keyword_scores_of_selected_nodes_equal_their_scores_among_all_nodes(
     nodes: list[list[str]], asked: list[str], data: st.DataObject
 ) -> None:
     index = build_keyword_index(nodes, UnstemmedWords())
@@ -90,7 +90,9 @@ def test_keyword_scores_follow_the_published_bm25_formula(nodes: list[list[str]]
 
 
 @pytest.mark.parametrize("stems", [[], [[]], [[], [], []]])
-def test_a_keyword_index_without_words_scores_zero_and_writes_no_files(tmp_path: Path, stems: list[list[str]]) -> None:
+def test_a_keyword_index_without_words_gives_zero_scores_and_writes_no_files(
+    tmp_path: Path, stems: list[list[str]]
+) -> None:
     counts = TermCounts.of_stems(stems)
     write_keyword_index(tmp_path, keyword_index_of(counts, TOKENISER), counts)
     assert list(tmp_path.iterdir()) == []
@@ -100,7 +102,7 @@ def test_a_keyword_index_without_words_scores_zero_and_writes_no_files(tmp_path:
     assert back.document_frequency("anchor") == 0
 
 
-def test_a_node_without_words_scores_zero() -> None:
+def test_a_node_without_words_has_a_keyword_score_of_zero() -> None:
     index = build_keyword_index([["anchor"], [], ["reef"]], TOKENISER)
     assert index.scores("anchor")[0] > 0
     assert index.scores("anchor")[1:].tolist() == [0.0, 0.0]
@@ -110,7 +112,7 @@ def _scores(index: KeywordIndex) -> list[list[float]]:
     return [index.scores(question).tolist() for question in ("anchor", "tide reef", "nothing known", "entry 12")]
 
 
-def test_a_keyword_index_scores_the_same_on_disk_and_in_memory(tmp_path: Path) -> None:
+def test_a_keyword_index_gives_the_same_scores_on_disk_and_in_memory(tmp_path: Path) -> None:
     counts = TermCounts.of_stems(STEMS)
     index = keyword_index_of(counts, TOKENISER)
     write_keyword_index(tmp_path, index, counts)
@@ -131,7 +133,7 @@ def _arrays(counts: TermCounts) -> list[object]:
 
 @settings(max_examples=80)
 @given(WORDS, st.data())
-def test_changed_term_counts_equal_those_of_a_fresh_count(nodes: list[list[str]], data: st.DataObject) -> None:
+def test_updated_term_counts_equal_those_of_a_fresh_count(nodes: list[list[str]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes)))
     left = [node for node, stays in zip(nodes, kept, strict=True) if stays]
     more = data.draw(st.lists(st.lists(st.sampled_from("abcdefgxyz"), max_size=300), max_size=4))
@@ -147,7 +149,7 @@ def test_changed_term_counts_equal_those_of_a_fresh_count(nodes: list[list[str]]
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=40), min_size=1, max_size=12).filter(any))
-def test_weights_equal_those_of_bm25s_bit_for_bit(nodes: list[list[str]]) -> None:
+def test_the_term_weights_of_the_keyword_index_equal_those_of_bm25s_bit_for_bit(nodes: list[list[str]]) -> None:
     counts = TermCounts.of_stems(nodes)
     reference = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
     numbers = {stem: number for number, stem in enumerate(counts.vocabulary)}
@@ -157,7 +159,7 @@ def test_weights_equal_those_of_bm25s_bit_for_bit(nodes: list[list[str]]) -> Non
         assert values.tobytes() == reference.scores[name].tobytes()
 
 
-def test_term_counts_are_equal_after_reading_them_back(tmp_path: Path) -> None:
+def test_term_counts_are_read_back_unchanged(tmp_path: Path) -> None:
     counts = TermCounts.of_stems([["reef"] * 300, ["anchor", "reef"], []])
     write_keyword_index(tmp_path, keyword_index_of(counts, TOKENISER), counts)
     back = read_term_counts(tmp_path, 3)

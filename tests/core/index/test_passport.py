@@ -35,7 +35,7 @@ def _passport(directory: Path) -> Passport:
     )
 
 
-def test_a_passport_is_read_back_unchanged(directory: Path) -> None:
+def test_the_passport_file_of_a_generation_is_read_back_unchanged(directory: Path) -> None:
     passport = _passport(directory)
     assert Passport.from_json(passport.to_json()) == passport
     assert sorted(passport.files) == ["chroma/header.bin", "ids.npy"]
@@ -51,7 +51,7 @@ def test_an_unchanged_generation_has_no_damaged_files(directory: Path) -> None:
     assert damaged_files(directory, _passport(directory).to_json()) == []
 
 
-def test_changed_missing_and_additional_files_are_reported(directory: Path) -> None:
+def test_changed_missing_and_additional_files_of_a_generation_are_reported(directory: Path) -> None:
     text = _passport(directory).to_json()
     (directory / "ids.npy").unlink()
     (directory / "pin").unlink()
@@ -71,7 +71,7 @@ def test_changed_missing_and_additional_files_are_reported(directory: Path) -> N
     ]
 
 
-def test_every_file_of_a_missing_directory_is_reported_as_missing(directory: Path) -> None:
+def test_every_file_of_a_missing_index_directory_is_reported_as_missing(directory: Path) -> None:
     assert damaged_files(directory / "gone", _passport(directory).to_json()) == [
         "passport.json: missing",
         "pin: missing",
@@ -80,6 +80,6 @@ def test_every_file_of_a_missing_directory_is_reported_as_missing(directory: Pat
     ]
 
 
-def test_a_changed_pin_file_is_reported(directory: Path) -> None:
+def test_a_changed_pin_file_of_a_generation_is_reported(directory: Path) -> None:
     (directory / "pin").write_bytes(b"x" * 64)
     assert damaged_files(directory, _passport(directory).to_json()) == ["pin: its bytes have changed"]

@@ -26,7 +26,7 @@ def server() -> Iterator[ModelHttpServer]:
         yield running
 
 
-def test_the_pieces_of_an_answer_arrive_in_order_and_form_its_text() -> None:
+def test_the_pieces_of_a_streamed_answer_arrive_in_order_and_form_the_complete_text() -> None:
     pieces: list[str] = []
     written = complete(ScriptedLLM(["It is so, says page 2."]), QUESTION, on_piece=pieces.append)
     assert "".join(pieces) == written.text == "It is so, says page 2."
@@ -34,41 +34,41 @@ def test_the_pieces_of_an_answer_arrive_in_order_and_form_its_text() -> None:
     assert written.finish == "stop"
 
 
-def test_pieces_are_delivered_in_the_thread_of_the_caller() -> None:
+def test_the_pieces_of_a_streamed_answer_are_delivered_in_the_thread_of_the_caller() -> None:
     threads: set[int] = set()
     complete(ScriptedLLM(["one two"]), QUESTION, on_piece=lambda _: threads.add(threading.get_ident()))
     assert threads == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("finish", ["stop", "length", "cut off"])
-def test_a_completion_has_the_finish_reason_of_the_server(finish: str) -> None:
+def test_a_completion_has_the_finish_reason_that_the_server_reports(finish: str) -> None:
     assert complete(ScriptedLLM([ScriptedReply("one two", finish)]), QUESTION).finish == finish
 
 
-def test_a_completion_has_the_token_counts_of_the_server() -> None:
+def test_a_completion_has_the_token_counts_that_the_server_reports() -> None:
     written = complete(ScriptedLLM([ScriptedReply("one two", prompt_tokens=12, answer_tokens=3)]), QUESTION)
     assert (written.prompt_tokens, written.answer_tokens) == (12, 3)
 
 
-def test_a_prompt_with_more_words_than_counted_tokens_is_an_error() -> None:
+def test_a_prompt_with_more_words_than_the_server_counts_tokens_is_reported_as_truncated() -> None:
     with pytest.raises(PromptTooLong, match="read 2 tokens of a longer prompt, which has 3 words"):
         complete(ScriptedLLM([ScriptedReply("one two", prompt_tokens=2)]), QUESTION)
 
 
-def test_each_piece_is_delivered_once_after_a_retry() -> None:
+def test_each_piece_of_an_answer_is_delivered_once_even_after_a_retry() -> None:
     pieces: list[str] = []
     llm = ScriptedLLM([ModelUnavailable("busy"), ModelUnavailable("busy"), "yes"])
     assert complete(llm, QUESTION, on_piece=pieces.append).text == "yes"
     assert pieces == ["yes"]
 
 
-def test_the_error_of_the_last_of_three_attempts_is_raised() -> None:
+def test_after_three_failed_attempts_the_error_of_the_last_attempt_is_raised() -> None:
     llm = ScriptedLLM([ModelUnavailable("first"), ModelUnavailable("second"), ModelUnavailable("third"), "yes"])
     with pytest.raises(ModelUnavailable, match="third"):
         complete(llm, QUESTION)
 
 
-def test_a_permanent_failure_is_not_retried() -> None:
+def test_a_permanent_failure_of_a_completion_is_not_retried() -> None:
     llm = ScriptedLLM([ModelMissing("no such model"), "yes"])
     with pytest.raises(ModelMissing):
         complete(llm, QUESTION)
@@ -91,7 +91,7 @@ def test_cancellation_does_not_wait_for_a_silent_server(server: ModelHttpServer)
     assert time.monotonic() - began < 20
 
 
-def test_an_error_of_the_callback_is_raised_unchanged() -> None:
+def test_an_error_raised_by_the_callback_is_passed_on_unchanged() -> None:
     def fail(_: str) -> None:
         raise ValueError("the screen is gone")
 
@@ -99,7 +99,7 @@ def test_an_error_of_the_callback_is_raised_unchanged() -> None:
         complete(ScriptedLLM(["one two"]), QUESTION, on_piece=fail)
 
 
-def test_thinking_is_separated_from_the_answer() -> None:
+def test_the_thinking_of_a_model_is_separated_from_its_answer() -> None:
     pieces: list[str] = []
     llm = ScriptedLLM(["<think>\nLet me see: it is two.\n</think>\n\nIt is two."])
     written = complete(llm, QUESTION, on_piece=pieces.append)
@@ -117,7 +117,7 @@ def test_a_failure_of_a_custom_model_is_converted_to_a_model_error() -> None:
         complete(Broken(), QUESTION)
 
 
-def test_an_unexpected_error_is_raised_unchanged() -> None:
+def test_an_unexpected_error_of_a_model_is_passed_on_unchanged() -> None:
     class Odd(ScriptedLLM):
         def stream_chat(self, messages: object, **_: object) -> ChatResponseGen:
             yield ChatResponse(message=ChatMessage(role="assistant", content="a"), delta="a")
@@ -127,7 +127,7 @@ def test_an_unexpected_error_is_raised_unchanged() -> None:
         complete(Odd(), QUESTION)
 
 
-def test_a_request_contains_all_settings_of_the_provider(server: ModelHttpServer) -> None:
+def test_a_request_to_a_model_server_contains_all_settings_of_the_provider(server: ModelHttpServer) -> None:
     chosen = {"seed": 7, "num_predict": 3, "context_window": 768, "keep_alive": "10m"}
     with open_llm(settings_of("ollama", server, ollama=chosen, llm={"temperature": 0.5, "top_p": 0.8})) as llm:
         assert (llm.metadata.context_window, llm.metadata.num_output) == (768, 3)
@@ -141,7 +141,7 @@ def test_a_request_contains_all_settings_of_the_provider(server: ModelHttpServer
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=8), max_size=30))
-def test_the_lower_bound_is_at_most_the_token_count_of_any_text(words: list[str]) -> None:
+def test_the_lower_bound_on_tokens_is_at_most_the_token_count_of_any_text(words: list[str]) -> None:
     assert min_tokens(" ".join(words)) <= sum(len(word) for word in words)
 
 
@@ -162,7 +162,7 @@ def test_a_truncated_prompt_is_detected_by_its_token_count(
     assert is_truncated(counted, window, [text]) is cut
 
 
-def test_the_lower_bound_counts_characters_of_scripts_without_spaces() -> None:
+def test_the_lower_bound_on_tokens_counts_the_characters_of_scripts_without_spaces() -> None:
     assert min_tokens("東京都に住んでいます") == 2
     assert min_tokens("It is so?") == 3
     assert min_tokens("") == 0

@@ -13,7 +13,7 @@ PASSAGES = ["the secretary records cards", "annual leave is approved by a manage
 QUESTION = "who records cards"
 
 
-def test_the_score_of_a_chunk_does_not_depend_on_other_chunks(tmp_path: Path) -> None:
+def test_the_cross_encoder_score_of_a_chunk_does_not_depend_on_other_chunks(tmp_path: Path) -> None:
     model = CrossEncoder(write_tiny_cross_encoder(tmp_path, PASSAGES))
     scores = model.score(QUESTION, PASSAGES)
     assert len(set(scores)) > 3
@@ -23,7 +23,7 @@ def test_the_score_of_a_chunk_does_not_depend_on_other_chunks(tmp_path: Path) ->
     assert len(model.score("\ud800 who", ["odd \udfff"])) == 1
 
 
-def test_scores_do_not_depend_on_the_number_of_threads_and_callers(tmp_path: Path) -> None:
+def test_cross_encoder_scores_do_not_depend_on_the_number_of_threads_and_callers(tmp_path: Path) -> None:
     write_tiny_cross_encoder(tmp_path, PASSAGES)
     one, many = CrossEncoder(tmp_path, threads=1), CrossEncoder(tmp_path, threads=4)
     expected = one.score(QUESTION, PASSAGES)
@@ -77,7 +77,9 @@ def test_a_damaged_file_of_a_cross_encoder_is_reported_by_name(tmp_path: Path, n
         CrossEncoder(tmp_path)
 
 
-def test_a_damaged_configuration_is_reported_and_one_without_a_valid_limit_means_512_tokens(tmp_path: Path) -> None:
+def test_a_damaged_configuration_is_reported_and_a_configuration_without_a_valid_limit_means_512_tokens(
+    tmp_path: Path,
+) -> None:
     configuration = write_tiny_cross_encoder(tmp_path) / "config.json"
     configuration.write_text("{")
     with pytest.raises(ModelError, match=r"config\.json"):
@@ -90,7 +92,7 @@ def test_a_damaged_configuration_is_reported_and_one_without_a_valid_limit_means
     assert CrossEncoder(tmp_path).token_limit == 512
 
 
-def test_a_model_folder_is_located_by_its_path_or_by_its_name_in_the_folder_of_models(tmp_path: Path) -> None:
+def test_a_model_folder_is_located_by_its_path_or_by_its_name_in_the_model_directory(tmp_path: Path) -> None:
     (tmp_path / "tiny").mkdir()
     assert find_model_folder("owner/tiny", tmp_path) == tmp_path / "tiny"
     assert find_model_folder(str(tmp_path / "tiny"), None) == tmp_path / "tiny"
@@ -99,7 +101,7 @@ def test_a_model_folder_is_located_by_its_path_or_by_its_name_in_the_folder_of_m
     assert model_folders("owner/tiny", tmp_path) == [tmp_path / "owner" / "tiny", tmp_path / "tiny"]
 
 
-def test_the_folder_of_models_is_in_the_data_directory_unless_the_settings_name_another(tmp_path: Path) -> None:
+def test_the_model_directory_is_in_the_data_directory_unless_the_settings_name_another_folder(tmp_path: Path) -> None:
     assert with_models_dir(Settings(), tmp_path).storage.models_dir == tmp_path / "models"
     chosen = Settings(storage=StorageSettings(models_dir=tmp_path / "mine"))
     assert with_models_dir(chosen, tmp_path / "data") == chosen

@@ -56,18 +56,18 @@ def test_several_threads_share_one_embedding_model() -> None:
     assert all(np.array_equal(first, other) for other in others)
 
 
-def test_a_text_above_the_limit_is_refused_with_its_length(model: EmbeddedMiniLm) -> None:
+def test_a_text_above_the_token_limit_is_refused_and_the_error_states_its_length(model: EmbeddedMiniLm) -> None:
     with pytest.raises(ModelError, match=r"255 tokens .* 254") as caught:
         model.embed_texts(["ball " * 255])
     assert "chunking.chunk_size" in caught.value.hint
 
 
-def test_a_text_at_the_limit_is_embedded(model: EmbeddedMiniLm) -> None:
+def test_a_text_at_the_token_limit_is_embedded(model: EmbeddedMiniLm) -> None:
     assert model.token_limit == 254
     assert model.embed_texts(["ball " * 254]).shape == (1, 384)
 
 
-def test_a_question_above_the_limit_is_truncated(model: EmbeddedMiniLm) -> None:
+def test_a_question_above_the_token_limit_is_truncated(model: EmbeddedMiniLm) -> None:
     assert np.array_equal(model.embed_question("ball " * 300), model.embed_question("ball " * 254))
 
 
@@ -95,7 +95,7 @@ def test_token_spans_ascend_and_lie_within_the_text(model: EmbeddedMiniLm, text:
     assert spans == sorted(spans)
 
 
-def test_token_spans_follow_the_words(model: EmbeddedMiniLm) -> None:
+def test_the_token_spans_of_a_text_cover_all_of_its_words(model: EmbeddedMiniLm) -> None:
     text = "Žaidėjų registration: 12.3"
     pieces = [text[start:end] for start, end in model.token_spans(text)]
     assert "".join(pieces) == text.replace(" ", "")
@@ -110,7 +110,7 @@ def test_a_text_prefix_lowers_the_token_limit_and_changes_fingerprint_and_vector
     assert np.array_equal(prefixed.embed_question("a goal"), model.embed_question("query: a goal"))
 
 
-def test_the_methods_of_llamaindex_return_the_vectors_of_embed_texts(model: EmbeddedMiniLm) -> None:
+def test_the_llama_index_methods_return_the_same_vectors_as_embed_texts(model: EmbeddedMiniLm) -> None:
     assert model.get_text_embedding(TEXTS[0]) == model.embed_texts([TEXTS[0]])[0].tolist()
     assert model.get_query_embedding(TEXTS[0]) == model.embed_question(TEXTS[0]).tolist()
     assert model.get_text_embedding_batch(TEXTS) == model.embed_texts(TEXTS).tolist()

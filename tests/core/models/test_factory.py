@@ -14,7 +14,7 @@ def test_the_default_embedding_model_is_all_minilm() -> None:
     assert isinstance(create_embedding(Settings()), EmbeddedMiniLm)
 
 
-def test_the_embedded_model_uses_the_prefixes_of_the_settings() -> None:
+def test_the_embedded_model_uses_the_configured_prefixes() -> None:
     chosen = {"query_prefix": "query: ", "text_prefix": "passage: "}
     fingerprint = create_embedding(Settings.model_validate({"embedding": chosen})).fingerprint
     assert (fingerprint.query_prefix, fingerprint.text_prefix) == ("query: ", "passage: ")
@@ -26,7 +26,7 @@ def test_the_embedded_provider_refuses_the_name_of_another_model() -> None:
     assert caught.value.hint == "Set embedding.model to all-MiniLM-L6-v2 or multilingual-e5-small, or remove it"
 
 
-def test_the_fake_embedding_can_be_chosen() -> None:
+def test_the_settings_can_choose_the_fake_embedding_model() -> None:
     assert isinstance(create_embedding(Settings.model_validate({"embedding": {"provider": "fake"}})), FakeEmbedding)
 
 
@@ -50,9 +50,9 @@ def test_an_openai_like_server_needs_a_model_name(section: str) -> None:
         (create_llm if section == "llm" else create_embedding)(settings)
 
 
-def test_the_extractive_provider_creates_no_language_model() -> None:
+def test_the_provider_extractive_creates_no_language_model() -> None:
     assert choose_llm(Settings.model_validate({"llm": {"provider": "extractive"}})) == LlmChoice(None)
 
 
-def test_the_scripted_language_model_can_be_chosen() -> None:
+def test_the_settings_can_choose_the_scripted_language_model() -> None:
     assert isinstance(create_llm(Settings.model_validate({"llm": {"provider": "fake"}})), ScriptedLLM)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from llama_index.core.llms import ChatMessage
 
 
-def test_fake_vectors_of_texts_that_share_words_are_nearer() -> None:
+def test_fake_vectors_of_texts_with_common_words_are_nearer_than_those_of_other_texts() -> None:
     model = FakeEmbedding(dimension=256)
     question = model.embed_question("Who registers players?")
     near, far = model.embed_texts(["The club registers a player.", "Rain stopped the game."]) @ question

@@ -69,7 +69,7 @@ def flooding() -> Iterator[bytes]:
     return itertools.repeat(b"x" * 1_000_000, 1000)
 
 
-def test_an_endless_reply_times_out() -> None:
+def test_an_endless_reply_of_a_model_server_times_out() -> None:
     started = time.monotonic()
     with serving(dripping) as (address, _), pytest.raises(ModelTimeout), OllamaServer(asking(address), "any") as server:
         server.models()
@@ -90,7 +90,7 @@ def test_the_error_names_the_reason_of_a_reply_rejected_within_the_openai_client
             complete_prompt(llm, "Why?")
 
 
-def test_a_compressed_reply_is_not_decompressed() -> None:
+def test_a_compressed_reply_of_a_model_server_is_rejected_without_decompression() -> None:
     bomb = gzip.compress(b" " * 1_000_000)
     with serving(lambda: iter([bomb]), encoding="gzip") as (address, heard):
         with (
@@ -101,7 +101,7 @@ def test_a_compressed_reply_is_not_decompressed() -> None:
         assert heard[0]["accept-encoding"] == "identity"
 
 
-def test_an_error_reply_with_deeply_nested_json_is_an_ordinary_error() -> None:
+def test_an_error_reply_with_deeply_nested_json_raises_an_ordinary_error() -> None:
     deep = serving(lambda: iter([b"[" * 5000]), 500)
     with deep as (address, _), pytest.raises(ModelBroken), OllamaServer(asking(address), "any") as server:
         server.models()
@@ -120,7 +120,7 @@ def test_lone_surrogates_in_replies_are_replaced() -> None:
         assert [model.name for model in server.models()] == ["a\ufffd"]
 
 
-def test_the_key_of_the_hosted_service_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_api_key_of_the_hosted_service_is_not_sent_to_a_local_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "hush-7041")
     said = json.dumps({"message": {"role": "assistant", "content": "four"}, "done": True}).encode()
     with serving(lambda: iter([said])) as (address, heard), open_llm(asking(address)) as llm:
@@ -133,7 +133,7 @@ def _request_asynchronously(settings: Settings) -> None:
         asyncio.run(llm.achat([ChatMessage(role="user", content="How many?")]))
 
 
-def test_asynchronous_calls_return_the_answer_whole_or_in_pieces() -> None:
+def test_asynchronous_calls_return_the_answer_with_and_without_streaming() -> None:
     async def answers(llm: LLM) -> list[str]:
         chat = await llm.astream_chat([ChatMessage(role="user", content="How many?")])
         pieces = [str(piece.delta) async for piece in chat]
@@ -146,7 +146,9 @@ def test_asynchronous_calls_return_the_answer_whole_or_in_pieces() -> None:
         assert asyncio.run(answers(llm)) == ["four"] * 3
 
 
-def test_an_asynchronous_call_does_not_send_the_key_of_the_hosted_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_asynchronous_call_does_not_send_the_api_key_of_the_hosted_service_to_a_local_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", "hush-7041")
     said = json.dumps({"message": {"role": "assistant", "content": "four"}, "done": True}).encode()
     with serving(lambda: iter([said])) as (address, heard):

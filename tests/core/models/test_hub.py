@@ -77,7 +77,7 @@ def left_behind(models_dir: Path) -> list[str]:
     return sorted(path.name for path in models_dir.iterdir()) if models_dir.exists() else []
 
 
-def test_a_pulled_model_runs_and_gives_the_scores_of_its_source(
+def test_a_pulled_model_runs_and_gives_the_same_scores_as_the_original(
     hub: ModelHub, models_dir: Path, tmp_path: Path
 ) -> None:
     record = pull_model(known(), models_dir, hub.url, allowed=True)
@@ -106,13 +106,13 @@ def test_a_file_without_a_known_checksum_is_recorded_and_must_match_at_the_next_
     assert read_record("tiny", models_dir) == first
 
 
-def test_a_file_with_another_checksum_than_listed_is_refused(hub: ModelHub, models_dir: Path) -> None:
+def test_a_file_whose_checksum_differs_from_the_listed_checksum_is_refused(hub: ModelHub, models_dir: Path) -> None:
     with pytest.raises(ModelError, match=r"model.onnx of 'tiny' has sha256 .* instead of aaaa"):
         pull_model(known(model="a" * 64), models_dir, hub.url, allowed=True)
     assert left_behind(models_dir) == []
 
 
-def test_nothing_is_requested_when_downloads_are_not_allowed(hub: ModelHub, models_dir: Path) -> None:
+def test_no_request_is_sent_to_the_model_hub_if_downloads_are_not_allowed(hub: ModelHub, models_dir: Path) -> None:
     with pytest.raises(ModelError, match=r"allow_model_downloads is false") as caught:
         pull_model(known(), models_dir, hub.url, allowed=False)
     assert "elt-llm models add" in caught.value.hint
@@ -120,7 +120,7 @@ def test_nothing_is_requested_when_downloads_are_not_allowed(hub: ModelHub, mode
     assert left_behind(models_dir) == []
 
 
-def test_an_absent_hub_is_named_with_its_address(models_dir: Path) -> None:
+def test_an_unreachable_model_hub_is_reported_with_its_address(models_dir: Path) -> None:
     with model_hub() as closed:
         pass
     with pytest.raises(ModelError, match=closed.url) as caught:
@@ -129,7 +129,7 @@ def test_an_absent_hub_is_named_with_its_address(models_dir: Path) -> None:
     assert left_behind(models_dir) == []
 
 
-def test_a_hub_without_the_repository_is_named(hub: ModelHub, models_dir: Path) -> None:
+def test_a_model_hub_that_lacks_the_repository_is_named(hub: ModelHub, models_dir: Path) -> None:
     hub.repositories.clear()
     with pytest.raises(ModelError, match=f"does not have all files of '{REPOSITORY}'"):
         pull_model(known(), models_dir, hub.url, allowed=True)
@@ -149,7 +149,7 @@ def test_a_damaged_model_is_not_installed(hub: ModelHub, models_dir: Path) -> No
     assert left_behind(models_dir) == []
 
 
-def test_a_disk_that_fills_during_a_pull_is_named_and_nothing_is_left(hub: ModelHub, models_dir: Path) -> None:
+def test_a_disk_that_fills_up_during_a_pull_is_reported_and_no_file_is_left(hub: ModelHub, models_dir: Path) -> None:
     assert len(hub.repositories[REPOSITORY]["onnx/model.onnx"]) > 1000
     arguments = [hub.url, str(models_dir), known().model_dump_json()]
     ended = subprocess.run(
@@ -167,7 +167,7 @@ def test_an_installed_model_is_not_replaced(hub: ModelHub, models_dir: Path) -> 
     assert "elt-llm models remove tiny" in caught.value.hint
 
 
-def test_a_damaged_record_of_checksums_is_not_taken_for_a_missing_one(hub: ModelHub, models_dir: Path) -> None:
+def test_a_damaged_checksum_file_is_not_treated_as_a_missing_checksum_file(hub: ModelHub, models_dir: Path) -> None:
     models_dir.mkdir()
     (models_dir / "tiny.checksums.json").write_text("{")
     with pytest.raises(ModelError, match="is damaged"):
@@ -175,7 +175,9 @@ def test_a_damaged_record_of_checksums_is_not_taken_for_a_missing_one(hub: Model
     assert installed_models(models_dir) == []
 
 
-def test_a_model_of_a_folder_is_copied_without_other_files(tmp_path: Path, models_dir: Path) -> None:
+def test_a_model_is_copied_from_a_folder_without_the_other_files_of_the_folder(
+    tmp_path: Path, models_dir: Path
+) -> None:
     source = write_tiny_cross_encoder(tmp_path / "source", TEXTS)
     (source / "README.md").write_text("A model.")
     record = add_model(source, "mine", models_dir)
@@ -184,7 +186,7 @@ def test_a_model_of_a_folder_is_copied_without_other_files(tmp_path: Path, model
 
 
 @pytest.mark.parametrize("name", ["modeling.py", "pytorch_model.bin", "data.PKL", "deep/weights.pt"])
-def test_a_folder_with_code_or_pickled_data_is_refused(name: str, tmp_path: Path, models_dir: Path) -> None:
+def test_a_model_folder_with_code_or_pickled_data_is_refused(name: str, tmp_path: Path, models_dir: Path) -> None:
     source = write_tiny_cross_encoder(tmp_path / "source", TEXTS)
     (source / name).parent.mkdir(exist_ok=True)
     (source / name).write_text("raise SystemExit('this was run')")
@@ -194,7 +196,7 @@ def test_a_folder_with_code_or_pickled_data_is_refused(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("missing", ["tokenizer.json", "model.onnx"])
-def test_a_folder_without_tokenizer_or_weights_is_refused(missing: str, tmp_path: Path, models_dir: Path) -> None:
+def test_a_model_folder_without_tokenizer_or_weights_is_refused(missing: str, tmp_path: Path, models_dir: Path) -> None:
     source = write_tiny_cross_encoder(tmp_path / "source", TEXTS)
     (source / missing).unlink()
     with pytest.raises(ModelError, match=f"contains no {missing}"):
@@ -203,7 +205,7 @@ def test_a_folder_without_tokenizer_or_weights_is_refused(missing: str, tmp_path
 
 
 @pytest.mark.parametrize("name", ["../out", "", ".", "a/b", "-x"])
-def test_a_model_name_that_is_no_folder_name_is_refused(name: str, tmp_path: Path, models_dir: Path) -> None:
+def test_a_model_name_that_is_not_a_valid_folder_name_is_refused(name: str, tmp_path: Path, models_dir: Path) -> None:
     with pytest.raises(UsageError, match="not a valid model name"):
         add_model(write_tiny_cross_encoder(tmp_path / "source", TEXTS), name, models_dir)
 
@@ -217,14 +219,14 @@ def test_only_an_installed_model_can_be_removed(name: str, tmp_path: Path, model
     assert installed_models(models_dir) == ["mine"]
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_names() -> None:
+def test_the_error_for_an_unknown_model_name_lists_the_most_similar_names() -> None:
     with pytest.raises(EltError, match="There is no known model") as caught:
         find_known_model("ms-marco-minilm")
     assert "ms-marco-MiniLM-L-6-v2" in caught.value.hint
     assert find_known_model("BAAI/bge-reranker-base").name == "bge-reranker-base"
 
 
-def test_each_known_model_names_its_weights_tokenizer_and_licence() -> None:
+def test_each_model_in_the_list_has_weights_a_tokenizer_and_a_licence() -> None:
     for model in known_models():
         assert {"tokenizer.json", "onnx/model.onnx"} <= set(model.files)
         assert set(model.sha256) <= set(model.files)

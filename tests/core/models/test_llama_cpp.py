@@ -13,7 +13,7 @@ from model_servers.smollm import smollm_file
 QUESTION = [ChatMessage(role="user", content="Say yes.")]
 
 
-def test_a_gguf_file_is_located_by_its_path_or_by_its_name_in_the_folder_of_models(tmp_path: Path) -> None:
+def test_a_gguf_file_is_located_by_its_path_or_by_its_name_in_the_model_directory(tmp_path: Path) -> None:
     smollm_file()
     (tmp_path / "small.gguf").write_bytes(b"")
     by_path = create_llama_cpp_llm(settings_of("llama_cpp", gguf=tmp_path / "small.gguf"))
@@ -38,7 +38,7 @@ def test_an_invalid_gguf_file_is_reported_at_first_use(tmp_path: Path) -> None:
         complete(create_llama_cpp_llm(settings_of("llama_cpp", gguf=path)), QUESTION)
 
 
-def test_the_loopback_port_of_llama_cpp_needs_a_key() -> None:
+def test_the_loopback_port_of_the_llama_cpp_server_requires_a_key() -> None:
     import httpx
 
     llm = LlamaCppLlm(settings_of("llama_cpp", gguf=smollm_file(), llama_cpp={"num_predict": 1}), smollm_file())

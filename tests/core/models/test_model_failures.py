@@ -64,7 +64,7 @@ def written(provider: str, server: ModelHttpServer | None, **sections: dict[str,
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "error", "cure"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
-def test_each_failure_of_a_server_soon_raises_its_own_error(
+def test_each_type_of_model_server_failure_soon_raises_its_own_error(
     server: ModelHttpServer, provider: str, fault: Fault, error: type[ModelError], cure: str
 ) -> None:
     server.faults.always(PATHS[provider], fault)
@@ -80,13 +80,13 @@ def test_each_failure_of_a_server_soon_raises_its_own_error(
 @pytest.mark.parametrize(
     ("provider", "cure"), [("ollama", "Run: ollama serve"), ("openai_like", "openai_like.base_url")]
 )
-def test_an_unreachable_server_is_reported_with_the_start_command(provider: str, cure: str) -> None:
+def test_an_unreachable_model_server_is_reported_with_the_command_that_starts_it(provider: str, cure: str) -> None:
     with pytest.raises(ModelUnavailable, match="cannot be reached") as caught:
         written(provider, None)
     assert cure in caught.value.hint
 
 
-def test_a_missing_model_is_reported_with_the_pull_command(server: ModelHttpServer) -> None:
+def test_a_missing_model_is_reported_with_the_command_that_pulls_it(server: ModelHttpServer) -> None:
     with pytest.raises(ModelMissing, match="'other:7b'") as caught:
         written("ollama", server, llm={"model": "other:7b"})
     assert caught.value.hint == "Run: ollama pull other:7b"
@@ -94,7 +94,9 @@ def test_a_missing_model_is_reported_with_the_pull_command(server: ModelHttpServ
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("fault", [Fault.NOT_JSON, Fault.GARBAGE])
-def test_a_malformed_reply_raises_an_error_with_a_hint(server: ModelHttpServer, provider: str, fault: Fault) -> None:
+def test_a_malformed_reply_of_a_model_server_raises_an_error_with_a_hint(
+    server: ModelHttpServer, provider: str, fault: Fault
+) -> None:
     server.faults.always(PATHS[provider], fault)
     with pytest.raises((UnusableReply, ModelBroken)) as caught:
         written(provider, server)
@@ -103,7 +105,7 @@ def test_a_malformed_reply_raises_an_error_with_a_hint(server: ModelHttpServer, 
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "finish"), [(Fault.NO_DONE, "cut off"), (Fault.LENGTH, "length")])
-def test_an_incomplete_answer_has_another_finish_reason_than_stop(
+def test_an_incomplete_answer_has_a_finish_reason_other_than_stop(
     server: ModelHttpServer, provider: str, fault: Fault, finish: str
 ) -> None:
     server.faults.plan(PATHS[provider], fault)
@@ -113,7 +115,7 @@ def test_an_incomplete_answer_has_another_finish_reason_than_stop(
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_an_endless_answer_times_out_after_answer_timeout(server: ModelHttpServer, provider: str) -> None:
+def test_an_endless_answer_ends_after_the_configured_answer_timeout(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.ENDLESS)
     with pytest.raises(ModelTimeout, match="still writing") as caught:
         written(provider, server, llm={"answer_timeout": 1.0})
@@ -122,7 +124,7 @@ def test_an_endless_answer_times_out_after_answer_timeout(server: ModelHttpServe
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("fault", [Fault.CLOSE, Fault.LOADING, Fault.CRASHED])
-def test_a_temporary_failure_is_retried(server: ModelHttpServer, provider: str, fault: Fault) -> None:
+def test_a_temporary_failure_of_a_model_server_is_retried(server: ModelHttpServer, provider: str, fault: Fault) -> None:
     server.faults.plan(PATHS[provider], fault, fault)
     assert written(provider, server).finish == "stop"
     assert len(server.bodies(PATHS[provider])) == MAX_ATTEMPTS
@@ -130,7 +132,7 @@ def test_a_temporary_failure_is_retried(server: ModelHttpServer, provider: str, 
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("fault", [Fault.MISSING, Fault.TOO_LONG, Fault.HANG, Fault.DROP, Fault.ERROR_LINE])
-def test_permanent_failures_and_failures_after_the_first_piece_are_not_retried(
+def test_permanent_failures_and_failures_after_the_first_streamed_piece_are_not_retried(
     server: ModelHttpServer, provider: str, fault: Fault
 ) -> None:
     server.faults.plan(PATHS[provider], fault)
@@ -140,13 +142,15 @@ def test_permanent_failures_and_failures_after_the_first_piece_are_not_retried(
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_server_that_reports_no_token_counts_is_trusted(server: ModelHttpServer, provider: str) -> None:
+def test_a_prompt_is_assumed_complete_if_the_server_reports_no_token_counts(
+    server: ModelHttpServer, provider: str
+) -> None:
     server.faults.plan(PATHS[provider], Fault.SILENT_COUNTS)
     reply = written(provider, server)
     assert (reply.prompt_tokens, reply.answer_tokens, reply.finish) == (None, None, "stop")
 
 
-def test_a_prompt_that_fills_the_whole_window_counts_as_truncated(server: ModelHttpServer) -> None:
+def test_a_prompt_that_fills_the_whole_context_window_counts_as_truncated(server: ModelHttpServer) -> None:
     question = ChatMessage(role="user", content="What, if any, is it; or: not? " * 60)
     with (
         open_llm(settings_of("ollama", server, ollama={"context_window": 512})) as llm,
@@ -173,7 +177,7 @@ def test_a_slowly_streamed_answer_is_read_completely(server: ModelHttpServer, pr
         ("openai_like", Fault.CRASHED, "Look at the log of the model server"),
     ],
 )
-def test_the_hint_of_an_error_names_the_server_in_use(
+def test_the_hint_of_a_model_error_names_the_server_in_use(
     server: ModelHttpServer, provider: str, fault: Fault, hint: str
 ) -> None:
     server.faults.always(PATHS[provider], fault)

@@ -34,14 +34,14 @@ def test_a_model_file_with_the_expected_hash_is_read(installed: Path) -> None:
     assert wanted().read() == installed.read_bytes()
 
 
-def test_a_changed_model_file_is_refused_with_the_install_command(installed: Path) -> None:
+def test_a_changed_model_file_is_refused_with_the_command_that_installs_it(installed: Path) -> None:
     installed.write_bytes(b"abd")
     with pytest.raises(ModelError, match="instead of ba7816bf8f01") as caught:
         wanted().read()
     assert caught.value.hint == "Run: uv pip install --reinstall tiny-model==1.0"
 
 
-def test_a_deleted_model_file_is_reported_with_the_install_command(installed: Path) -> None:
+def test_a_deleted_model_file_is_reported_with_the_command_that_installs_it(installed: Path) -> None:
     installed.unlink()
     with pytest.raises(ModelError, match=r"cannot be read|does not contain") as caught:
         wanted().read()
@@ -54,7 +54,7 @@ def test_a_model_file_that_the_package_does_not_contain_is_reported(installed: P
         wanted(name="other.bin").read()
 
 
-def test_a_package_that_is_not_installed_is_reported() -> None:
+def test_a_model_package_that_is_not_installed_is_reported() -> None:
     with pytest.raises(ModelError, match=r"not-here-at-all, which contains .* is not installed") as caught:
         wanted(distribution="not-here-at-all").read()
     assert "not-here-at-all==1.0" in caught.value.hint

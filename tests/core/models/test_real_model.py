@@ -18,7 +18,7 @@ def server() -> Iterator[ModelHttpServer]:
         yield running
 
 
-def test_the_prompt_token_count_is_that_of_the_model(server: ModelHttpServer) -> None:
+def test_the_prompt_token_count_equals_that_of_the_real_model(server: ModelHttpServer) -> None:
     short = [ChatMessage(role="user", content="Say yes.")]
     longer = [ChatMessage(role="user", content="Say yes. Rain falls.")]
     with open_llm(settings_of("ollama", server, ollama={"num_predict": 1}, patience=120.0)) as llm:
@@ -37,7 +37,7 @@ def test_the_finish_reason_of_a_complete_answer_is_stop(server: ModelHttpServer)
     assert written.answer_tokens < 60
 
 
-def test_the_vectors_of_a_real_model_pass_every_check(server: ModelHttpServer) -> None:
+def test_the_vectors_of_a_real_embedding_model_pass_every_validity_check(server: ModelHttpServer) -> None:
     texts = ["A club registers its players.", "Players are registered by their club.", "Tax law of 1924, § 7"]
     with open_embedding(settings_of("ollama", server, patience=120.0)) as model:
         vectors = model.embed_texts(texts)
@@ -47,7 +47,7 @@ def test_the_vectors_of_a_real_model_pass_every_check(server: ModelHttpServer) -
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
-def test_a_text_that_the_server_finds_too_long_is_refused_although_the_estimate_accepts_it(
+def test_a_text_that_the_embedding_server_finds_too_long_is_refused_although_the_token_estimate_accepts_it(
     server: ModelHttpServer,
 ) -> None:
     # Each of these characters is one token by the estimate, and three by the model.

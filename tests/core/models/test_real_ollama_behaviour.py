@@ -60,7 +60,7 @@ def test_the_hint_does_not_suggest_a_context_window_above_the_limit_of_the_model
     assert caught.value.hint.startswith(hint)
 
 
-def test_a_chat_model_configured_as_embedder_is_named_before_any_text_is_sent() -> None:
+def test_a_chat_model_configured_as_embedding_model_is_reported_before_any_text_is_sent() -> None:
     with (
         running_model_server(ScriptedBackend(capabilities=("completion",))) as server,
         open_embedding(settings_of("ollama", server)) as model,
@@ -71,7 +71,7 @@ def test_a_chat_model_configured_as_embedder_is_named_before_any_text_is_sent() 
     assert server.bodies("/api/embed") == []
 
 
-def test_an_answer_that_outgrows_the_window_has_the_finish_reason_length() -> None:
+def test_an_answer_that_exceeds_the_context_window_has_the_finish_reason_length() -> None:
     with (
         running_model_server(ScriptedBackend(["so it is " * 50], context_length=512)) as server,
         open_llm(settings_of("ollama", server, ollama={"context_window": 512, "num_predict": 400})) as llm,
@@ -79,7 +79,7 @@ def test_an_answer_that_outgrows_the_window_has_the_finish_reason_length() -> No
         assert complete_prompt(llm, "word, " * 220).finish == "length"
 
 
-def test_another_seed_is_sent_with_a_temperature_above_zero() -> None:
+def test_a_request_with_another_seed_has_a_temperature_above_zero() -> None:
     with running_model_server(ScriptedBackend()) as server, open_llm(settings_of("ollama", server)) as llm:
         complete_prompt(llm, "Is it so?")
         complete_prompt(llm, "Is it so?", another_seed=True)
@@ -89,7 +89,7 @@ def test_another_seed_is_sent_with_a_temperature_above_zero() -> None:
     assert second["seed"] != first.get("seed")
 
 
-def test_ollama_ends_an_answer_of_thirty_one_equal_pieces_which_counts_as_cut_off() -> None:
+def test_an_answer_that_ollama_ends_after_thirty_one_equal_pieces_counts_as_truncated() -> None:
     with (
         running_model_server(ScriptedBackend(["so " * 40])) as server,
         open_llm(settings_of("ollama", server, ollama={"num_predict": 100})) as llm,
@@ -115,7 +115,7 @@ def test_the_time_out_error_names_the_busy_server_if_the_model_waits_for_memory(
     assert error.hint.startswith("Run: ollama stop big:70b")
 
 
-def test_a_loaded_model_that_hangs_is_named() -> None:
+def test_the_time_out_error_names_a_loaded_model_that_hangs() -> None:
     with running_model_server(ScriptedBackend()) as server:
         _chat(server)
         server.other_models.append("big:70b")
@@ -124,12 +124,12 @@ def test_a_loaded_model_that_hangs_is_named() -> None:
     assert "smaller model" in error.hint
 
 
-def test_a_server_that_has_loaded_nothing_is_reported_as_loading() -> None:
+def test_the_time_out_error_reports_a_server_that_has_not_loaded_a_model_as_loading() -> None:
     with running_model_server(ScriptedBackend()) as server:
         assert "it has not loaded 'scripted:latest' yet" in str(_timeout(server))
 
 
-def test_a_server_that_hangs_altogether_is_reported_without_details() -> None:
+def test_the_time_out_error_for_a_server_that_answers_no_request_has_no_details() -> None:
     with running_model_server(ScriptedBackend()) as server:
         server.faults.always("/api/ps", Fault.HANG)
         assert str(_timeout(server)).endswith("sent nothing for the time allowed")
@@ -170,7 +170,7 @@ def test_the_fake_server_truncates_prompts_to_half_the_window_as_ollama_does() -
         assert _chat(server, LONG, truncate=True, shift=True).json()["prompt_eval_count"] == 514
 
 
-def test_the_fake_server_embeds_as_ollama_does() -> None:
+def test_the_fake_server_embeds_texts_as_ollama_does() -> None:
     with running_model_server(ScriptedBackend()) as server:
         (vector,) = _post(server, "/api/embed", input=["A text."]).json()["embeddings"]
         empty, none = _post(server, "/api/embed", input=""), _post(server, "/api/embed", input=[])
@@ -192,7 +192,7 @@ def test_the_fake_server_lists_loaded_models_with_their_context_window() -> None
     assert other["name"] == "big:70b"
 
 
-def test_the_fake_server_names_a_missing_model_as_ollama_does() -> None:
+def test_the_fake_server_reports_a_missing_model_as_ollama_does() -> None:
     with running_model_server(ScriptedBackend()) as server:
         reply = _post(server, "/api/chat", model="nope", messages=[])
     assert (reply.status_code, reply.json()["error"]) == (404, "model 'nope' not found")

@@ -39,14 +39,16 @@ def test_an_ipv4_address_in_ipv6_form_is_local_if_the_ipv4_address_is(address: i
 
 
 @given(st.ip_addresses(v=4), st.sampled_from(["2002:{0}::1", "64:ff9b::{0}", "::{0}", "2001:0:{0}::1"]))
-def test_an_address_within_a_tunnel_address_is_never_local(address: ipaddress.IPv4Address, form: str) -> None:
+def test_an_ipv6_tunnel_address_that_contains_a_local_ipv4_address_is_not_local(
+    address: ipaddress.IPv4Address, form: str
+) -> None:
     number = int(address)
     carrying = form.format(f"{number >> 16:x}:{number & 0xFFFF:x}")
     assert not is_local_host(carrying) or number <= 1  # :: and ::1 are this machine
 
 
 @pytest.mark.parametrize("address", ["http://8.8.8.8:11434", "https://api.example.com/v1", "http://example\u3002com"])
-def test_a_server_address_outside_the_local_network_needs_permission(address: str) -> None:
+def test_a_server_address_outside_the_local_network_is_refused_unless_the_settings_allow_it(address: str) -> None:
     with pytest.raises(SettingsError, match="allow_remote_models is false") as caught:
         check_address(address, "ollama.base_url", allow_remote=False)
     assert "network.allow_remote_models" in caught.value.hint
@@ -64,7 +66,7 @@ def test_the_trailing_slash_of_a_server_address_is_removed() -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost:11434", "example.com", "[::1", "a:b"])
-def test_an_address_with_a_password_is_refused_without_repeating_the_password(host: str) -> None:
+def test_a_server_address_with_a_password_is_refused_and_the_error_does_not_repeat_the_password(host: str) -> None:
     with pytest.raises(SettingsError, match="contains a user name or password") as caught:
         check_address(f"http://reader:hush@{host}", "ollama.base_url", allow_remote=True)
     assert "hush" not in f"{caught.value} {caught.value.hint}"

@@ -59,7 +59,7 @@ def embedded(provider: str, server: ModelHttpServer, texts: list[str], **section
 
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "error", "words"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
-def test_each_failure_of_an_embedding_server_raises_its_own_error(
+def test_each_type_of_embedding_server_failure_raises_its_own_error(
     server: ModelHttpServer, provider: str, fault: Fault, error: type[ModelError], words: str
 ) -> None:
     with open_embedding(settings_of(provider, server, patience=PATIENCE)) as model:
@@ -72,25 +72,25 @@ def test_each_failure_of_an_embedding_server_raises_its_own_error(
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_an_unreachable_server_is_reported_at_first_use(provider: str) -> None:
+def test_an_unreachable_embedding_server_is_reported_at_first_use(provider: str) -> None:
     with open_embedding(settings_of(provider)) as model, pytest.raises(ModelUnavailable, match="cannot be reached"):
         model.embed_texts(TEXTS)
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_a_temporary_failure_is_retried(server: ModelHttpServer, provider: str) -> None:
+def test_a_temporary_failure_of_an_embedding_server_is_retried(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.LOADING, Fault.CLOSE)
     assert len(embedded(provider, server, TEXTS)) == len(TEXTS)
 
 
-def test_a_missing_model_is_reported_with_the_pull_command(server: ModelHttpServer) -> None:
+def test_a_missing_model_is_reported_with_the_command_that_pulls_it(server: ModelHttpServer) -> None:
     with pytest.raises(ModelMissing) as caught:
         embedded("ollama", server, TEXTS, embedding={"model": "nomic-embed-text"})
     assert caught.value.hint == "Run: ollama pull nomic-embed-text"
 
 
 @pytest.mark.parametrize("provider", PATHS)
-def test_texts_are_sent_in_batches_and_their_vectors_are_returned_in_order(
+def test_texts_are_sent_to_the_server_in_batches_and_the_vectors_are_returned_in_text_order(
     server: ModelHttpServer, provider: str
 ) -> None:
     texts = [f"text number {number} of many" for number in range(7)]
@@ -108,7 +108,9 @@ def test_embedding_requests_to_ollama_forbid_truncation(server: ModelHttpServer)
     assert {body["options"]["num_ctx"] for body in server.bodies("/api/embed")} == {server.backend.context_length}
 
 
-def test_a_chat_model_of_ollama_is_refused_with_the_setting_of_the_embedding_model(server: ModelHttpServer) -> None:
+def test_an_ollama_chat_model_is_refused_as_embedding_model_and_the_error_names_the_setting(
+    server: ModelHttpServer,
+) -> None:
     server.faults.always("/api/embed", Fault.NO_EMBEDDINGS)
     with pytest.raises(ModelRefused, match="gives no vectors") as caught:
         embedded("ollama", server, TEXTS)
@@ -176,7 +178,7 @@ def test_a_long_question_is_embedded_in_parts_without_truncation(server: ModelHt
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_changed_model_of_the_same_name_has_another_fingerprint() -> None:
+def test_an_embedding_model_that_changes_under_the_same_name_has_another_fingerprint() -> None:
     keys = set()
     for digest in ("a" * 64, "b" * 64):
         backend = ScriptedBackend()

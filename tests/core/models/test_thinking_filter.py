@@ -21,7 +21,7 @@ def test_the_thinking_of_a_model_is_removed_however_the_stream_is_split(places: 
 
 
 @given(st.text(alphabet="<think>/ \nab", max_size=40), st.lists(st.integers(0, 40), max_size=8))
-def test_a_text_without_leading_thinking_is_unchanged(text: str, places: list[int]) -> None:
+def test_a_text_that_does_not_start_with_thinking_is_unchanged(text: str, places: list[int]) -> None:
     if not text.lstrip().startswith("<think>"):
         assert fed(cut(text, places)) == (text, "")
 

@@ -17,20 +17,20 @@ def test_token_spans_ascend_within_the_text_and_none_is_empty(text: str) -> None
 
 
 @given(st.text(max_size=80))
-def test_the_estimate_is_at_least_the_token_count_of_bert(text: str) -> None:
+def test_the_token_estimate_is_at_least_the_bert_token_count(text: str) -> None:
     assert len(ESTIMATE.spans(text)) >= len(EMBEDDED.token_spans(text))
 
 
-def test_the_estimate_of_english_text_equals_the_token_count_of_bert() -> None:
+def test_the_token_estimate_of_english_text_equals_the_bert_token_count() -> None:
     text = "A club must register its players before the first of July, says rule 12.3."
     assert ESTIMATE.spans(text) == EMBEDDED.token_spans(text)
 
 
-def test_an_unknown_word_counts_one_token_per_character() -> None:
+def test_the_token_estimate_of_an_unknown_word_is_one_token_per_character() -> None:
     assert ESTIMATE.spans("\u0e01\u0e02\u0e03") == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_each_model_family_is_recognised_by_its_model_names_on_servers() -> None:
+def test_each_model_family_is_recognised_by_the_model_names_that_servers_use() -> None:
     names = {
         "nomic-embed-text": "search_query: ",
         "nomic-embed-text-v2-moe": "search_query: ",
@@ -53,6 +53,6 @@ def test_each_model_family_is_recognised_by_its_model_names_on_servers() -> None
     assert find_model_family("a-model-of-my-own") is None
 
 
-def test_no_entry_of_the_model_list_prevents_a_later_entry_from_matching() -> None:
+def test_no_entry_of_the_list_of_model_families_prevents_a_later_entry_from_matching() -> None:
     for known in model_families():
         assert find_model_family("".join(known.parts)) is known

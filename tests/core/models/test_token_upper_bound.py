@@ -28,24 +28,24 @@ def smollm() -> SmolLmBackend:
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_the_upper_bound_is_at_least_the_token_count_of_any_text(kind: str, smollm: SmolLmBackend) -> None:
+def test_the_upper_bound_on_tokens_is_at_least_the_token_count_of_any_text(kind: str, smollm: SmolLmBackend) -> None:
     _, tokens = smollm.embed([ODD[kind]])
     assert tokens <= BOUND.most(ODD[kind])
 
 
-def test_the_upper_bound_of_prose_is_near_its_token_count(smollm: SmolLmBackend) -> None:
+def test_the_upper_bound_on_tokens_of_prose_is_near_its_token_count(smollm: SmolLmBackend) -> None:
     _, tokens = smollm.embed([ODD["English"]])
     assert BOUND.most(ODD["English"]) < 1.3 * tokens
 
 
 @given(st.text(max_size=200))
-def test_the_estimate_lies_between_the_lower_and_the_upper_bound(text: str) -> None:
+def test_the_token_estimate_lies_between_the_lower_and_the_upper_bound(text: str) -> None:
     assert min_tokens(text) <= max(len(ESTIMATE.spans(text)), BOUND.most(text))
     assert len(ESTIMATE.spans(text)) <= BOUND.most(text)
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=400), st.integers(20, 80))
-def test_the_pieces_of_a_split_prompt_join_to_the_prompt_and_are_short(text: str, most: int) -> None:
+def test_the_pieces_of_a_split_prompt_are_short_and_together_form_the_prompt(text: str, most: int) -> None:
     pieces = split_prompt(text, most, len)
     assert "".join(pieces) == text
     assert all(0 < len(piece) <= max(most, 64) for piece in pieces)

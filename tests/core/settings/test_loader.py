@@ -33,7 +33,7 @@ def test_the_defaults_are_used_without_a_settings_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "query:\nllm:\n", "---\n", "\ufeff"])
-def test_an_empty_settings_file_means_the_defaults(tmp_path: Path, text: str) -> None:
+def test_an_empty_settings_file_gives_the_default_settings(tmp_path: Path, text: str) -> None:
     project_with(tmp_path, text)
     assert load_settings(None, {}, tmp_path).settings == Settings()
 
@@ -96,7 +96,7 @@ def test_environment_variables_override_values_of_every_type(tmp_path: Path) -> 
         ("", {"ELT_LLM_DATA_DIR": ""}, "project/.elt_llm"),
     ],
 )
-def test_a_relative_data_directory_starts_at_the_project_or_the_working_directory(
+def test_a_relative_data_directory_is_resolved_against_the_project_or_the_working_directory(
     tmp_path: Path, text: str, environment: dict[str, str], expected: str
 ) -> None:
     project_with(tmp_path / "project", text)
@@ -114,7 +114,7 @@ def test_a_relative_data_directory_starts_at_the_project_or_the_working_director
         ("storage: {models_dir: weights}", {"ELT_LLM_STORAGE__MODELS_DIR": "near"}, "project/below/near"),
     ],
 )
-def test_a_relative_folder_of_models_starts_at_the_project_or_the_working_directory(
+def test_a_relative_model_directory_is_resolved_against_the_project_or_the_working_directory(
     tmp_path: Path, text: str, environment: dict[str, str], expected: str | None
 ) -> None:
     project_with(tmp_path / "project", text)
@@ -190,7 +190,7 @@ def test_a_data_directory_in_the_home_of_an_unknown_user_is_refused(tmp_path: Pa
         load_settings(None, {"ELT_LLM_DATA_DIR": "~nobody-of-this-name/x"}, tmp_path)
 
 
-def test_one_error_lists_the_mistakes_of_file_and_environment(tmp_path: Path) -> None:
+def test_one_error_lists_the_mistakes_in_the_settings_file_and_in_environment_variables(tmp_path: Path) -> None:
     environment = {"ELT_LLM_QUERY__RETRIEVER_TOPK": "9", "ELT_LLM_QUERY__RETRIEVER_TOP_K": "none", "ELT_LLM_X": "1"}
     found = mistakes_of(tmp_path, "query:\n  use_mmr: 3\nlmm: {}\n", environment)
     assert sorted(found) == [
@@ -250,7 +250,7 @@ def test_a_mistake_in_a_profile_is_reported_with_its_line(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("name", "hint"), [("fsat", "Did you mean fast?"), ("zzz", "Known profiles: classic, ")])
-def test_an_unknown_profile_is_reported_with_the_nearest_name(tmp_path: Path, name: str, hint: str) -> None:
+def test_an_unknown_profile_is_reported_with_the_most_similar_name(tmp_path: Path, name: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         load_profile(name, load_settings(None, {}, tmp_path))
     assert caught.value.hint.startswith(hint)
@@ -271,7 +271,7 @@ keys = st.sampled_from(sorted({*Settings().query.__dict__, *Settings().llm.__dic
 
 
 @given(st.dictionaries(sections, anything | st.dictionaries(keys, anything, max_size=3), max_size=3))
-def test_any_settings_file_is_loaded_or_refused_with_a_location(
+def test_any_settings_file_is_loaded_or_refused_with_the_location_of_the_mistake(
     tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any]
 ) -> None:
     folder = tmp_path_factory.mktemp("project")
@@ -284,7 +284,7 @@ def test_any_settings_file_is_loaded_or_refused_with_a_location(
     assert all(line.startswith("config/rag_config.yaml:") for line in mistakes.splitlines())
 
 
-def test_former_names_of_keys_are_accepted_in_files_and_variables(tmp_path: Path) -> None:
+def test_former_names_of_settings_keys_are_accepted_in_files_and_environment_variables(tmp_path: Path) -> None:
     project_with(tmp_path, "query: {leg_top_k: 30, all_legs_top_k: 90}")
     query = load_settings(None, {}, tmp_path).settings.query
     assert (query.retriever_top_k, query.all_retrievers_top_k) == (30, 90)

@@ -21,7 +21,7 @@ def loaded(folder: Path, text: str) -> Settings:
     return load_settings(path, {}, folder).settings
 
 
-def test_the_written_settings_file_without_given_values_has_the_defaults(tmp_path: Path) -> None:
+def test_a_settings_file_written_without_given_values_has_the_default_settings(tmp_path: Path) -> None:
     assert loaded(tmp_path, settings_as_yaml({})) == Settings()
 
 
@@ -33,7 +33,7 @@ def test_the_written_settings_file_has_every_key_with_its_default(tmp_path: Path
         assert section.model_fields_set == set(type(section).model_fields)
 
 
-def test_given_values_are_effective_in_the_written_settings_file(tmp_path: Path) -> None:
+def test_values_given_to_the_writer_are_set_in_the_written_settings_file(tmp_path: Path) -> None:
     settings = loaded(tmp_path, settings_as_yaml({"llm": {"provider": "ollama", "model": "a: b"}}))
     assert (settings.llm.provider, settings.llm.model) == ("ollama", "a: b")
 
@@ -46,12 +46,12 @@ def test_a_written_built_in_profile_is_read_back_unchanged(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize("name", built_in_profiles())
-def test_the_commented_keys_of_a_written_profile_are_valid(tmp_path: Path, name: str) -> None:
+def test_the_keys_in_comments_of_a_written_profile_are_valid(tmp_path: Path, name: str) -> None:
     path = tmp_path / "profile.yaml"
     path.write_text(uncommented(profile_as_yaml(built_in_profiles()[name])), encoding="utf-8")
     assert read_model(path, Profile, tmp_path).collections == ("my-documents",)
 
 
-def test_no_explanation_in_the_written_settings_file_looks_like_a_key() -> None:
+def test_no_explanatory_comment_in_the_written_settings_file_looks_like_a_key() -> None:
     texts = [settings_as_yaml({}), *map(profile_as_yaml, built_in_profiles().values())]
     assert all(len(line) <= 120 for text in texts for line in text.splitlines())

@@ -73,14 +73,16 @@ def _canary_in_state(data_dir: Path) -> bool:
     return any(CANARY.encode() in path.read_bytes() for path in data_dir.glob(f"{STATE_NAME}*"))
 
 
-def test_forgetting_a_document_erases_rows_and_reviews_that_quote_the_document(data_dir: Path, state: Database) -> None:
+def test_forgetting_a_document_erases_job_rows_and_reviews_that_quote_the_document(
+    data_dir: Path, state: Database
+) -> None:
     with writing(data_dir) as store:
         report = forget(store, COLLECTION, "b.md", SilentListener())
     assert (report.rows, report.reviews) == (1, 1)
     assert _keys(state) == (["a.md"], ["a.md"], ["a.md"])
 
 
-def test_purging_erases_rows_that_quote_an_earlier_version_of_a_document(data_dir: Path) -> None:
+def test_a_purge_erases_job_rows_that_quote_an_earlier_version_of_a_document(data_dir: Path) -> None:
     with writing(data_dir) as store:
         put(store, {"a.md": ["Nothing to tell."], "b.md": ["It was changed."]})
         receipt = purge(store, [], SilentListener())
@@ -91,14 +93,16 @@ def test_purging_erases_rows_that_quote_an_earlier_version_of_a_document(data_di
         assert _keys(state) == (["a.md"], ["a.md"], ["a.md"])
 
 
-def test_dropping_a_collection_erases_rows_and_reviews_of_the_collection(data_dir: Path, state: Database) -> None:
+def test_dropping_a_collection_erases_the_job_rows_and_reviews_of_the_collection(
+    data_dir: Path, state: Database
+) -> None:
     _keep(data_dir, "other", ("other", "id", "hash"), "Other.")
     with writing(data_dir) as store:
         drop(store, COLLECTION)
     assert _keys(state) == (["other"], ["other"], ["other"])
 
 
-def test_a_remaining_row_keeps_its_review_status_but_not_comments_on_erased_text(
+def test_a_row_that_is_not_erased_keeps_its_review_status_but_not_comments_on_erased_text(
     data_dir: Path, state: Database
 ) -> None:
     place = RowId("terms", "a.md")
@@ -119,7 +123,9 @@ def test_a_comment_with_purged_words_is_erased_from_any_row(data_dir: Path) -> N
     assert not _canary_in_state(data_dir)
 
 
-def test_a_row_of_unknown_sources_is_erased_with_any_document(data_dir: Path, state: Database) -> None:
+def test_a_row_that_may_quote_any_document_is_erased_when_any_document_is_forgotten(
+    data_dir: Path, state: Database
+) -> None:
     _keep(data_dir, "any", (COLLECTION, ANY_DOCUMENT, ""), "Written by a model.")
     with writing(data_dir) as store:
         assert purge(store, [], SilentListener()).rows == 0
@@ -135,7 +141,7 @@ def test_a_purge_keeps_rows_that_quote_another_collection(data_dir: Path, state:
     assert _keys(state)[0] == ["a.md", "b.md"]
 
 
-def test_a_database_of_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
+def test_a_database_with_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
     with closing(Database(tmp_path / STATE_NAME, for_writing=True)) as state:
         apply_schema_step(state, "elt_llm_core.state", 1)
     with closing(open_state(tmp_path)) as state:

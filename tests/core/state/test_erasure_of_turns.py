@@ -95,7 +95,7 @@ def _canary_in_state(data_dir: Path) -> bool:
 
 
 @pytest.mark.parametrize("remove", [_forget, _delete_the_file, _change_the_file])
-def test_no_conversation_has_words_of_deleted_documents_after_a_purge(
+def test_after_a_purge_no_conversation_contains_words_of_deleted_documents(
     data_dir: Path, folder: Path, remove: Callable[[Path, Path], None]
 ) -> None:
     assert _canary_in_state(data_dir)
@@ -109,7 +109,7 @@ def test_no_conversation_has_words_of_deleted_documents_after_a_purge(
     assert len(others) == 6
 
 
-def test_turns_about_a_dropped_collection_are_erased_by_any_purge(data_dir: Path) -> None:
+def test_a_purge_of_any_collection_erases_conversation_turns_about_a_dropped_collection(data_dir: Path) -> None:
     with writing(data_dir) as store:
         put(store, some_documents(3), name="other")
         drop(store, COLLECTION)
@@ -118,7 +118,7 @@ def test_turns_about_a_dropped_collection_are_erased_by_any_purge(data_dir: Path
     assert not _canary_in_state(data_dir)
 
 
-def test_a_purge_keeps_turns_about_other_collections(data_dir: Path, folder: Path) -> None:
+def test_a_purge_keeps_conversation_turns_about_other_collections(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     with writing(data_dir) as store:
         put(store, some_documents(3), name="other")
@@ -142,7 +142,7 @@ def test_a_purge_creates_no_conversation_database(tmp_path: Path, folder: Path) 
     assert not (tmp_path / "data" / STATE_NAME).exists()
 
 
-def test_calibrations_of_a_collection_are_deleted_when_it_is_dropped(data_dir: Path) -> None:
+def test_the_calibrations_of_a_collection_are_deleted_when_the_collection_is_dropped(data_dir: Path) -> None:
     with closing(open_state(data_dir)) as state:
         CalibrationTable(state).put(COLLECTION, "hash", "default", "{}")
     with writing(data_dir) as store:

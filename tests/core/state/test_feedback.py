@@ -26,7 +26,7 @@ def test_feedback_is_read_back_unchanged(state: Database) -> None:
     assert FeedbackTable(state).all() == [given]
 
 
-def test_new_feedback_on_an_answer_replaces_former_feedback(state: Database) -> None:
+def test_new_feedback_on_an_answer_replaces_earlier_feedback(state: Database) -> None:
     feedback = FeedbackTable(state)
     feedback.give(ANSWER, "down", "")
     feedback.give(ANSWER, "up", "On second thought.")

@@ -37,14 +37,14 @@ def test_every_job_and_upload_is_counted_in_a_long_queue(tmp_path: Path) -> None
         assert queue.pending_uploads() == {("a", f"{n}.md") for n in range(1099)}
 
 
-def test_a_job_starts_once(queue: JobQueue) -> None:
+def test_a_queued_job_is_started_only_once(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     assert queue.begin(job.id, 1)
     assert not queue.begin(job.id, 2)
     assert queue.get(job.id).pid == 1
 
 
-def test_only_requested_kinds_are_next_and_postponed_jobs_wait(queue: JobQueue) -> None:
+def test_the_next_job_has_a_requested_kind_and_is_not_postponed(queue: JobQueue) -> None:
     first, second, third = (queue.submit(kind, {}, "local") for kind in ("ingest", "glossary", "ingest"))
     assert queue.waiting() == 3
     wanted = queue.next(["glossary"])
@@ -56,7 +56,7 @@ def test_only_requested_kinds_are_next_and_postponed_jobs_wait(queue: JobQueue) 
     assert queue.next(["verify"]) is None
 
 
-def test_waiting_for_a_lock_does_not_count_as_an_attempt(queue: JobQueue) -> None:
+def test_waiting_for_the_writer_lock_does_not_count_as_an_attempt_to_run_a_job(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     for _ in range(10):
         queue.begin(job.id, 1)
@@ -84,7 +84,7 @@ def test_a_cancelled_job_stays_cancelled_when_its_worker_ends_it(queue: JobQueue
     assert queue.get(job.id).status == "cancelled"
 
 
-def test_only_ended_jobs_can_be_deleted(queue: JobQueue) -> None:
+def test_only_jobs_that_have_ended_can_be_deleted(queue: JobQueue) -> None:
     done, waiting = (queue.submit("ingest", {}, "local") for _ in range(2))
     queue.end(done.id, "done", {})
     assert queue.forget_ended() == 1

@@ -82,7 +82,7 @@ def test_turns_about_a_document_are_deleted_with_the_document(sessions: SessionT
     assert sessions.get(session_id).title == "second?"
 
 
-def test_later_answers_of_a_model_that_read_an_erased_turn_are_erased(sessions: SessionTable) -> None:
+def test_an_answer_of_a_language_model_that_read_an_erased_turn_is_erased(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
     kept = sessions.add(session_id, "second?", result("second?", "about doc-2"))
@@ -107,14 +107,14 @@ def test_turns_written_by_several_threads_are_all_kept_and_numbered(sessions: Se
     assert [turn.number for turn in sessions.turns(session_id)] == list(range(1, 41))
 
 
-def test_the_state_is_written_while_another_process_holds_the_lock_of_the_store(tmp_path: Path) -> None:
+def test_the_state_database_can_be_written_while_another_process_holds_the_store_lock(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "ingest"):
         opened = open_state(tmp_path)
         SessionTable(opened).create(["library"])
         opened.close()
 
 
-def test_the_state_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+def test_a_state_database_of_a_newer_program_version_is_refused(tmp_path: Path) -> None:
     opened = open_state(tmp_path)
     opened.execute("PRAGMA user_version = 99")
     opened.close()

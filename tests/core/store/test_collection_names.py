@@ -23,13 +23,13 @@ def test_valid_collection_names_are_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "A", "-a", "_a", "a b", "a/b", "..", "a.b", "x" * 64, "é", "a\n", "a\0"])
-def test_names_that_are_not_valid_folder_names_are_refused(name: str) -> None:
+def test_collection_names_that_are_not_valid_folder_names_are_refused(name: str) -> None:
     with pytest.raises(UsageError):
         check_collection_name(name)
 
 
 @given(st.text(max_size=70))
-def test_an_accepted_name_is_exactly_one_folder(name: str) -> None:
+def test_an_accepted_collection_name_is_exactly_one_path_component(name: str) -> None:
     try:
         check_collection_name(name)
     except UsageError:
@@ -68,7 +68,7 @@ def test_a_new_collection_never_gets_the_identity_of_a_deleted_one(store: Store)
     assert store.collections.create("library").id != first.id
 
 
-def test_a_source_folder_that_was_ingested_as_a_whole_stays_so_when_its_path_changes(
+def test_a_source_folder_stays_marked_as_completely_ingested_when_its_path_changes(
     store: Store, tmp_path: Path
 ) -> None:
     record = store.collections.create("library")
@@ -77,7 +77,7 @@ def test_a_source_folder_that_was_ingested_as_a_whole_stays_so_when_its_path_cha
     assert store.collections.roots(record.id) == {"books": (tmp_path / "b", True)}
 
 
-def test_runs_are_unfinished_until_a_run_of_their_collection_succeeds(store: Store) -> None:
+def test_an_ingest_run_is_unfinished_until_a_later_run_of_its_collection_succeeds(store: Store) -> None:
     library, minutes = store.collections.create("library"), store.collections.create("minutes")
     store.collections.begin_run(library.id, "elt-llm ingest a")
     store.collections.begin_run(minutes.id, "elt-llm ingest b")

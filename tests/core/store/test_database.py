@@ -45,7 +45,7 @@ def test_an_interrupted_transaction_stores_nothing_and_the_next_transaction_work
     assert _names(database) == ["b"]
 
 
-def test_a_failed_commit_is_rolled_back(database: Database) -> None:
+def test_a_transaction_whose_commit_fails_is_rolled_back(database: Database) -> None:
     database.execute("CREATE TABLE parents (id INTEGER PRIMARY KEY) STRICT")
     database.execute("CREATE TABLE children (p INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED) STRICT")
     with pytest.raises(StoreError, match="FOREIGN KEY"), database.transaction():
@@ -65,14 +65,14 @@ def test_readers_never_see_an_unfinished_transaction(database: Database) -> None
     reader.close()
 
 
-def test_a_reader_cannot_write(database: Database) -> None:
+def test_a_read_only_database_connection_cannot_write(database: Database) -> None:
     reader = Database(database.path, for_writing=False)
     with pytest.raises(StoreError, match="readonly"):
         reader.execute("INSERT INTO things VALUES ('a')")
     reader.close()
 
 
-def test_threads_can_share_a_connection(database: Database) -> None:
+def test_several_threads_can_share_a_database_connection(database: Database) -> None:
     def insert(start: int) -> None:
         for number in range(start, start + 25):
             with database.transaction():
@@ -87,7 +87,7 @@ def test_threads_can_share_a_connection(database: Database) -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "100%", "what?", "#1", "naïve-データ", "quo'te"])
-def test_a_folder_can_have_any_name(tmp_path: Path, name: str) -> None:
+def test_a_database_can_be_in_a_folder_with_any_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     written = Database(tmp_path / name / "store.sqlite3", for_writing=True)
     written.execute("CREATE TABLE things (name TEXT)")
@@ -98,7 +98,7 @@ def test_a_folder_can_have_any_name(tmp_path: Path, name: str) -> None:
     read.close()
 
 
-def test_the_database_flushes_fully_and_is_private(database: Database) -> None:
+def test_the_database_flushes_every_commit_to_disk_and_is_accessible_only_to_its_owner(database: Database) -> None:
     assert database.row("PRAGMA synchronous") == (2,)
     assert database.row("PRAGMA journal_mode") == ("wal",)
     assert database.row("PRAGMA foreign_keys") == (1,)
@@ -112,7 +112,7 @@ def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
         Database(tmp_path / "store.sqlite3", for_writing=False)
 
 
-def test_a_copy_is_complete_and_has_no_journal(database: Database, tmp_path: Path) -> None:
+def test_a_copy_of_a_database_is_complete_and_has_no_journal(database: Database, tmp_path: Path) -> None:
     database.execute("INSERT INTO things VALUES ('a')")
     database.backup_to(tmp_path / "copy.sqlite3")
     copy = Database(tmp_path / "copy.sqlite3", for_writing=False)
@@ -120,11 +120,11 @@ def test_a_copy_is_complete_and_has_no_journal(database: Database, tmp_path: Pat
     copy.close()
 
 
-def test_sqlite_is_new_enough_to_write() -> None:
+def test_the_installed_sqlite_version_is_new_enough_to_write_to_a_store() -> None:
     assert sqlite_version() >= MIN_SQLITE
 
 
-def test_rows_in_finds_each_of_many_values_once(database: Database) -> None:
+def test_the_method_rows_in_returns_each_of_many_values_once(database: Database) -> None:
     names = [f"{number:04}" for number in range(1234)]
     database.execute_many("INSERT INTO things VALUES (?)", [(name,) for name in names])
     found = database.rows_in("SELECT name FROM things WHERE name > ? AND name IN ({})", names, "0009")

@@ -32,7 +32,7 @@ def test_the_file_system_of_a_path_is_that_of_its_innermost_mount(path: str, kin
     assert file_system_of(Path(path), MOUNTS) == kind
 
 
-def test_of_two_mounts_on_one_folder_the_later_decides_the_file_system() -> None:
+def test_if_two_file_systems_are_mounted_on_one_folder_the_later_mount_is_returned() -> None:
     assert file_system_of(Path("/home/x"), MOUNTS + "40 30 0:40 / /home rw - nfs server:/ rw\n") == "nfs"
 
 
@@ -40,5 +40,5 @@ def test_the_file_system_is_unknown_if_the_system_lists_no_mounts() -> None:
     assert not file_system_of(Path("/home"), "")
 
 
-def test_a_local_folder_is_accepted(tmp_path: Path) -> None:
+def test_a_folder_on_a_local_file_system_is_accepted(tmp_path: Path) -> None:
     refuse_network_file_system(tmp_path)

@@ -29,7 +29,7 @@ def _count(store: Store, table: str) -> int:
     return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
 
 
-def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store) -> None:
+def test_a_document_version_is_found_by_its_key_with_its_text_and_spans(store: Store) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     version = _add(store, document)
     assert store.documents.find(document.key) == version
@@ -41,7 +41,7 @@ def test_a_version_is_found_by_its_key_with_its_text_and_spans(store: Store) -> 
 @pytest.mark.parametrize(
     "change", [{"text": "Another text."}, {"start": 1}, {"end": 11}, {"text": "", "start": 0, "end": 0}]
 )
-def test_a_node_that_differs_from_its_span_is_refused_and_nothing_is_stored(
+def test_a_node_whose_text_differs_from_its_span_is_refused_and_nothing_is_stored(
     store: Store, change: dict[str, Any]
 ) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
@@ -51,7 +51,7 @@ def test_a_node_that_differs_from_its_span_is_refused_and_nothing_is_stored(
     assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
 
 
-def test_nothing_is_stored_of_a_document_whose_insertion_fails(store: Store) -> None:
+def test_no_part_of_a_document_whose_insertion_fails_is_stored(store: Store) -> None:
     document = new_document("a.md", ["First chunk.", "Second chunk."])
     unstorable = replace(document.nodes[1], page="not a number")  # type: ignore[arg-type]
     with pytest.raises(StoreError):
@@ -59,7 +59,7 @@ def test_nothing_is_stored_of_a_document_whose_insertion_fails(store: Store) -> 
     assert _count(store, "document_versions") == _count(store, "texts") == _count(store, "nodes") == 0
 
 
-def test_the_same_version_cannot_be_stored_twice(store: Store) -> None:
+def test_the_same_document_version_cannot_be_stored_twice(store: Store) -> None:
     _add(store, new_document("a.md", ["Text."]))
     with pytest.raises(StoreError, match="UNIQUE"):
         _add(store, new_document("a.md", ["Text."]))
@@ -72,14 +72,14 @@ def test_equal_texts_of_two_documents_are_stored_once(store: Store) -> None:
     assert (_count(store, "document_versions"), _count(store, "texts")) == (2, 1)
 
 
-def test_a_missing_version_is_reported(store: Store) -> None:
+def test_a_missing_document_version_is_reported(store: Store) -> None:
     for ask in (store.documents.text, store.documents.summary):
         with pytest.raises(StoreError, match="version 99") as caught:
             ask(99)
         assert caught.value.hint
 
 
-def test_rows_of_files_are_stored_replaced_and_deleted(store: Store) -> None:
+def test_records_of_source_files_can_be_stored_replaced_and_deleted(store: Store) -> None:
     record = store.collections.get(COLLECTION)
     seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
     store.files.record(record.id, [seen], [])
@@ -94,14 +94,14 @@ PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size
 
 
 @given(PARTS, PARTS)
-def test_only_equal_lists_of_parts_have_equal_digests(one: list[str | bytes], two: list[str | bytes]) -> None:
+def test_only_equal_lists_of_texts_and_bytes_have_equal_digests(one: list[str | bytes], two: list[str | bytes]) -> None:
     plain = [
         [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in x] for x in (one, two)
     ]
     assert (sha256(*one) == sha256(*two)) == (plain[0] == plain[1])
 
 
-def test_the_version_key_changes_with_each_of_its_inputs() -> None:
+def test_the_key_of_a_document_version_changes_with_each_of_its_inputs() -> None:
     assert len({document_id("c", "r", "p"), document_id("c", "rp", ""), document_id("cr", "", "p")}) == 3
     keys = {
         version_key(*values)

@@ -21,7 +21,7 @@ def _count(store: Store, table: str) -> int:
     return int(store.database.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608 - a name from below
 
 
-def test_rows_that_no_generation_contains_are_removed(store: Store) -> None:
+def test_a_sweep_removes_stored_rows_that_no_generation_contains(store: Store) -> None:
     put(store, some_documents(2))
     stored_versions(store, some_documents(3, first=10), FakeEmbedding())
     swept = sweep(store.database)
@@ -51,7 +51,7 @@ def test_vectors_of_two_fingerprints_with_the_same_text_are_removed_separately(s
     assert _count(store, "vectors") == 8 + 16
 
 
-def test_nothing_is_removed_while_a_run_is_unfinished(store: Store) -> None:
+def test_a_sweep_removes_nothing_while_an_ingest_of_the_collection_is_unfinished(store: Store) -> None:
     put(store, some_documents(1))
     record = store.collections.get(COLLECTION)
     store.collections.begin_run(record.id, "elt-llm ingest books")
@@ -63,7 +63,7 @@ def test_nothing_is_removed_while_a_run_is_unfinished(store: Store) -> None:
     assert _count(store, "vectors") == 4
 
 
-def test_an_interrupted_run_of_another_collection_keeps_only_its_own_rows(store: Store) -> None:
+def test_a_sweep_keeps_only_the_rows_of_an_interrupted_ingest_of_another_collection(store: Store) -> None:
     for first in (0, 10, 20):
         put(store, some_documents(2, first=first))
     put(store, some_documents(1, first=50), name="other")
@@ -75,7 +75,7 @@ def test_an_interrupted_run_of_another_collection_keeps_only_its_own_rows(store:
     assert _count(store, "vectors") == 16 + 4 + 4 + 4
 
 
-def test_a_text_shared_with_an_interrupted_run_keeps_its_vector(store: Store) -> None:
+def test_a_sweep_keeps_the_vector_of_a_text_that_an_interrupted_ingest_also_contains(store: Store) -> None:
     for first in (0, 10, 20):
         put(store, some_documents(1, first=first))
     record = store.collections.create("other")

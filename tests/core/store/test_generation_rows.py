@@ -39,7 +39,7 @@ def test_publishing_makes_the_generation_current_and_keeps_the_previous_one(stor
     assert store.generations.versions(record.id, 1) == []
 
 
-def test_publishing_on_an_outdated_base_changes_nothing(store: Store) -> None:
+def test_publishing_a_generation_built_on_an_outdated_generation_changes_nothing(store: Store) -> None:
     _publish(store, 1, None)
     for built_upon in (None, 7):
         with pytest.raises(StoreError, match="published in the meantime") as caught:
@@ -50,14 +50,14 @@ def test_publishing_on_an_outdated_base_changes_nothing(store: Store) -> None:
     assert [row.number for row in store.generations.of_collection(record.id)] == [1]
 
 
-def test_publishing_a_missing_version_changes_nothing(store: Store) -> None:
+def test_publishing_a_generation_with_a_missing_document_version_changes_nothing(store: Store) -> None:
     with pytest.raises(StoreError, match="FOREIGN KEY"):
         _publish(store, 1, None, (99,))
     assert _record(store).published is None
     assert store.generations.of_collection(_record(store).id) == []
 
 
-def test_a_version_in_a_generation_cannot_be_deleted(store: Store) -> None:
+def test_a_document_version_that_a_generation_contains_cannot_be_deleted(store: Store) -> None:
     version = store.documents.add(_record(store).id, new_document("a.md", ["Text."]))
     _publish(store, 1, None, (version,))
     with pytest.raises(StoreError, match="FOREIGN KEY"):
@@ -88,7 +88,7 @@ def test_a_second_rollback_keeps_the_previous_generation_of_the_first_rollback(s
         assert _pointers(store) == expected
 
 
-def test_publishing_ends_a_rollback_unless_it_is_kept(store: Store) -> None:
+def test_publishing_a_generation_ends_a_rollback_unless_the_rollback_is_kept_explicitly(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.point_at(_record(store).id, 1)
@@ -98,7 +98,7 @@ def test_publishing_ends_a_rollback_unless_it_is_kept(store: Store) -> None:
     assert _pointers(store) == (4, 3, False)
 
 
-def test_only_a_kept_generation_can_be_published(store: Store) -> None:
+def test_only_a_generation_that_is_still_stored_can_be_published(store: Store) -> None:
     _publish(store, 1, None)
     with pytest.raises(UsageError, match="no generation 7"):
         store.generations.point_at(_record(store).id, 7)

@@ -55,7 +55,7 @@ def test_a_second_lock_in_the_same_process_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_lock_held_by_another_process_exits_75_before_heavy_imports(tmp_path: Path) -> None:
+def test_a_command_exits_with_75_before_heavy_imports_if_another_process_holds_the_lock(tmp_path: Path) -> None:
     with writer_lock(tmp_path, "elt-llm ingest /books"):
         other = subprocess.run(
             [sys.executable, "-c", TRY, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
@@ -65,7 +65,7 @@ def test_a_lock_held_by_another_process_exits_75_before_heavy_imports(tmp_path: 
     assert "Questions are still answered" in other.stdout
 
 
-def test_the_lock_holder_is_named_and_its_death_releases_the_lock(
+def test_the_process_that_holds_the_lock_is_named_and_its_death_releases_the_lock(
     tmp_path: Path, other_process: subprocess.Popen[str]
 ) -> None:
     seen = lock_holder(tmp_path)
@@ -89,7 +89,7 @@ def test_a_lock_is_released_after_use_and_after_an_error(tmp_path: Path) -> None
     assert lock_holder(tmp_path) is None
 
 
-def test_a_missing_data_directory_has_no_lock_holder(tmp_path: Path) -> None:
+def test_no_process_holds_the_lock_of_a_missing_data_directory(tmp_path: Path) -> None:
     assert lock_holder(tmp_path / "nowhere") is None
 
 
@@ -103,7 +103,7 @@ def test_a_second_writer_is_refused_if_the_lock_file_is_incomplete(tmp_path: Pat
             pass
 
 
-def test_the_data_directory_is_private(tmp_path: Path) -> None:
+def test_the_data_directory_is_accessible_only_to_its_owner(tmp_path: Path) -> None:
     with writer_lock(tmp_path / "data", "first"):
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
         assert (tmp_path / "data" / LOCK_NAME).stat().st_mode & 0o777 == 0o600

@@ -55,14 +55,14 @@ def _version_of(path: Path) -> int:
         database.close()
 
 
-def test_reading_an_old_store_is_refused_with_the_command_that_migrates_it(old: Path) -> None:
+def test_reading_a_store_with_an_old_schema_is_refused_with_the_command_that_migrates_it(old: Path) -> None:
     with pytest.raises(OutdatedStore, match="older version") as caught:
         open_store(old)
     assert "elt-llm verify" in caught.value.hint
     assert _version_of(old / STORE_NAME) == 1
 
 
-def test_writing_to_an_old_store_backs_it_up_and_migrates_it(old: Path) -> None:
+def test_writing_to_a_store_with_an_old_schema_backs_up_and_migrates_the_store(old: Path) -> None:
     before = _rows_of(old / STORE_NAME)
     with writing(old) as store:
         assert schema_version(store.database) == STORE_VERSION
@@ -76,7 +76,7 @@ def test_writing_to_an_old_store_backs_it_up_and_migrates_it(old: Path) -> None:
         assert list_backups(old) == [backup]
 
 
-def test_a_migrated_store_answers_and_is_undamaged(old: Path) -> None:
+def test_a_migrated_store_can_be_searched_and_is_undamaged(old: Path) -> None:
     with writing(old) as store:
         for name in HASHES:
             findings = verify_collection(store, name, deep=True)
@@ -137,14 +137,16 @@ def _check_unharmed(old: Path, before: list[tuple[object, ...]]) -> None:
 
 
 @pytest.mark.parametrize("place", ["backup-before", "backup-after", "migrate-before", "migrate-after"])
-def test_a_migration_killed_around_a_stage_does_no_harm_and_the_next_run_completes_it(old: Path, place: str) -> None:
+def test_a_migration_killed_before_or_after_a_stage_loses_no_data_and_the_next_run_completes_it(
+    old: Path, place: str
+) -> None:
     before = _rows_of(old / STORE_NAME)
     assert _killed(old, plan=f"{place}:1:kill")
     _check_unharmed(old, before)
 
 
 @pytest.mark.faults
-def test_a_migration_killed_before_any_statement_does_no_harm_and_the_next_run_completes_it(
+def test_a_migration_killed_before_any_sql_statement_loses_no_data_and_the_next_run_completes_it(
     old: Path, tmp_path: Path
 ) -> None:
     before = _rows_of(old / STORE_NAME)
@@ -167,7 +169,7 @@ def test_the_next_backup_removes_the_files_of_an_interrupted_backup(old: Path) -
         assert not torn.exists()
 
 
-def test_the_latest_two_backups_are_kept(old: Path) -> None:
+def test_only_the_latest_two_backups_of_the_store_are_kept(old: Path) -> None:
     (old / "backups").mkdir()
     for year in (2019, 2020, 2021):
         shutil.copy(old / STORE_NAME, old / "backups" / f"store-schema-1-{year}0101T000000Z.sqlite3")
@@ -177,7 +179,7 @@ def test_the_latest_two_backups_are_kept(old: Path) -> None:
     assert len(kept) == 2
 
 
-def test_a_damaged_backup_is_reported(old: Path) -> None:
+def test_a_damaged_backup_of_the_store_is_reported(old: Path) -> None:
     with writing(old) as store:
         [backup] = list_backups(old)
         backup.write_bytes(b"no database at all, but long enough to be looked at")

@@ -32,7 +32,7 @@ def make(tmp_path: Path) -> Callable[[int], Path]:
     return directory
 
 
-def test_nothing_is_pinned_without_a_published_generation(tmp_path: Path) -> None:
+def test_no_generation_is_pinned_if_none_is_published(tmp_path: Path) -> None:
     assert pin_published(tmp_path, lambda: None) is None
 
 
@@ -52,7 +52,7 @@ def test_a_pinned_generation_is_deleted_only_after_its_release(make: Callable[[i
     assert list((tmp_path / "trash").iterdir()) == []
 
 
-def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_pin_on_a_generation_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path) -> None:
     directory = make(1)
     command = [sys.executable, "-c", HOLD, str(tmp_path / "library")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -63,7 +63,9 @@ def test_a_pin_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path
     assert discard_generation(directory, tmp_path / "trash")
 
 
-def test_pinning_chooses_a_generation_published_in_the_meantime(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_pinning_chooses_a_generation_that_is_published_while_pinning(
+    make: Callable[[int], Path], tmp_path: Path
+) -> None:
     make(1)
     make(2)
     answers = chain([1], repeat(2))

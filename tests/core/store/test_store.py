@@ -8,19 +8,19 @@ from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, mig
 from elt_llm_core.store.store import open_store
 
 
-def test_the_error_for_an_empty_directory_names_the_command_to_run_first(tmp_path: Path) -> None:
+def test_the_error_for_an_empty_data_directory_names_the_command_to_run_first(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no data") as caught:
         open_store(tmp_path)
     assert "elt-llm ingest PATH -c NAME" in caught.value.hint
 
 
-def test_a_new_store_has_the_latest_schema_and_is_private(tmp_path: Path) -> None:
+def test_a_new_store_has_the_latest_schema_and_is_accessible_only_to_its_owner(tmp_path: Path) -> None:
     with open_store(tmp_path / "data", for_writing=True) as store:
         assert schema_version(store.database) == STORE_VERSION
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
-def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
+def test_migrating_a_store_a_second_time_changes_nothing(tmp_path: Path) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.collections.create("library")
         migrate(store.database)
@@ -28,7 +28,7 @@ def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("for_writing", [True, False])
-def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool) -> None:
+def test_a_store_of_a_newer_program_version_is_refused(tmp_path: Path, for_writing: bool) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.database.execute(f"PRAGMA user_version = {STORE_VERSION + 1}")
     with pytest.raises(StoreError, match=f"schema {STORE_VERSION + 1}") as caught:
@@ -36,7 +36,7 @@ def test_a_store_of_a_newer_program_is_refused(tmp_path: Path, for_writing: bool
     assert "newer version" in caught.value.hint
 
 
-def test_an_interrupted_creation_is_finished_by_the_next_writer(tmp_path: Path) -> None:
+def test_an_interrupted_creation_of_a_store_is_finished_by_the_next_writer(tmp_path: Path) -> None:
     Database(tmp_path / STORE_NAME, for_writing=True).close()
     with pytest.raises(StoreError, match="no data"):
         open_store(tmp_path)
@@ -56,7 +56,7 @@ def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("for_writing", [True, False])
 @pytest.mark.parametrize("left", [b"", None])
-def test_a_missing_store_beside_collections_is_not_treated_as_a_new_store(
+def test_a_missing_store_database_beside_collection_folders_is_not_treated_as_a_new_store(
     tmp_path: Path, left: bytes | None, for_writing: bool
 ) -> None:
     (tmp_path / "collections" / "library" / "3").mkdir(parents=True)

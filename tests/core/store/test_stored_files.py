@@ -28,7 +28,7 @@ def _rich_document() -> NewDocument:
     )
 
 
-def test_a_stored_file_with_its_parts_is_read_back_unchanged(tmp_path: Path) -> None:
+def test_a_stored_file_with_the_documents_within_it_is_read_back_unchanged(tmp_path: Path) -> None:
     document = _rich_document()
     parts = [replace(new_document(f"{document.path}#{name}", [f"About {name}."]), part=name) for name in ("a", "b")]
     with writing(tmp_path) as store:
@@ -40,6 +40,6 @@ def test_a_stored_file_with_its_parts_is_read_back_unchanged(tmp_path: Path) -> 
         assert file_versions_of(store.database, stored.numbers) == [version]
 
 
-def test_a_missing_version_is_reported(tmp_path: Path) -> None:
+def test_a_missing_document_version_is_reported(tmp_path: Path) -> None:
     with writing(tmp_path) as store, pytest.raises(StoreError, match="version 7 is not in the store"):
         read_file_version(store.database, 7)

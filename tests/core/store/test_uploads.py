@@ -34,27 +34,27 @@ def uploads(data_dir: Path) -> set[str]:
     return {path.name for path in (data_dir / UPLOADS_FOLDER).rglob("*") if path.is_file()}
 
 
-def test_forgetting_a_document_deletes_its_upload(data_dir: Path) -> None:
+def test_forgetting_a_document_deletes_its_uploaded_file(data_dir: Path) -> None:
     with writing(data_dir) as store:
         report = forget(store, COLLECTION, "roses.md", SilentListener())
     assert report.uploads == 1
     assert uploads(data_dir) == {"lilies.md"}
 
 
-def test_an_upload_newer_than_the_request_to_forget_is_kept(data_dir: Path) -> None:
+def test_an_uploaded_file_that_is_newer_than_the_request_to_forget_it_is_kept(data_dir: Path) -> None:
     with writing(data_dir) as store:
         report = forget(store, COLLECTION, "roses.md", SilentListener(), asked_at=time.time() - 3600)
     assert report.uploads == 0
     assert uploads(data_dir) == {"roses.md", "lilies.md"}
 
 
-def test_a_dropped_collection_leaves_no_upload(data_dir: Path) -> None:
+def test_dropping_a_collection_deletes_its_uploaded_files(data_dir: Path) -> None:
     with writing(data_dir) as store:
         drop(store, COLLECTION)
     assert uploads(data_dir) == set()
 
 
-def test_a_purge_keeps_published_and_waiting_uploads(data_dir: Path) -> None:
+def test_a_purge_keeps_uploaded_files_that_are_published_or_waiting_to_be_read(data_dir: Path) -> None:
     incoming = data_dir / UPLOADS_FOLDER / INCOMING
     orphans = uploads_folder(data_dir, "never-made")
     for folder, name in ((incoming, "coming"), (incoming, "cut-off"), (orphans, "unread.md")):

@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_vectors_are_read_back_unchanged_in_any_order_and_number(store: Store) -> None:
+def test_stored_vectors_are_read_back_unchanged_in_any_order_and_number(store: Store) -> None:
     vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
     store.vectors.add(ONE, [b"a", b"b", b"c"], vectors)
     assert np.array_equal(store.vectors.matrix(ONE, [b"c", b"a", b"c"], 4), vectors[[2, 0, 2]])
@@ -48,7 +48,7 @@ def test_more_vectors_than_fit_into_one_statement_are_found(store: Store) -> Non
     assert np.array_equal(store.vectors.matrix(ONE, hashes[::-1], 1), vectors[::-1])
 
 
-def test_a_text_is_embedded_only_once(store: Store) -> None:
+def test_a_text_that_occurs_several_times_is_embedded_only_once(store: Store) -> None:
     embedding = FakeEmbedding()
     put(store, some_documents(3), embedding)
     assert embedding.texts_embedded == 12

@@ -51,6 +51,6 @@ def test_undetectable_text_counts_as_english(text: str) -> None:
     assert detect_language(text) == "en"
 
 
-def test_lithuanian_without_diacritics_is_detected_by_stopwords() -> None:
+def test_lithuanian_text_without_diacritics_is_detected_by_its_stopwords() -> None:
     text = "Sveikatos prieziuros istaigos turi saugoti duomenis ir po gydymo, kad jie butu prieinami ne tik gydytojui."
     assert detect_language(text) == "lt"

@@ -27,14 +27,14 @@ def test_every_language_file_is_read(code: str) -> None:
     assert "" not in language.words("articles")
 
 
-def test_word_lists_are_joined_over_the_rule_languages() -> None:
+def test_word_lists_are_joined_across_all_languages_that_have_rules() -> None:
     assert rule_languages() == ("de", "en")
     assert {"the", "der"} <= words("articles")
     assert "les" not in words("articles")
     assert words("articles", ["fr"]) == frozenset("le la les un une des".split())  # noqa: SIM905
 
 
-def test_words_numbers_and_months_are_folded_on_request() -> None:
+def test_the_words_numbers_and_months_of_a_language_are_folded_on_request() -> None:
     assert {"für", "fur"} & words("prepositions", folded=True) == {"fur"}
     assert numbers("numbers", folded=True)["funf"] == 5
     assert month_numbers()["märz"] == month_numbers(folded=True)["marz"] == month_numbers()["kovo"] == 3
@@ -42,7 +42,7 @@ def test_words_numbers_and_months_are_folded_on_request() -> None:
     assert "mar" not in month_names()
 
 
-def test_alternatives_of_a_regular_expression_are_longest_first_and_escaped() -> None:
+def test_the_alternatives_of_a_generated_regular_expression_are_escaped_and_ordered_longest_first() -> None:
     assert alternatives(["a", "e.g", "an"]) == r"e\.g|an|a"
 
 
@@ -55,7 +55,7 @@ def test_an_unknown_word_list_or_language_raises_an_error() -> None:
         parse_language("xx", 'name = "X"\nartikles = "x"')
 
 
-def test_one_toml_file_defines_a_language() -> None:
+def test_a_language_can_be_defined_with_one_toml_file() -> None:
     files = {
         path.name.removesuffix(".toml") for path in resources.files(module).iterdir() if path.name.endswith(".toml")
     }

@@ -28,7 +28,7 @@ def test_marked_terms_from_any_json_lie_within_the_text(value: object, length: i
     assert MarkedTerms.from_json(marked.to_json(), length) == marked
 
 
-def test_a_part_of_a_text_has_the_marked_terms_within_its_span() -> None:
+def test_a_section_of_a_text_keeps_the_marked_terms_within_its_span() -> None:
     marked = MarkedTerms(((0, 4, 5, 9), (10, 12, 14, 20)), ((6, 8), (11, 16)), ((10, 12),))
     assert marked.cut(10, 20) == MarkedTerms(((0, 2, 4, 10),), ((1, 6),), ((0, 2),))
     assert not marked.cut(12, 19)

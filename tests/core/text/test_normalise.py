@@ -18,12 +18,12 @@ def test_folding_keeps_diacritics_that_distinguish_letters() -> None:
 
 @given(text=st.text(max_size=60))
 @example("\u0149‴⁻︱")
-def test_folding_twice_changes_nothing(text: str) -> None:
+def test_folding_a_text_a_second_time_changes_nothing(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
 @given(text=st.text(alphabet="AéÉZžß 12.-'", max_size=40))
-def test_words_do_not_depend_on_case_and_diacritics(text: str) -> None:
+def test_the_folded_words_of_a_text_do_not_depend_on_case_or_diacritics(text: str) -> None:
     assert words(text.upper()) == words(text.upper().lower())
     assert words(text) == words(fold(text))
 

@@ -19,7 +19,7 @@ def test_the_section_path_has_the_headings_of_all_enclosing_sections(levels: lis
     assert Outline((), sections).section_path(offset) == tuple(section.title for section in open_headings)
 
 
-def test_the_section_path_above_the_first_heading_is_empty() -> None:
+def test_the_section_path_of_text_above_the_first_heading_is_empty() -> None:
     outline = Outline((0, 10), [Section(5, 1, "First")])
     assert outline.section_path(4) == ()
     assert outline.section_at(4) is None

@@ -85,7 +85,7 @@ def test_list_items_that_end_with_commas_are_separate_sentences() -> None:
     ]
 
 
-def test_a_number_that_continues_the_line_before_starts_no_sentence() -> None:
+def test_a_number_at_the_start_of_a_line_that_continues_a_sentence_does_not_start_a_new_sentence() -> None:
     text = "A player named in Rule\n12.4 Part B may play under\n(b) of the same."
     assert sentences(text) == [text]
 
@@ -118,6 +118,6 @@ def test_every_visible_character_lies_in_exactly_one_sentence(text: str) -> None
 
 
 @pytest.mark.parametrize("pattern", ["...", "!?'", "a. ", "\n1. A", "(((", "* ", " ", "ﷺ. "])
-def test_long_runs_of_punctuation_are_split_in_linear_time(pattern: str) -> None:
+def test_text_with_long_runs_of_punctuation_is_split_into_sentences_in_linear_time(pattern: str) -> None:
     # Quadratic time would take minutes here and meet the time limit of the job.
     assert "".join("".join(sentences(pattern * 50_000)).split()) == "".join((pattern * 50_000).split())

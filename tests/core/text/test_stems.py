@@ -22,7 +22,7 @@ def test_english_words_are_stemmed_and_stopwords_dropped() -> None:
         ("ru", "игроков", "игрок"),
     ],
 )
-def test_the_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -> None:
+def test_the_inflected_forms_of_a_word_have_the_same_stem(language: str, one: str, other: str) -> None:
     tokeniser = KeywordTokeniser(language)
     assert set(tokeniser.stems(one)) & set(tokeniser.stems(other))
 
@@ -41,7 +41,7 @@ def test_the_forms_of_a_word_share_a_stem(language: str, one: str, other: str) -
         ("da", "årsmøde", "aarsmoede"),
     ],
 )
-def test_a_word_without_diacritics_shares_a_stem_with_its_correct_spelling(
+def test_a_word_without_diacritics_has_the_same_stem_as_its_correct_spelling(
     language: str, word: str, typed: str
 ) -> None:
     tokeniser = KeywordTokeniser(language)
@@ -57,7 +57,9 @@ def test_a_word_without_diacritics_shares_a_stem_with_its_correct_spelling(
         ("fr", "enregistrées", "enregistre"),
     ],
 )
-def test_an_inflected_form_without_diacritics_shares_a_stem_with_the_word(language: str, word: str, typed: str) -> None:
+def test_an_inflected_form_without_diacritics_has_the_same_stem_as_the_word(
+    language: str, word: str, typed: str
+) -> None:
     tokeniser = KeywordTokeniser(language)
     assert set(tokeniser.stems(typed)) & set(tokeniser.stems(word))
 
@@ -76,7 +78,7 @@ def test_codes_and_numbers_are_not_stemmed() -> None:
     assert KeywordTokeniser().stems("C++ c# A3.1 12.3 B12") == ["c++", "c#", "a3.1", "12.3", "b12"]
 
 
-def test_a_code_shares_stems_with_its_parts_and_its_other_spelling() -> None:
+def test_a_code_has_stems_in_common_with_its_parts_and_with_its_alternative_spelling() -> None:
     assert KeywordTokeniser().stems("U-21 GDPR-7") == ["u-21", "u", "21", "u21", "gdpr-7", "gdpr", "7", "gdpr7"]
     assert KeywordTokeniser().stems("v1.2.3") == ["v1.2.3", "1.2.3"]
 
@@ -86,12 +88,12 @@ def test_text_without_spaces_is_split_into_pairs_of_characters() -> None:
     assert set(KeywordTokeniser("ko").stems("선수는")) & set(KeywordTokeniser("ko").stems("선수를"))
 
 
-def test_text_of_stopwords_has_no_stems() -> None:
+def test_text_that_consists_of_stopwords_has_no_stems() -> None:
     assert KeywordTokeniser().stems("What is it, and why?") == []
     assert KeywordTokeniser().stems("") == []
 
 
-def test_each_language_has_its_own_constant_tokeniser_fingerprint() -> None:
+def test_each_language_has_its_own_tokeniser_fingerprint_which_never_changes() -> None:
     fingerprints = {language: KeywordTokeniser(language).fingerprint for language in languages()}
     assert len(set(fingerprints.values())) == len(languages())
     assert fingerprints["en"] == KeywordTokeniser().fingerprint

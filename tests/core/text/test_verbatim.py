@@ -28,7 +28,7 @@ def test_a_quote_is_found_whatever_its_white_space(
 
 
 @given(st.text(alphabet="ab \n", max_size=30), st.text(alphabet="ab \n", max_size=6))
-def test_find_quote_returns_the_spans_of_a_plain_search(text: str, quote: str) -> None:
+def test_the_function_find_quote_returns_the_same_spans_as_a_plain_search(text: str, quote: str) -> None:
     wanted = quote.split()
     pattern = r"\s+".join(map(re.escape, wanted))
     expected = [(one.start(1), one.end(1)) for one in re.finditer(f"(?=({pattern}))", text)] if wanted else []
@@ -36,14 +36,14 @@ def test_find_quote_returns_the_spans_of_a_plain_search(text: str, quote: str) -
 
 
 @given(st.text(max_size=60), st.integers(0, 20), st.integers(0, 60))
-def test_locate_words_returns_the_offsets_of_every_word(text: str, start: int, end: int) -> None:
+def test_the_function_locate_words_returns_the_offsets_of_every_word(text: str, start: int, end: int) -> None:
     words = list(locate_words(text, start, end))
     assert [word.text for word in words] == text[start:end].split()
     assert all(text[word.start : word.end] == word.text for word in words)
 
 
 @given(st.text(alphabet="abc .\n", max_size=40), st.text(alphabet="abc .\n", max_size=40))
-def test_the_nearest_span_has_the_returned_share_of_words(quote: str, text: str) -> None:
+def test_the_returned_share_equals_the_share_of_quote_words_in_the_nearest_span(quote: str, text: str) -> None:
     near = nearest_span(quote, text)
     if near is None:
         return
@@ -56,13 +56,13 @@ def test_the_nearest_span_has_the_returned_share_of_words(quote: str, text: str)
     assert common / len([word for word in wanted if word]) == pytest.approx(shared)
 
 
-def test_a_text_without_common_words_has_no_nearest_span() -> None:
+def test_there_is_no_nearest_span_in_a_text_that_shares_no_words_with_the_quote() -> None:
     assert nearest_span("lamps and lux", "A club may appeal.") is None
     assert nearest_span(" . ", "A club may appeal.") is None
     assert nearest_span("lamps", "") is None
 
 
-def test_a_changed_word_is_reported_as_a_difference() -> None:
+def test_a_changed_word_in_a_quote_is_reported_as_a_difference() -> None:
     text = "For Grade B the lamps should give an average of 100 lux."
     quote = "For Grade B the lamps must give an average of 100 lux."
     assert list(find_quote(quote, text)) == []
@@ -72,21 +72,21 @@ def test_a_changed_word_is_reported_as_a_difference() -> None:
     assert f"First. {text} Last."[near[0] : near[1]] == text
 
 
-def test_differences_in_capitals_quotes_and_dashes_have_the_kind_other_signs() -> None:
+def test_differences_in_capitals_quotation_marks_and_dashes_are_reported_as_other_signs() -> None:
     assert quote_differences("the ground's end – Here", "The ground’s end - here") == [  # noqa: RUF001
         QuoteDifference("other signs", "the ground's", "The ground’s"),  # noqa: RUF001
         QuoteDifference("other signs", "– Here", "- here"),  # noqa: RUF001
     ]
 
 
-def test_left_out_and_added_words_have_different_kinds() -> None:
+def test_left_out_words_and_added_words_are_reported_as_different_kinds_of_difference() -> None:
     assert quote_differences("a club may appeal", "a club may not appeal") == [QuoteDifference("left out", "", "not")]
     assert quote_differences("a club may not appeal", "a club may appeal") == [
         QuoteDifference("not in the document", "not", "")
     ]
 
 
-def test_a_long_text_of_one_repeated_word_is_searched_in_linear_time() -> None:
+def test_the_nearest_span_in_a_long_text_of_one_repeated_word_is_found_in_linear_time() -> None:
     text, quote = "a " * 200_000, "a " * 1_900 + "b"
     assert list(find_quote(quote, text)) == []
     assert nearest_span(quote, text) is not None

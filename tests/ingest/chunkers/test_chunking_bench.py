@@ -90,7 +90,7 @@ def _rankings(
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("handbook", sorted(HANDBOOKS))
-def test_half_of_the_words_of_a_sentence_retrieve_its_chunk(
+def test_a_query_with_half_of_the_words_of_a_sentence_retrieves_the_chunk_of_the_sentence(
     datasets: Path, handbook: str, strategy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = EmbeddedMiniLm()
@@ -115,7 +115,7 @@ def test_half_of_the_words_of_a_sentence_retrieve_its_chunk(
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_chunking_takes_a_small_part_of_the_time_of_embedding(
+def test_chunking_takes_a_small_fraction_of_the_embedding_time(
     datasets: Path, strategy: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = EmbeddedMiniLm()

@@ -25,13 +25,13 @@ def test_a_chunk_stays_within_its_section(tmp_path: Path) -> None:
     assert chunks[0][1].startswith("# Book\n\n## Part 0")
 
 
-def test_small_sections_of_one_parent_share_a_chunk(tmp_path: Path) -> None:
+def test_small_sections_with_the_same_parent_section_share_a_chunk(tmp_path: Path) -> None:
     source = "# Terms\n\n## Ball\n\nRound.\n\n## Goal\n\nTwo posts.\n\n# Rules\n\nPlay fair.\n"
     texts = [text for _, text in _chunks(tmp_path, source, chunk_size=60)]
     assert len(texts) == 1 or ("## Ball" in texts[0] and "## Goal" in texts[0])
 
 
-def test_the_context_has_the_headings_above_a_chunk_but_not_the_heading_in_the_chunk(tmp_path: Path) -> None:
+def test_the_context_of_a_chunk_has_the_headings_above_it_but_not_the_heading_inside_it(tmp_path: Path) -> None:
     source = "# Book\n\n## Part\n\n" + "Some words stand here. " * 20
     first, second, *_ = [span.context for span, _ in _chunks(tmp_path, source, chunk_size=30)]
     assert first == "Book"
@@ -53,7 +53,7 @@ def test_a_code_block_that_fits_into_a_chunk_is_not_cut(tmp_path: Path) -> None:
     assert any(code in text for _, text in chunks)
 
 
-def test_nodes_have_correct_offsets_when_text_repeats(tmp_path: Path) -> None:
+def test_chunks_have_correct_offsets_when_the_same_text_occurs_several_times(tmp_path: Path) -> None:
     path = tmp_path / "same.md"
     path.write_text("# Same\n\n" + "The same sentence again. " * 60)
     documents = MarkdownReader().load_data(path)
@@ -67,7 +67,7 @@ def test_nodes_have_correct_offsets_when_text_repeats(tmp_path: Path) -> None:
     assert nodes[1].metadata["context"] == "Same"
 
 
-def test_a_heading_of_a_megabyte_is_not_tokenised_again_for_each_heading_below() -> None:
+def test_a_heading_of_one_megabyte_is_not_tokenised_again_for_each_lower_heading() -> None:
     rest = "".join(f"Part {number}\n\n" for number in range(3000))
     text = f"Top\n\n{rest}"
     starts = [text.index(f"Part {number}\n") for number in range(3000)]

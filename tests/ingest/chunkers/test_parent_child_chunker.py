@@ -23,19 +23,19 @@ def _parents(document: ParsedDocument, **settings: Any) -> list[str]:
     return [document.text[start:end] for start, end in sorted({span.parent for span in spans if span.parent})]
 
 
-def test_a_section_is_the_parent_of_its_chunks() -> None:
+def test_a_section_is_the_parent_node_of_its_chunks() -> None:
     parents = _parents(_document([10, 12, 8]), chunk_size=20, parent_size=100)
     assert [parent.split("\n")[0] for parent in parents] == ["Section 1", "Section 2", "Section 3"]
 
 
-def test_a_section_larger_than_parent_size_is_several_parents_of_whole_sentences() -> None:
+def test_a_section_larger_than_parent_size_is_split_into_several_parents_of_whole_sentences() -> None:
     parents = _parents(_document([60]), chunk_size=20, parent_size=100)
     assert len(parents) == 4
     assert all(len(WordCounter().token_spans(parent)) <= 100 for parent in parents)
     assert all(parent.endswith("words.") for parent in parents)
 
 
-def test_subsections_that_fit_share_the_parent_of_their_section() -> None:
+def test_subsections_that_fit_into_one_parent_share_the_parent_of_their_section() -> None:
     builder = DocumentBuilder()
     builder.add_heading("Chapter", 1)
     builder.add("The chapter says a few words. " * 5)
@@ -48,7 +48,7 @@ def test_subsections_that_fit_share_the_parent_of_their_section() -> None:
     assert [parent.split("\n")[0] for parent in parents] == ["Chapter", "Next"]
 
 
-def test_the_parent_size_is_part_of_the_fingerprint_and_nodes_have_their_parent() -> None:
+def test_the_parent_size_is_part_of_the_chunker_fingerprint_and_each_node_refers_to_its_parent() -> None:
     document = _document([10, 12])
     chunker = word_chunker("parent_child", chunk_size=20, parent_size=100)
     assert chunker.fingerprint != word_chunker("parent_child", chunk_size=20, parent_size=101).fingerprint

@@ -17,7 +17,7 @@ def _document(rows: int, prose: str = "Some words before it.") -> ParsedDocument
     return builder.build("Book")
 
 
-def test_even_a_small_table_has_its_own_chunk_with_its_heading() -> None:
+def test_even_a_small_table_gets_its_own_chunk_together_with_its_heading() -> None:
     texts = [text for _, text in cut_into_words(_document(2), "table_aware", chunk_size=100)]
     assert [text.split("\n")[0] for text in texts] == ["Clubs", "Towns", "Some words after it."]
 

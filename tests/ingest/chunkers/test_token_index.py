@@ -48,7 +48,9 @@ def test_tokenising_in_slices_gives_the_tokens_of_the_whole_text(text: str) -> N
 
 
 @given(text=TEXTS, data=st.data())
-def test_a_span_between_white_space_has_the_same_tokens_alone(text: str, data: st.DataObject) -> None:
+def test_a_span_between_white_space_has_the_same_tokens_when_it_is_tokenised_alone(
+    text: str, data: st.DataObject
+) -> None:
     spaces = [-1, *(place for place, letter in enumerate(text) if letter in " \n\t\r"), len(text)]
     start = data.draw(st.sampled_from(spaces)) + 1
     end = data.draw(st.sampled_from([place for place in spaces if place >= start] or [len(text)]))

@@ -28,7 +28,7 @@ def test_the_first_meaningful_sentence_of_a_reply_is_returned(reply: str, senten
     assert context_sentence(reply) == sentence
 
 
-def test_a_reply_that_was_broken_off_is_requested_once_more() -> None:
+def test_a_truncated_reply_of_the_language_model_is_requested_once_more() -> None:
     document = new_document("a.md", ["Rain falls on the hill."])
     broken = ScriptedReply("The rule rule rule rule", finish="cut off")
     llm = ScriptedLLM([broken, "The rule says who may play."])
@@ -39,7 +39,7 @@ def test_a_reply_that_was_broken_off_is_requested_once_more() -> None:
 
 
 @given(reply=st.text(max_size=300))
-def test_every_reply_gives_at_most_one_storable_line(reply: str) -> None:
+def test_every_reply_of_the_language_model_gives_at_most_one_storable_line(reply: str) -> None:
     sentence = context_sentence(reply)
     assert len(sentence.splitlines()) <= 1
     assert sentence.strip() == sentence
@@ -50,7 +50,7 @@ def test_every_reply_gives_at_most_one_storable_line(reply: str) -> None:
     words=st.lists(st.sampled_from(["harbour", "of", "C++", "3.5", "(so)"]), min_size=1, max_size=300),
     reply=st.lists(st.sampled_from(["about", "tides,", "x" * 80, "and", "U-21"]), max_size=90).map(" ".join),
 )
-def test_a_written_context_is_cut_to_the_tokens_left_beside_its_chunk(words: list[str], reply: str) -> None:
+def test_a_written_context_is_cut_to_the_tokens_that_its_chunk_leaves_free(words: list[str], reply: str) -> None:
     counter = FakeEmbedding()
     text = " ".join(words)
     [node] = new_document("a.md", [text[:1200].strip()]).nodes

@@ -38,7 +38,7 @@ def _files(store: Store, versions: Sequence[int]) -> list[StoredFile]:
     return [read_file_version(store.database, version) for version in versions]
 
 
-def test_every_enriched_chunk_has_its_sentence_as_context_and_keeps_its_span(tmp_path: Path) -> None:
+def test_every_enriched_chunk_gets_a_written_sentence_as_context_and_keeps_its_span(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         writer, llm = _writer(SENTENCES)
@@ -53,7 +53,7 @@ def test_every_enriched_chunk_has_its_sentence_as_context_and_keeps_its_span(tmp
         assert all(store.documents.is_consistent(version, "library") for version in enriched)
 
 
-def test_the_cost_is_reported_before_the_first_call(tmp_path: Path) -> None:
+def test_the_cost_of_enrichment_is_reported_before_the_first_model_call(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         writer, _ = _writer([])
@@ -67,7 +67,7 @@ def test_the_cost_is_reported_before_the_first_call(tmp_path: Path) -> None:
         assert "called 4 times" in str(cost)
 
 
-def test_a_run_after_an_interruption_requests_only_missing_sentences(tmp_path: Path) -> None:
+def test_an_enrichment_after_an_interruption_requests_only_missing_context_sentences(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         first, _ = _writer(SENTENCES[:3])
@@ -81,7 +81,7 @@ def test_a_run_after_an_interruption_requests_only_missing_sentences(tmp_path: P
         assert [node.context for node in nodes] == SENTENCES[:4]
 
 
-def test_chunks_with_a_written_context_get_no_second_one(tmp_path: Path) -> None:
+def test_chunks_with_a_written_context_do_not_get_a_second_one(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         enriched = enrich_versions(store, versions, _writer(SENTENCES)[0], Notes())
@@ -91,7 +91,7 @@ def test_chunks_with_a_written_context_get_no_second_one(tmp_path: Path) -> None
         assert llm.prompts == []
 
 
-def test_documents_within_a_file_get_written_contexts_too(tmp_path: Path) -> None:
+def test_the_chunks_of_documents_within_a_file_also_get_written_contexts(tmp_path: Path) -> None:
     part = replace(new_document("page-000.md#one", ["The first sheet."]), part="one")
     with writing(tmp_path) as store:
         [version] = _stored(store, 1, [part])
@@ -104,7 +104,7 @@ def test_documents_within_a_file_get_written_contexts_too(tmp_path: Path) -> Non
         assert file.parts[0].extraction == enriched_extraction("", writer)
 
 
-def test_an_unusable_reply_leaves_the_chunk_unchanged_and_is_counted(tmp_path: Path) -> None:
+def test_an_unusable_reply_of_the_language_model_leaves_the_chunk_unchanged_and_is_counted(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         versions = _stored(store)
         writer, _ = _writer(["", "Here it is:", SENTENCES[0], "<think>hm, what"])
@@ -116,7 +116,7 @@ def test_an_unusable_reply_leaves_the_chunk_unchanged_and_is_counted(tmp_path: P
         assert notes.notes[-1] == "Contexts: 3 replies could not be used, so their chunks have no context."
 
 
-def test_the_error_without_a_language_model_names_the_setting() -> None:
+def test_the_error_for_enrichment_without_a_language_model_names_the_setting() -> None:
     settings = Settings.model_validate({"chunking": {"enrichment": "llm"}})
     with pytest.raises(SettingsError, match="provides no language model") as refusal:
         create_context_writer(settings, FakeEmbedding())

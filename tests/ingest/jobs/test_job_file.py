@@ -13,7 +13,7 @@ def project(tmp_path: Path) -> JobProject:
     return JobProject(tmp_path)
 
 
-def test_a_job_overrides_the_settings(project: JobProject) -> None:
+def test_the_values_in_a_job_file_override_the_settings(project: JobProject) -> None:
     project.job(
         "ships",
         "collection: ships\npaths: [docs]\nchunking: {chunk_size: 99}\ntopics: {sea: [tide]}\nmetadata: {year: 2024}\n",
@@ -77,7 +77,7 @@ def test_a_job_is_found_by_its_name_or_by_a_path(project: JobProject) -> None:
     assert caught.value.hint == "Did you mean ships?"
 
 
-def test_a_list_with_an_unreadable_job_keeps_the_other_jobs(project: JobProject) -> None:
+def test_a_list_of_jobs_that_contains_an_unreadable_job_keeps_the_other_jobs(project: JobProject) -> None:
     project.job("good", "collection: good\npaths: [docs]\n")
     project.job("bad", "collection: bad\npaths: 3\n")
     project.job("nested", "jobs: [good]\n")

@@ -22,7 +22,7 @@ def project(tmp_path: Path) -> JobProject:
     return made
 
 
-def test_patterns_and_exclusions_select_the_files(project: JobProject) -> None:
+def test_patterns_and_exclusions_in_a_job_select_the_files(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: ['docs/**/*.md', other]\nexclude: [drafts, 'other/*.tmp']\n")
     [report] = project.run("a").reports
     assert {file.path: file.status for file in report.files if file.status == "ok"} == {
@@ -34,7 +34,7 @@ def test_patterns_and_exclusions_select_the_files(project: JobProject) -> None:
     assert (Path(skipped.path).name, skipped.reason) == ("drafts", "excluded by drafts")
 
 
-def test_a_deleted_file_that_matched_a_pattern_is_removed(project: JobProject) -> None:
+def test_a_deleted_file_that_matched_a_job_pattern_is_removed_from_the_collection(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: ['docs/**/*.md']\n")
     project.run("a")
     (project.folder / "docs" / "anchor.md").unlink()
@@ -52,7 +52,7 @@ def test_files_that_a_changed_job_no_longer_selects_are_removed_if_deletions_are
     assert set(project.texts("a")) == {"anchor.md", "deep/basin.md", "drafts/canal.md", "keel.txt"}
 
 
-def test_metadata_and_chunking_of_the_job_are_applied(project: JobProject) -> None:
+def test_the_metadata_and_chunking_options_of_a_job_are_applied(project: JobProject) -> None:
     project.job(
         "a", "collection: a\npaths: [docs/keel.txt]\nmetadata: {kept_by: harbour}\nchunking: {chunk_size: 16}\n"
     )
@@ -63,7 +63,7 @@ def test_metadata_and_chunking_of_the_job_are_applied(project: JobProject) -> No
     assert document.metadata["kept_by"] == "harbour"
 
 
-def test_a_second_run_of_a_job_reads_no_file(project: JobProject) -> None:
+def test_a_second_run_of_an_unchanged_job_reads_no_file(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: [docs]\n")
     first = project.run("a")
     project.parser.read.clear()
@@ -72,7 +72,7 @@ def test_a_second_run_of_a_job_reads_no_file(project: JobProject) -> None:
     assert again.reports[0].collection_hash == first.reports[0].collection_hash
 
 
-def test_a_collection_filled_by_a_job_is_refused_to_other_jobs(project: JobProject) -> None:
+def test_a_job_cannot_fill_a_collection_that_another_job_fills(project: JobProject) -> None:
     project.job("a", "collection: a\npaths: [docs]\n")
     project.job("b", "collection: a\npaths: [other]\n")
     project.run("a")
@@ -103,7 +103,7 @@ def split(project: JobProject) -> JobProject:
     return project
 
 
-def test_each_section_fills_its_own_collection_and_each_file_is_read_once(split: JobProject) -> None:
+def test_a_job_that_splits_files_fills_one_collection_per_section_and_reads_each_file_once(split: JobProject) -> None:
     report = split.run("rules")
     assert report.exit_code == 0
     assert split.collections() == ["hb_fees", "hb_scope", "hb_scope-of-the-rest", "hb_tolls"]
@@ -125,7 +125,7 @@ def test_unchanged_files_of_a_split_job_are_not_read_again(split: JobProject) ->
     assert {report.collection: report.exit_code for report in changed.reports}["hb_fees"] == 0
 
 
-def test_the_collection_of_a_removed_section_is_dropped_if_deletions_are_allowed(split: JobProject) -> None:
+def test_the_collection_of_a_section_that_was_removed_is_dropped_if_deletions_are_allowed(split: JobProject) -> None:
     split.run("rules")
     split.write({"rules/more.md": "# Fees\n\nWater costs two.\n\n# Dues\n\nNone.\n"})
     kept = split.run("rules")
@@ -136,7 +136,7 @@ def test_the_collection_of_a_removed_section_is_dropped_if_deletions_are_allowed
     assert split.collections() == ["hb_dues", "hb_fees", "hb_scope", "hb_scope-of-the-rest"]
 
 
-def test_an_unreadable_file_stays_in_its_former_collections(split: JobProject) -> None:
+def test_the_documents_of_a_file_that_became_unreadable_stay_in_their_collections(split: JobProject) -> None:
     split.run("rules")
     (split.folder / "rules" / "more.md").write_bytes(b"\x00\x01\x02")
     report = split.run("rules")
@@ -153,7 +153,7 @@ def test_a_file_that_belongs_to_no_collection_is_reported_with_the_reason(split:
     assert (report.exit_code, len(report.reports)) == (1, 4)
 
 
-def test_a_prefix_never_takes_over_a_collection_of_another_job(split: JobProject) -> None:
+def test_a_job_that_splits_files_never_takes_over_a_collection_of_another_job(split: JobProject) -> None:
     split.job("mine", "collection: hb_fees\npaths: [docs]\n")
     split.run("mine")
     with pytest.raises(UsageError, match="hb_fees"):
@@ -161,7 +161,7 @@ def test_a_prefix_never_takes_over_a_collection_of_another_job(split: JobProject
 
 
 @given(st.text(min_size=1, max_size=300), st.sampled_from(["hb_", "inventory_", "a" * 31]))
-def test_every_group_gets_a_valid_name_with_the_prefix(group: str, prefix: str) -> None:
+def test_every_group_of_a_split_file_gets_a_valid_collection_name_with_the_prefix(group: str, prefix: str) -> None:
     name = collection_name(prefix, group)
     assert check_collection_name(name).startswith(prefix)
     assert name == collection_name(prefix, group)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
         ("", ""),
     ],
 )
-def test_an_arrow_is_read_as_its_cardinality(arrow: str, cardinality: str) -> None:
+def test_each_arrow_style_is_read_as_its_cardinality(arrow: str, cardinality: str) -> None:
     assert arrow_cardinality(arrow) == cardinality
 
 
@@ -44,7 +44,7 @@ def test_an_arrow_is_read_as_its_cardinality(arrow: str, cardinality: str) -> No
         ("", ""),
     ],
 )
-def test_a_label_is_read_as_its_cardinality(label: str, cardinality: str) -> None:
+def test_each_cardinality_label_is_read_as_its_cardinality(label: str, cardinality: str) -> None:
     assert label_cardinality(label) == cardinality
 
 
@@ -65,10 +65,12 @@ def test_a_label_is_read_as_its_cardinality(label: str, cardinality: str) -> Non
         ("n", None),
     ],
 )
-def test_a_label_may_have_the_cardinalities_of_both_ends(label: str, pair: tuple[str, str] | None) -> None:
+def test_one_label_may_contain_the_cardinalities_of_both_ends_of_a_line(
+    label: str, pair: tuple[str, str] | None
+) -> None:
     assert cardinality_pair(label) == pair
 
 
 @given(st.text(alphabet="01nm*.:- to", max_size=40))
-def test_no_label_is_read_both_as_one_cardinality_and_as_a_pair(label: str) -> None:
+def test_no_label_is_read_both_as_one_cardinality_and_as_a_pair_of_cardinalities(label: str) -> None:
     assert not (label_cardinality(label) and cardinality_pair(label))

@@ -30,7 +30,7 @@ def _part(document: ParsedDocument, name: str) -> ParsedDocument:
     return found
 
 
-def test_a_model_document_has_an_overview_and_a_part_per_entity_and_relationship() -> None:
+def test_an_enterprise_model_is_read_as_an_overview_and_one_document_per_entity_and_relationship() -> None:
     document = model_document(MODEL, "Members")
     assert [(part.name, part.group) for part in document.parts] == [
         ("entity/s", "DataObject"),
@@ -65,7 +65,7 @@ def test_a_relationship_document_names_both_entities_with_their_domains() -> Non
     assert relationship.metadata["domain"] == "People"
 
 
-def test_a_fact_sheet_document_has_description_relations_and_fields() -> None:
+def test_a_fact_sheet_document_has_a_description_relations_and_fields() -> None:
     sheet = FactSheet(
         id="u",
         fact_sheet_id="u",
@@ -98,7 +98,7 @@ def test_a_fact_sheet_document_has_description_relations_and_fields() -> None:
 
 
 @pytest.mark.parametrize("file", ["model.drawio", "inventory.xlsx"])
-def test_every_part_has_a_name_a_group_a_title_and_a_valid_structure(file: str) -> None:
+def test_every_document_within_a_model_file_has_a_name_a_group_a_title_and_a_valid_structure(file: str) -> None:
     document = read(ENTERPRISE / file)
     assert len({part.name for part in document.parts}) == len(document.parts) > 100
     for part in document.parts:
@@ -108,7 +108,7 @@ def test_every_part_has_a_name_a_group_a_title_and_a_valid_structure(file: str) 
         assert all(isinstance(value, str | int) for value in part.document.metadata.values())
 
 
-def test_a_reader_chosen_by_name_refuses_other_files(tmp_path: Path) -> None:
+def test_a_reader_that_is_chosen_by_name_refuses_files_of_other_formats(tmp_path: Path) -> None:
     path = tmp_path / "plain.drawio"
     path.write_text(model_xml(shape("a", "Box")), encoding="utf-8")
     with pytest.raises(UnreadableDocument, match="holds no fact sheets"):
@@ -118,14 +118,14 @@ def test_a_reader_chosen_by_name_refuses_other_files(tmp_path: Path) -> None:
         read(path, "leanix_inventory")
 
 
-def test_relation_keys_are_shown_as_words() -> None:
+def test_relation_keys_of_fact_sheets_are_displayed_as_words() -> None:
     assert relation_label("relApplicationToBusinessCapability") == "Business Capability"
     assert relation_label("relToParent") == "Parent"
     assert relation_label("related") == "related"
 
 
 @given(st.lists(st.text(max_size=200), max_size=6))
-def test_part_names_are_unique_and_contain_no_paths(ids: list[str]) -> None:
+def test_the_names_of_documents_within_a_file_are_unique_and_contain_no_paths(ids: list[str]) -> None:
     names = PartNames()
     given_names = [names.part_name("entity", each) for each in ids]
     assert len(set(given_names)) == len(ids)
@@ -137,7 +137,7 @@ def test_part_names_are_unique_and_contain_no_paths(ids: list[str]) -> None:
         assert not {"", ".", ".."} & set(name.split("/"))
 
 
-def test_entities_with_similar_ids_are_separate_parts() -> None:
+def test_entities_with_similar_ids_are_separate_documents() -> None:
     model_ = EnterpriseModel(entities=(Entity(id="a b", name="One"), Entity(id="a?b", name="Two")))
     assert [part.name for part in model_document(model_, "M").parts] == ["entity/a-b", "entity/a-b~2"]
 

@@ -7,13 +7,13 @@ from file_formats.diagrams import diagram, edge, fact_sheet, model, relation, sh
 TWO = (fact_sheet("a", "Member", "m"), fact_sheet("b", "Membership", "s"))
 
 
-def test_fact_sheets_without_id_or_name_are_still_entities() -> None:
+def test_fact_sheets_without_an_id_or_a_name_are_still_read_as_entities() -> None:
     found = model(fact_sheet("a", "Member"), fact_sheet("b", "<br>", "s"))
     assert [(entity.id, entity.name) for entity in found.entities] == [("s", "(no name)"), ("a", "Member")]
     assert found.notes == ("fact sheets without an id: 1 (Member)", "fact sheets without a name: 1 (s)")
 
 
-def test_cells_with_the_same_id_on_two_diagrams_are_two_entities() -> None:
+def test_diagram_cells_with_the_same_id_on_two_diagrams_are_two_entities() -> None:
     found = build_model([diagram(fact_sheet("a", "Member")), diagram(fact_sheet("a", "Club"), number=2)])
     assert [(entity.id, entity.name) for entity in found.entities] == [("a~2", "Club"), ("a", "Member")]
 
@@ -27,19 +27,19 @@ def test_a_fact_sheet_id_with_two_names_is_reported_and_gives_two_entities() -> 
     )
 
 
-def test_two_cells_with_the_same_id_are_both_read_and_reported() -> None:
+def test_two_diagram_cells_with_the_same_id_are_both_read_and_reported() -> None:
     found = model(fact_sheet("a", "Member", "m"), fact_sheet("a", "Club", "c"))
     assert [entity.cell_id for entity in found.entities] == ["a~2", "a"]
     assert found.notes == ("diagram 1: cells that share an id with an earlier cell: 1 (a)",)
 
 
-def test_a_missing_parent_cell_is_reported() -> None:
+def test_a_diagram_cell_whose_parent_cell_is_missing_is_reported() -> None:
     found = model(fact_sheet("a", "Member", "m", "nowhere"))
     assert [entity.name for entity in found.entities] == ["Member"]
     assert found.notes == ("diagram 1: cells inside a cell that does not exist: 1 (a)",)
 
 
-def test_a_cycle_of_parent_cells_is_reported_and_does_not_hang() -> None:
+def test_a_cycle_of_parent_cells_in_a_diagram_is_reported_and_does_not_hang() -> None:
     found = model(shape("x", "X", "y"), shape("y", "Y", "x"), fact_sheet("a", "Member", "m", "x"))
     [entity] = found.entities
     assert (entity.domain, entity.subgroup) == ("Y", "X")
@@ -60,7 +60,7 @@ def test_a_fact_sheet_that_is_its_own_parent_is_reported() -> None:
         relation("e", {"relationId": "r", "label": "holds", "targetFactSheetId": "gone"}, source="a"),
     ],
 )
-def test_a_line_with_an_open_end_is_an_incomplete_relationship_and_reported(line: str) -> None:
+def test_a_line_with_an_open_end_is_reported_as_an_incomplete_relationship(line: str) -> None:
     found = model(*TWO, line)
     assert found.relationships == ()
     [torn] = found.incomplete
@@ -85,7 +85,7 @@ def test_two_relations_with_the_same_id_are_both_kept_and_reported() -> None:
     assert found.notes == ("relation ids of several relations: 1 (r)",)
 
 
-def test_many_problems_are_counted_and_the_first_few_are_named() -> None:
+def test_many_problems_of_one_kind_are_counted_and_the_first_few_are_named() -> None:
     found = model(*(fact_sheet(str(number), f"Name {number} " + "x" * 80) for number in range(10, 30)))
     [note] = found.notes
     assert note.startswith("fact sheets without an id: 20 (Name 10 xxx")

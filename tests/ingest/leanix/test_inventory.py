@@ -33,16 +33,16 @@ def _one(*cells: CellValue, keys: Row) -> FactSheet:
         ((), False),
     ],
 )
-def test_an_export_is_recognised_by_its_column_keys(keys: Row, answer: bool) -> None:
+def test_an_inventory_export_is_recognised_by_its_column_keys(keys: Row, answer: bool) -> None:
     assert is_inventory([Sheet("Export", (keys,)), Sheet("ReadMe", (("Words",),))]) is answer
 
 
-def test_a_workbook_without_sheets_or_rows_is_no_export() -> None:
+def test_a_workbook_without_sheets_or_rows_is_not_recognised_as_an_inventory_export() -> None:
     assert not is_inventory([])
     assert not is_inventory([Sheet("Export", ())])
 
 
-def test_rows_start_below_the_labels_or_below_the_keys_if_labels_were_deleted() -> None:
+def test_inventory_rows_start_below_the_column_labels_or_below_the_column_keys_if_the_labels_are_missing() -> None:
     row: Row = ("u1", "Application", "Portal", "Portal", 1.0)
     [with_labels] = build_inventory(_sheet(row)).fact_sheets
     [without] = build_inventory(Sheet("Export", (KEYS, row))).fact_sheets
@@ -50,7 +50,7 @@ def test_rows_start_below_the_labels_or_below_the_keys_if_labels_were_deleted() 
     assert (with_labels.id, with_labels.level, with_labels.row) == ("u1", 1, 3)
 
 
-def test_hierarchy_is_read_from_the_display_name() -> None:
+def test_the_hierarchy_of_fact_sheets_is_read_from_the_display_name() -> None:
     child = _one("u", "BusinessCapability", "Cups", "Sport / Leagues / Cups", 3.0, keys=KEYS)
     assert (child.name, child.parent, child.level) == ("Cups", "Sport / Leagues", 3)
 
@@ -58,12 +58,12 @@ def test_hierarchy_is_read_from_the_display_name() -> None:
 @pytest.mark.parametrize(
     ("level", "read"), [(2.0, 2), ("2", 2), ("", None), ("deep", None), (1.5, None), ("nan", None)]
 )
-def test_a_level_is_a_whole_number_or_none(level: CellValue, read: int | None) -> None:
+def test_a_hierarchy_level_is_read_as_a_whole_number_or_none(level: CellValue, read: int | None) -> None:
     assert _one("u", "Project", "P", "P", level, keys=KEYS).level == read
 
 
 @pytest.mark.parametrize("key", ["lxState", "qualitySeal"])
-def test_the_quality_is_read_from_either_of_two_columns(key: str) -> None:
+def test_the_quality_seal_is_read_from_either_of_two_columns(key: str) -> None:
     assert _one("u", "Project", "P", "APPROVED", keys=("id", "type", "name", key)).quality == "APPROVED"
 
 
@@ -85,7 +85,7 @@ def test_relations_are_resolved_by_display_name_within_the_type_of_their_column(
     assert inventory.notes == ()
 
 
-def test_a_role_before_the_type_does_not_prevent_resolving_a_relation() -> None:
+def test_a_relation_whose_column_key_has_a_role_before_the_type_is_resolved() -> None:
     keys = (*KEYS, "relInterfaceToProviderApplication:displayName")
     rows: tuple[Row, ...] = (
         ("i", "Interface", "I", "I", 1.0, "Portal"),
@@ -95,7 +95,7 @@ def test_a_role_before_the_type_does_not_prevent_resolving_a_relation() -> None:
     assert interface.relations[0].target_id == "a"
 
 
-def test_attributes_of_relations_are_matched_by_position() -> None:
+def test_the_attributes_of_several_relations_in_one_cell_are_matched_by_position() -> None:
     columns = ("displayName", "description", "activeFrom", "numberOfUsers")
     keys = ("id", "type", "name", *(f"relProjectToApplication:{column}" for column in columns))
     sheet = _one("u", "Project", "P", "One;Two", ";second", date(2026, 1, 2), "5;7", keys=(*keys, "displayName"))
@@ -105,7 +105,7 @@ def test_attributes_of_relations_are_matched_by_position() -> None:
     ]
 
 
-def test_problems_of_rows_are_reported_and_every_row_is_kept() -> None:
+def test_problems_of_inventory_rows_are_reported_and_every_row_is_kept() -> None:
     inventory = build_inventory(
         _sheet(
             ("", "Project", "New", "New", 1.0, ""),
@@ -128,7 +128,7 @@ def test_problems_of_rows_are_reported_and_every_row_is_kept() -> None:
     )
 
 
-def test_relations_to_unexported_types_are_distinguished_from_wrong_names() -> None:
+def test_relations_to_fact_sheet_types_that_were_not_exported_are_distinguished_from_wrong_names() -> None:
     keys = (*KEYS, "relApplicationToITComponent:displayName")
     rows: tuple[Row, ...] = (("a", "Application", "Portal", "Portal", 1.0, "Portal"),)
     inventory = build_inventory(_sheet(*rows, keys=keys, labels=(*LABELS, "Components")))
@@ -136,7 +136,7 @@ def test_relations_to_unexported_types_are_distinguished_from_wrong_names() -> N
     assert inventory.notes == ("relations to a type that is not in the file: 1 (Portal (relApplicationToITComponent))",)
 
 
-def test_further_columns_are_kept_by_label_or_by_key_if_labels_repeat() -> None:
+def test_further_inventory_columns_are_kept_under_their_label_or_under_their_key_if_labels_repeat() -> None:
     keys = ("id", "type", "name", "displayName", "alias", "cost", "costNext")
     labels = ("ID", "Type", "Name", "Display Name", "Alias", "Cost", "Cost")
     sheet = build_inventory(_sheet(("u", "Project", "P", "P", "PP", 5.0, 7.5), keys=keys, labels=labels)).fact_sheets[0]
@@ -157,7 +157,7 @@ def test_further_columns_are_kept_by_label_or_by_key_if_labels_repeat() -> None:
         (float("inf"), "inf"),
     ],
 )
-def test_a_cell_is_read_as_the_text_that_a_person_would_write(cell: CellValue, text: str) -> None:
+def test_an_inventory_cell_is_read_as_the_text_that_a_person_would_write(cell: CellValue, text: str) -> None:
     assert cell_text(cell) == text
 
 
@@ -169,7 +169,9 @@ keys_of_any_kind = st.lists(
 
 
 @given(keys_of_any_kind, st.lists(st.lists(cells, min_size=9, max_size=9), max_size=4))
-def test_any_table_with_the_column_keys_of_an_export_is_read(further: list[str], rows: list[list[CellValue]]) -> None:
+def test_any_table_with_the_column_keys_of_an_inventory_export_is_read(
+    further: list[str], rows: list[list[CellValue]]
+) -> None:
     keys = ("id", "type", "name", *further, *[""] * 6)[:9]
     inventory = build_inventory(Sheet("Export", (keys, *map(tuple, rows))))
     assert len({sheet.id for sheet in inventory.fact_sheets}) == len(inventory.fact_sheets)

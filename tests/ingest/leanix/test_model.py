@@ -25,17 +25,17 @@ def _ends(found: EnterpriseModel) -> list[tuple[str, str, str, str, str]]:
         "<p>Member\n Club</p>",
     ],
 )
-def test_formatting_is_removed_from_labels(label: str) -> None:
+def test_formatting_is_removed_from_diagram_labels(label: str) -> None:
     [entity] = model(fact_sheet("a", label, "m")).entities
     assert entity.name == "Member Club"
 
 
-def test_characters_of_a_label_that_are_no_formatting_are_kept() -> None:
+def test_characters_of_a_diagram_label_that_are_not_formatting_are_kept() -> None:
     [entity] = model(fact_sheet("a", "Fees < 5 & <all> > 3", "m")).entities
     assert entity.name == "Fees < 5 & <all> > 3"
 
 
-def test_domain_and_subgroup_are_the_outermost_containers_with_a_label() -> None:
+def test_the_domain_and_subgroup_of_an_entity_are_its_outermost_containers_with_a_label() -> None:
     [entity] = model(
         shape("1a", "Domain"),
         shape("1b", "", "1a", style="group"),
@@ -47,7 +47,7 @@ def test_domain_and_subgroup_are_the_outermost_containers_with_a_label() -> None
     assert (entity.domain, entity.subgroup, entity.container) == ("Domain", "Subgroup", False)
 
 
-def test_a_fact_sheet_that_contains_fact_sheets_is_an_entity_and_their_domain() -> None:
+def test_a_fact_sheet_that_contains_fact_sheets_is_both_an_entity_and_the_domain_of_the_contained_fact_sheets() -> None:
     outer, inner = model(fact_sheet("a", "Members", "m"), fact_sheet("b", "Club", "c", "a")).entities
     assert (outer.name, outer.domain, outer.container) == ("Members", "", True)
     assert (inner.name, inner.domain, inner.container) == ("Club", "Members", False)
@@ -64,7 +64,7 @@ def test_a_line_without_leanix_data_is_read_as_a_relationship() -> None:
     assert found.relationships[0].id == "e"
 
 
-def test_name_and_cardinalities_are_read_from_labels_along_the_line() -> None:
+def test_the_name_and_cardinalities_of_a_relationship_are_read_from_labels_along_the_line() -> None:
     labels = (
         cell("l1", "e", x="-0.8", value="<b>1</b>", vertex="1"),
         cell("l2", "e", x="0.1", value="holds", vertex="1"),
@@ -74,7 +74,7 @@ def test_name_and_cardinalities_are_read_from_labels_along_the_line() -> None:
     assert _ends(found) == [("Member", "1", "holds", "0..*", "Membership")]
 
 
-def test_a_cardinality_at_neither_end_is_reported_and_not_assigned() -> None:
+def test_a_cardinality_label_at_neither_end_of_a_line_is_reported_and_not_assigned() -> None:
     found = model(*TWO, edge("e", "a", "b", value="holds"), cell("l", "e", x="0", value="n", vertex="1"))
     assert _ends(found) == [("Member", "", "holds", "", "Membership")]
     assert found.notes == ("cardinalities at neither end of their line: 1 (n on e)",)
@@ -138,7 +138,7 @@ def test_a_relation_on_two_diagrams_is_one_merged_relationship() -> None:
     assert line.source == RelationshipEnd(entity_id="m", name="Member", cardinality="1")
 
 
-def test_remarks_in_a_diagram_are_texts_and_lines_to_remarks_are_not_relationships() -> None:
+def test_remarks_in_a_diagram_are_read_as_text_and_lines_to_remarks_are_not_relationships() -> None:
     found = model(*TWO, shape("t", "Draft, not approved"), shape("n", "1..n"), edge("e", "t", "a"))
     assert found.texts == ("Draft, not approved",)
     assert found.relationships == found.incomplete == ()

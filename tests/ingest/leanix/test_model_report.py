@@ -39,7 +39,7 @@ INVENTORY = Inventory(
 )
 
 
-def test_the_report_on_a_model_alone_has_counts_and_gaps() -> None:
+def test_the_report_on_a_model_without_an_inventory_has_counts_and_gaps() -> None:
     report = check_model(MODEL)
     assert report.domains == {"(no domain)": 4, "People": 2}
     assert report.types == {"DataObject": 6}
@@ -61,7 +61,7 @@ def test_model_and_inventory_are_compared_by_id_and_then_by_name() -> None:
     assert report.inventory_checked
 
 
-def test_the_report_is_available_as_lines_and_as_json() -> None:
+def test_the_model_report_is_available_as_lines_and_as_json() -> None:
     report = check_model(MODEL, INVENTORY)
     assert report.lines() == [
         "6 entities and 1 relationships.",

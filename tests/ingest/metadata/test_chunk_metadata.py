@@ -36,7 +36,7 @@ def test_chunk_metadata_leaves_out_empty_lists() -> None:
         ("safeguarding fee", ["money", "welfare"]),
     ],
 )
-def test_topics_match_whole_words_in_any_inflection(text: str, topics: list[str] | None) -> None:
+def test_a_topic_matches_whole_words_in_any_inflected_form(text: str, topics: list[str] | None) -> None:
     assert ChunkMetadata(TOPICS).of(text, "en").get("topics") == topics
 
 
@@ -44,7 +44,7 @@ def test_a_language_without_a_stemmer_uses_the_english_stemmer() -> None:
     assert ChunkMetadata(TOPICS).of("two fees", "xx")["topics"] == ["money"]
 
 
-def test_the_fingerprint_depends_on_the_topics_but_not_on_their_order() -> None:
+def test_the_metadata_fingerprint_depends_on_the_topics_but_not_on_their_order() -> None:
     assert ChunkMetadata().fingerprint == ChunkMetadata({}).fingerprint
     assert ChunkMetadata(TOPICS).fingerprint == ChunkMetadata(dict(reversed(TOPICS.items()))).fingerprint
     assert ChunkMetadata().fingerprint != ChunkMetadata(TOPICS).fingerprint

@@ -20,7 +20,7 @@ STYLES = (
 
 
 @given(st.dates(dt.date(1900, 1, 1), dt.date(2099, 12, 31)), st.sampled_from(STYLES))
-def test_a_day_is_found_in_every_style(day: dt.date, style: str) -> None:
+def test_a_date_is_found_in_every_notation(day: dt.date, style: str) -> None:
     months = {"english": ENGLISH, "german": GERMAN, "lithuanian": LITHUANIAN}
     written = style.format(d=day, **{language: names[day.month - 1] for language, names in months.items()})
     assert dates_in(f"It started on {written}, as was agreed.") == [day.isoformat()]
@@ -83,7 +83,7 @@ def test_text_that_only_looks_like_a_date_is_ignored(text: str) -> None:
 
 
 @given(st.text(alphabet="0123456789./- MayMarch,tho", max_size=200))
-def test_every_result_is_an_existing_day_or_month(text: str) -> None:
+def test_every_extracted_date_is_an_existing_day_or_month(text: str) -> None:
     found = dates_in(text)
     assert found == sorted(set(found))
     for iso in found:

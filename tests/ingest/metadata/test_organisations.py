@@ -29,7 +29,7 @@ from hypothesis import strategies as st
         ("Division: Northern\nGrounds Committee", ["Grounds Committee"]),
     ],
 )
-def test_names_are_found_by_their_form(text: str, names: list[str]) -> None:
+def test_organisation_names_are_found_by_their_form(text: str, names: list[str]) -> None:
     assert organisations_in(text, "en") == names
 
 
@@ -40,7 +40,7 @@ def test_an_acronym_is_found_if_a_text_introduces_it_or_a_verb_follows() -> None
     ]
 
 
-def test_each_name_is_returned_once_at_its_first_mention() -> None:
+def test_each_organisation_name_is_returned_once_in_the_order_of_first_mention() -> None:
     text = "The Audit Committee met the Safeguarding Board. THE Audit Committee's chair agreed."
     assert organisations_in(text, "en") == ["Audit Committee", "Safeguarding Board"]
 
@@ -67,7 +67,9 @@ def test_each_name_is_returned_once_at_its_first_mention() -> None:
         ("lt", "UAB \u201eGeri darbai\u201c ir vilnius", ["UAB \u201eGeri darbai\u201c"]),
     ],
 )
-def test_names_are_found_in_other_languages(language: str, text: str, names: list[str]) -> None:
+def test_organisation_names_are_found_in_languages_other_than_english(
+    language: str, text: str, names: list[str]
+) -> None:
     assert organisations_in(text, language) == names
 
 
@@ -82,7 +84,7 @@ def test_names_are_found_in_other_languages(language: str, text: str, names: lis
         *("the Council of the Association", "Board of Directors", "the West Bank", "", "no capitals here", "A B C D"),
     ],
 )
-def test_common_words_and_places_are_not_names(text: str) -> None:
+def test_common_words_and_places_are_not_read_as_organisation_names(text: str) -> None:
     assert organisations_in(text, "en") == []
 
 
@@ -90,7 +92,7 @@ PIECES = st.sampled_from(["A", "a", "Board", " ", "of", "the", "Ltd", "(AB)", "&
 
 
 @given(st.lists(PIECES, max_size=80).map("".join), st.sampled_from(["en", "de", "fr"]))
-def test_every_name_occurs_in_the_text(text: str, language: str) -> None:
+def test_every_returned_organisation_name_occurs_in_the_text(text: str, language: str) -> None:
     found = organisations_in(text, language)
     assert len(found) == len(set(found))
     flat = " ".join(text.split())

@@ -62,7 +62,7 @@ EACH = pytest.mark.parametrize("pattern", [pytest.param(one, id=name) for name, 
 
 
 @EACH
-def test_each_pattern_runs_in_linear_time_on_hostile_text(pattern: "re.Pattern[str]") -> None:
+def test_each_regular_expression_runs_in_linear_time_on_hostile_text(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:
         for size in SIZES:
             _assert_linear(pattern, piece, size)
@@ -70,7 +70,7 @@ def test_each_pattern_runs_in_linear_time_on_hostile_text(pattern: "re.Pattern[s
 
 @pytest.mark.bench
 @EACH
-def test_each_pattern_matches_a_million_hostile_characters_in_linear_time(pattern: "re.Pattern[str]") -> None:
+def test_each_regular_expression_reads_a_million_hostile_characters_in_linear_time(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:
         _assert_linear(pattern, piece, LONGEST)
 
@@ -84,5 +84,5 @@ def _assert_linear(pattern: "re.Pattern[str]", piece: str, size: int) -> None:
     assert seconds < SECONDS + size * SECONDS_A_CHARACTER, f"{seconds:.1f} s for {size} characters of {piece!r}"
 
 
-def test_patterns_inside_functions_are_literals() -> None:
+def test_regular_expressions_inside_functions_are_string_literals() -> None:
     assert not [name for name, call in _calls_in_functions() if not isinstance(call.args[0], ast.Constant)]

@@ -93,7 +93,7 @@ def test_a_decompression_bomb_is_refused_by_its_declared_size(tmp_path: Path) ->
         check_archive(_written(tmp_path, bomb))
 
 
-def test_a_total_size_beyond_the_limit_is_refused_before_decompression(tmp_path: Path) -> None:
+def test_an_archive_whose_total_size_exceeds_the_limit_is_refused_before_decompression(tmp_path: Path) -> None:
     data = bytearray(_zip_of((_entry("a"), b"some words")))
     at = data.index(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 201_000_000)
@@ -101,13 +101,13 @@ def test_a_total_size_beyond_the_limit_is_refused_before_decompression(tmp_path:
         check_archive(_written(tmp_path, bytes(data)))
 
 
-def test_many_small_members_that_form_a_decompression_bomb_are_refused(tmp_path: Path) -> None:
+def test_many_small_archive_members_that_together_form_a_decompression_bomb_are_refused(tmp_path: Path) -> None:
     data = package({f"{number}": "0" * 900_000 for number in range(20)})
     with pytest.raises(UnreadableDocument, match="compression ratio above 100"):
         check_archive(_written(tmp_path, data))
 
 
-def test_a_false_size_in_the_directory_is_detected_during_decompression(tmp_path: Path) -> None:
+def test_a_false_member_size_in_the_archive_directory_is_detected_during_decompression(tmp_path: Path) -> None:
     data = bytearray(_zip_of((_entry("a"), b"some words " * 50)))
     at = data.index(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 11)
@@ -116,7 +116,7 @@ def test_a_false_size_in_the_directory_is_detected_during_decompression(tmp_path
         check_archive(_written(tmp_path, bytes(data)))
 
 
-def test_the_error_for_a_damaged_member_has_the_member_name(tmp_path: Path) -> None:
+def test_the_error_for_a_damaged_archive_member_names_the_member(tmp_path: Path) -> None:
     data = bytearray(_zip_of((_entry("story.xml"), bytes(range(256)))))
     data[60] ^= 0xFF
     with pytest.raises(UnreadableDocument, match=r"is damaged: member 'story\.xml'"):
@@ -124,24 +124,24 @@ def test_the_error_for_a_damaged_member_has_the_member_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["a.zip", "plain.bin"])
-def test_a_nested_archive_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_archive_inside_an_archive_is_refused(tmp_path: Path, name: str) -> None:
     inner = _zip_of((_entry("b"), b"x"))
     with pytest.raises(UnreadableDocument, match="archive inside the archive"):
         check_archive(_written(tmp_path, _zip_of((_entry(name), inner))))
 
 
-def test_the_embedded_workbook_of_a_chart_is_allowed(tmp_path: Path) -> None:
+def test_the_embedded_workbook_of_a_chart_is_allowed_inside_an_office_file(tmp_path: Path) -> None:
     inner = _zip_of((_entry("b"), b"x"))
     check_archive(_written(tmp_path, _zip_of((_entry("ppt/embeddings/Sheet1.xlsx"), inner))))
 
 
-def test_two_members_with_the_same_name_are_refused(tmp_path: Path) -> None:
+def test_an_archive_with_two_members_of_the_same_name_is_refused(tmp_path: Path) -> None:
     data = _zip_of((_entry("aa"), b"x"), (_entry("ab"), b"y")).replace(b"ab", b"aa")
     with pytest.raises(UnreadableDocument, match="two members with the same name"):
         check_archive(_written(tmp_path, data))
 
 
-def test_members_that_overlap_are_refused(tmp_path: Path) -> None:
+def test_an_archive_with_overlapping_members_is_refused(tmp_path: Path) -> None:
     data = bytearray(_zip_of((_entry("a"), b"x" * 50), (_entry("b"), b"y" * 50)))
     second = data.rindex(b"PK\x01\x02")
     data[second + 42 : second + 46] = struct.pack("<I", 0)
@@ -165,7 +165,7 @@ def test_an_unsupported_compression_method_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no zip at all", b"PK\x03\x04", b"PK\x05\x06" + bytes(18)])
-def test_files_that_are_not_zip_packages_are_refused(tmp_path: Path, data: bytes) -> None:
+def test_files_that_are_not_zip_archives_are_refused(tmp_path: Path, data: bytes) -> None:
     path = _written(tmp_path, data)
     if data.startswith(b"PK\x05"):
         check_archive(path)

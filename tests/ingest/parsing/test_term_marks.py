@@ -61,7 +61,7 @@ def test_several_terms_share_a_definition_and_several_dd_elements_form_one_defin
     assert _pairs(document) == [("a", "first\nsecond"), ("b", "first\nsecond"), ("c", "third")]
 
 
-def test_a_definition_includes_inner_lists_and_inner_definition_lists_are_separate() -> None:
+def test_a_definition_includes_its_inner_lists_but_inner_definition_lists_are_separate() -> None:
     source = "<dl><dt>set<dd>one of:<ul><li>a cup<li>a plate</ul><dl><dt>cup<dd>it holds tea</dl><dt>tea<dd>leaves</dl>"
     assert _pairs(_read("html", source)) == [
         ("set", "one of:\n\n\u2022 a cup\n\u2022 a plate\n\ncup\nit holds tea"),
@@ -77,7 +77,7 @@ def test_a_term_without_definition_and_a_definition_without_term_are_ignored(sou
     assert _read("html", f"<body>{source}<p>more").artefacts == {}
 
 
-def test_dfn_elements_are_marked_anywhere_in_a_line() -> None:
+def test_a_dfn_element_is_marked_as_a_term_anywhere_in_a_line() -> None:
     document = _read(
         "html", "<ol><li><p>The  <dfn>cost\n code </dfn>of it and <i><dfn>fee</dfn></i></ol><dfn>Last</dfn>"
     )
@@ -85,7 +85,7 @@ def test_dfn_elements_are_marked_anywhere_in_a_line() -> None:
     assert _terms(document) == ["cost code", "fee", "Last"]
 
 
-def test_emphasis_at_the_start_of_a_paragraph_is_marked() -> None:
+def test_emphasised_words_at_the_start_of_a_paragraph_are_marked_as_a_term() -> None:
     source = (
         "<p> <b>Data </b><strong>owner</strong>: who answers<ul><li><em>Cup</em> - it</ul><p>Not <b>here</b>"
         "<b><p>Alone</p></b><p>\u201c<i>Quoted</i>\u201d means<p><b>Two<br>lines</b>"
@@ -94,7 +94,7 @@ def test_emphasis_at_the_start_of_a_paragraph_is_marked() -> None:
 
 
 @given(st.lists(st.sampled_from(PARTS)))
-def test_every_span_holds_words_and_the_text_is_the_same_without_emphasis(parts: list[str]) -> None:
+def test_every_marked_span_contains_words_and_emphasis_does_not_change_the_text(parts: list[str]) -> None:
     document = _read("html", "<body>" + " ".join(parts))
     marked = _marked(document)
     assert marked.to_json() == document.artefacts.get(MARKED_TERMS_ARTEFACT, MarkedTerms().to_json())
@@ -119,7 +119,7 @@ def test_a_book_keeps_the_marked_terms_of_all_its_chapters() -> None:
     assert _pairs(_read("epub", epub(chapters))) == [("a", "one"), ("b", "two")]
 
 
-def test_a_docx_paragraph_marks_its_bold_italic_or_strong_start() -> None:
+def test_the_bold_italic_or_strong_start_of_a_docx_paragraph_is_marked_as_a_term() -> None:
     rest = "<w:r><w:t> the person who answers</w:t></w:r></w:p>"
     runs = ("<w:b/>", "<w:i/>", '<w:rStyle w:val="Strong"/>', "")
     body = "".join(paragraph(f"Owner {number}:", run=run)[: -len("</w:p>")] + rest for number, run in enumerate(runs))
@@ -128,7 +128,7 @@ def test_a_docx_paragraph_marks_its_bold_italic_or_strong_start() -> None:
     assert _leading(document) == ["Owner 0:", "Owner 1:", "Owner 2:"]
 
 
-def test_a_numbered_docx_paragraph_marks_the_term_after_the_number() -> None:
+def test_the_emphasised_term_after_the_number_of_a_docx_paragraph_is_marked() -> None:
     numbers = (
         '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/>'
         '<w:lvlText w:val="%1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
@@ -156,13 +156,13 @@ def test_definition_styles_form_definition_lists_in_docx_and_odt() -> None:
     assert _pairs(_read("odt", odt(written, automatic=ODT_STYLES))) == [("a", "one")]
 
 
-def test_an_opendocument_text_marks_the_bold_start_of_a_paragraph() -> None:
+def test_the_bold_start_of_a_paragraph_of_an_opendocument_text_is_marked_as_a_term() -> None:
     body = '<text:h>Words</text:h><text:p><text:span text:style-name="B">Cost  code</text:span> means it</text:p>'
     document = _read("odt", odt(body, automatic=ODT_STYLES))
     assert _leading(document) == ["Cost code"]
 
 
-def test_a_separated_section_keeps_only_its_own_marked_terms() -> None:
+def test_a_section_that_is_split_off_keeps_only_its_own_marked_terms() -> None:
     document = _read("html", "<h1>A</h1><dl><dt>a<dd>one</dl><h1>B</h1><p><dfn>b</dfn> is two<dl><dt>c<dd>three</dl>")
     first, second = (take_group(document, "section", group) for group in document_groups(document, "section"))
     assert (_pairs(first), _terms(first)) == ([("a", "one")], [])

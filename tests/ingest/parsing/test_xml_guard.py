@@ -19,48 +19,48 @@ XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN"\n "http://www.w3.org/
 
 @pytest.mark.parametrize("text", [LAUGHS, STRANGER, FETCHED, "<!-- x --><?y z?>\n" + LAUGHS, XHTML])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_a_document_type_is_refused_in_any_encoding(text: str, encoding: str) -> None:
+def test_xml_with_a_document_type_is_refused_in_any_encoding(text: str, encoding: str) -> None:
     with pytest.raises(UnreadableDocument, match="DOCTYPE"):
         parse_xml(text.encode(encoding))
 
 
 @pytest.mark.parametrize("text", ["<!DOCTYPE html><html/>", XHTML, "<!doctype html><html/>"])
-def test_a_document_type_without_declarations_can_be_allowed(text: str) -> None:
+def test_an_xml_document_type_without_declarations_can_be_allowed(text: str) -> None:
     if text.startswith("<!DOC"):
         assert parse_xml(text.encode(), plain_doctype=True).tag == "html"
     assert check_prolog(text.encode(), plain_doctype=True) == text.encode()
 
 
 @pytest.mark.parametrize("text", [LAUGHS, STRANGER, "<!DOCTYPE a [\n]><a/>", "<!DOCTYPE a <b"])
-def test_a_document_type_with_declarations_is_always_refused(text: str) -> None:
+def test_an_xml_document_type_with_declarations_is_always_refused(text: str) -> None:
     with pytest.raises(UnreadableDocument, match="DOCTYPE"):
         parse_xml(text.encode(), plain_doctype=True)
 
 
-def test_a_second_document_type_is_refused() -> None:
+def test_xml_with_a_second_document_type_is_refused() -> None:
     with pytest.raises(UnreadableDocument, match="DOCTYPE"):
         parse_xml(b"<!DOCTYPE html>" + LAUGHS.encode(), plain_doctype=True)
 
 
 @pytest.mark.parametrize("declared", ["UTF-7", "cp037", "utf-32", "x" * 40])
-def test_an_encoding_in_which_markup_could_hide_is_refused(declared: str) -> None:
+def test_xml_in_an_encoding_that_can_hide_markup_is_refused(declared: str) -> None:
     with pytest.raises(UnreadableDocument, match="unsupported encoding"):
         parse_xml(f'<?xml version="1.0" encoding="{declared}"?><a/>'.encode())
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-32-be", "cp037"])
-def test_bytes_that_do_not_match_the_declared_encoding_are_refused(encoding: str) -> None:
+def test_xml_bytes_that_do_not_match_the_declared_encoding_are_refused(encoding: str) -> None:
     with pytest.raises(UnreadableDocument):
         parse_xml(f'<?xml version="1.0"?>{LAUGHS}'.encode(encoding))
 
 
 @pytest.mark.parametrize(("encoding", "codec"), [("iso-8859-1", "latin-1"), ("UTF-16", "utf-16"), ("utf-8", "utf-8")])
-def test_supported_encodings_are_read(encoding: str, codec: str) -> None:
+def test_xml_in_supported_encodings_is_read(encoding: str, codec: str) -> None:
     root = parse_xml(f'<?xml version="1.0" encoding="{encoding}"?><a>\u00e4</a>'.encode(codec))
     assert root.text == "\u00e4"
 
 
-def test_text_that_mentions_document_types_is_read() -> None:
+def test_xml_text_that_mentions_a_document_type_is_read() -> None:
     assert parse_xml(b"<!-- <!DOCTYPE --><a><![CDATA[<!DOCTYPE a [<!ENTITY]]></a>").text == "<!DOCTYPE a [<!ENTITY"
 
 
@@ -77,11 +77,11 @@ def test_xinclude_elements_are_not_expanded() -> None:
     assert len(root) == 1
 
 
-def test_comments_are_distinct_from_elements() -> None:
+def test_xml_comments_are_distinguished_from_elements() -> None:
     assert [is_comment(child) for child in parse_xml(b"<a><!--b--><c/><?d?></a>")] == [True, False, True]
 
 
-def test_every_xml_member_of_a_package_is_checked(tmp_path: Path) -> None:
+def test_every_xml_member_of_an_archive_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "book.epub"
     path.write_bytes(package({"a.xhtml": XHTML, "b.bin": LAUGHS, "word/c.xml": "<a/>"}))
     with open_archive(path) as archive:
@@ -101,6 +101,6 @@ def test_any_bytes_are_parsed_as_xml_or_refused(data: bytes, plain: bool) -> Non
 
 
 @given(st.text("<!-?>DOCTYPEa [&;\n", max_size=60))
-def test_an_entity_declaration_is_refused_after_any_text(text: str) -> None:
+def test_an_xml_entity_declaration_is_refused_after_any_text(text: str) -> None:
     with pytest.raises(UnreadableDocument):
         parse_xml((text + LAUGHS).encode())

@@ -77,7 +77,7 @@ def test_an_office_file_with_missing_truncated_or_swapped_parts_is_read_or_refus
 
 
 @pytest.mark.parametrize("suffix", OFFICE)
-def test_an_entity_declared_in_any_part_is_refused(suffix: str) -> None:
+def test_an_xml_entity_declared_in_any_part_of_an_office_file_is_refused(suffix: str) -> None:
     members = _read_members(SAMPLES[suffix])
     declared = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>'
     read = [name for name in members if name.endswith((".xml", ".rels")) and "slide2" not in name]
@@ -87,12 +87,12 @@ def test_an_entity_declared_in_any_part_is_refused(suffix: str) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("a"), ValueError("b"), EOFError(), OverflowError(), IndexError()])
-def test_an_error_that_damage_causes_is_reported_as_damage(error: Exception) -> None:
+def test_a_library_error_caused_by_a_damaged_office_file_is_reported_as_damage(error: Exception) -> None:
     with pytest.raises(UnreadableDocument, match="is damaged"), refuse_damage():
         raise error
 
 
-def test_deep_nesting_is_reported_but_a_programming_error_is_raised() -> None:
+def test_nesting_that_is_too_deep_is_reported_but_a_programming_error_is_raised() -> None:
     with pytest.raises(UnreadableDocument, match="nested too deeply"), refuse_damage():
         raise RecursionError
     with pytest.raises(TypeError), refuse_damage():

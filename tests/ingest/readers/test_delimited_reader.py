@@ -17,7 +17,7 @@ def _read(folder: Path, source: str | bytes, suffix: str = ".csv") -> ParsedDocu
     return DelimitedReader().read(path)
 
 
-def test_each_row_is_a_block_with_the_header_row_as_header(tmp_path: Path) -> None:
+def test_each_row_of_a_delimited_file_is_a_block_with_the_header_row_as_its_header(tmp_path: Path) -> None:
     document = _read(tmp_path, 'Club,Town\nA,"B, by\nthe lake"\n\nC,D\n')
     assert document.text == "Club | Town\nA | B, by the lake\nC | D"
     assert [(block.kind, block.header) for block in document.blocks] == [
@@ -38,11 +38,11 @@ def test_each_row_is_a_block_with_the_header_row_as_header(tmp_path: Path) -> No
         ("date;sum\n01.02.2024;1.234,56\n02.02.2024;2.345,67\n", ";"),
     ],
 )
-def test_the_delimiter_is_detected(source: str, delimiter: str) -> None:
+def test_the_delimiter_of_a_delimited_file_is_detected(source: str, delimiter: str) -> None:
     assert detect_delimiter(source) == delimiter
 
 
-def test_a_sep_line_at_the_top_sets_the_delimiter(tmp_path: Path) -> None:
+def test_a_line_with_sep_at_the_top_of_a_csv_file_sets_the_delimiter(tmp_path: Path) -> None:
     assert _read(tmp_path, "sep=^\na^b\n1^2\n").text == "a | b\n1 | 2"
 
 
@@ -61,12 +61,12 @@ def test_a_table_without_header_is_read_and_titles_become_headings(tmp_path: Pat
 
 
 @pytest.mark.parametrize("charset", ["utf-8-sig", "utf-16", "cp1252"])
-def test_the_charset_is_detected_in_csv(tmp_path: Path, charset: str) -> None:
+def test_the_character_encoding_of_a_csv_file_is_detected(tmp_path: Path, charset: str) -> None:
     rows = "Stra\u00dfe;Stadt\nM\u00fchlgasse;K\u00f6ln\n" * 5
     assert "M\u00fchlgasse | K\u00f6ln" in _read(tmp_path, rows.encode(charset)).text
 
 
-def test_tabs_separate_the_cells_of_a_tsv(tmp_path: Path) -> None:
+def test_tabs_separate_the_cells_of_a_tsv_file(tmp_path: Path) -> None:
     assert _read(tmp_path, "name\tnote\nx\tone, two\n", ".tsv").text == "name | note\nx | one, two"
 
 

@@ -29,7 +29,7 @@ def _csv(rows: list[list[str]]) -> str:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
-def test_each_row_with_a_name_becomes_an_entity(tmp_path: Path, suffix: str) -> None:
+def test_each_row_of_a_data_dictionary_that_has_a_name_becomes_an_entity(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"elements{suffix}"
     title: list[list[str]] = [["Elements, edition 3"], []] if suffix == ".xlsx" else []
     path.write_bytes(_csv(ROWS).encode() if suffix == ".csv" else xlsx({"Elements": [*title, *ROWS]}))
@@ -42,7 +42,7 @@ def test_each_row_with_a_name_becomes_an_entity(tmp_path: Path, suffix: str) -> 
     assert document.notes == ("2 entries of a data dictionary", "1 row without a name left out")
 
 
-def test_web_addresses_are_metadata_of_their_rows(tmp_path: Path) -> None:
+def test_web_addresses_in_a_data_dictionary_become_metadata_of_their_rows(tmp_path: Path) -> None:
     path = tmp_path / "elements.csv"
     path.write_text(_csv(ROWS))
     parts = _read(path).parts
@@ -50,7 +50,7 @@ def test_web_addresses_are_metadata_of_their_rows(tmp_path: Path) -> None:
     assert not any("example.org" in part.document.text for part in parts)
 
 
-def test_a_missing_column_is_named_with_the_nearest_headers(tmp_path: Path) -> None:
+def test_a_missing_data_dictionary_column_is_named_with_the_most_similar_headers(tmp_path: Path) -> None:
     path = tmp_path / "elements.csv"
     path.write_text(_csv(ROWS))
     with pytest.raises(UnreadableDocument, match="has no column 'Elemnt Name'") as entity:
@@ -60,7 +60,7 @@ def test_a_missing_column_is_named_with_the_nearest_headers(tmp_path: Path) -> N
         _read(path, '{"definition":"Meaning","entity":"Element Name"}')
 
 
-def test_changed_addresses_embed_no_row_again(tmp_path: Path) -> None:
+def test_changed_web_addresses_in_a_data_dictionary_do_not_cause_rows_to_be_embedded_again(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.write({"elements.csv": _csv(ROWS)})
     project.job(
@@ -95,7 +95,7 @@ def test_changed_addresses_embed_no_row_again(tmp_path: Path) -> None:
         (["Term", "Meaning of the term"], {"entity": "Term", "definition": "Meaning of the term"}),
     ],
 )
-def test_the_columns_of_a_data_dictionary_are_proposed(header: list[str], expected: dict[str, str]) -> None:
+def test_columns_for_reading_a_data_dictionary_are_proposed(header: list[str], expected: dict[str, str]) -> None:
     texts = {"definition", "description", "meaning of the term"}
     rows = [
         [f"The meaning of value {number}" if cell.casefold() in texts else f"{cell} {number}" for cell in header]
@@ -104,7 +104,7 @@ def test_the_columns_of_a_data_dictionary_are_proposed(header: list[str], expect
     assert propose_columns([["Elements, edition 3"], [], header, *rows]) == expected
 
 
-def test_a_price_list_and_a_table_of_remarks_are_no_data_dictionaries() -> None:
+def test_a_price_list_and_a_table_of_remarks_are_not_recognised_as_data_dictionaries() -> None:
     assert propose_columns([["Name", "Price"], *[[f"Item {number}", str(number)] for number in range(9)]]) == {}
     assert propose_columns([["Name", "Comment"], *[[f"Item {number}", "ok"] for number in range(9)]]) == {}
     assert propose_columns([]) == {}

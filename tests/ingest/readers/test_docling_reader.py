@@ -49,7 +49,7 @@ def create_stub(*items: Item) -> DoclingConverter:
     return convert
 
 
-def test_docling_items_become_pages_headings_blocks_and_rows() -> None:
+def test_docling_items_are_converted_to_pages_headings_blocks_and_rows() -> None:
     rows = Grid([[Cell("Ship"), Cell("Flag")], [Cell("A"), Cell("B\nC")]])
     items = (
         Item("title", "Ships"),
@@ -67,7 +67,7 @@ def test_docling_items_become_pages_headings_blocks_and_rows() -> None:
     assert [(block.kind, block.header) for block in document.blocks][-2:] == [("table", ""), ("table", "Ship | Flag")]
 
 
-def test_the_converter_is_created_once_at_the_first_file() -> None:
+def test_the_docling_converter_is_created_once_when_the_first_file_is_read() -> None:
     made = []
 
     def create() -> DoclingConverter:

@@ -77,14 +77,14 @@ def test_headings_have_the_numbers_that_word_displays() -> None:
     assert titles == ["1 T0", "1.1 T1", "1.1.1. T2", "1.1.2. T3", "2 T4", "2.1.1. T5", "2.2 T6", "Bare"]
 
 
-def test_list_items_are_numbered_in_the_format_of_their_list_and_bullets_differ_by_level() -> None:
+def test_docx_list_items_are_numbered_in_the_format_of_their_list_and_bullets_depend_on_the_level() -> None:
     numbering = _numbering(("lowerLetter", "%1)"), ("upperRoman", "%2."), ("bullet", "\uf0b7"))
     body = _item("a") + _item("b") + _item("c", 1) + _item("d", 1) + _item("e", 2) + _item("f") + _item("g", 1)
     texts = [text for _, text in _blocks(docx(body, numbering=numbering))]
     assert texts == ["a) a", "b) b", "I. c", "II. d", "\u25aa e", "c) f", "I. g"]
 
 
-def test_lists_restart_or_continue_their_numbers() -> None:
+def test_docx_lists_restart_or_continue_their_numbers() -> None:
     more = (
         '<w:num w:numId="2"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="5"/>'
         '</w:lvlOverride></w:num><w:num w:numId="3"><w:abstractNumId w:val="7"/></w:num>'
@@ -104,7 +104,7 @@ def test_a_numbered_paragraph_becomes_a_block_of_kind_rule() -> None:
     ]
 
 
-def test_insertions_controls_and_links_are_read_but_deletions_are_not() -> None:
+def test_tracked_insertions_content_controls_and_links_are_read_but_tracked_deletions_are_not() -> None:
     def run(text: str) -> str:
         return f"<w:r><w:t>{text}</w:t></w:r>"
 
@@ -118,7 +118,7 @@ def test_insertions_controls_and_links_are_read_but_deletions_are_not() -> None:
     assert [text for _, text in _blocks(docx(body))] == ["in held link tab\nline-", "In a block control."]
 
 
-def test_hidden_text_is_skipped_and_noted_and_tables_of_contents_are_skipped() -> None:
+def test_hidden_text_is_skipped_with_a_note_and_tables_of_contents_are_skipped_without_a_note() -> None:
     body = paragraph("Secret", run="<w:vanish/>") + paragraph("Chapter 1 .... 3", '<w:pStyle w:val="T1"/>')
     document = _read(docx(body + paragraph("Shown."), styles=style("T1", "toc 1")))
     assert document.text == "Shown."
@@ -151,7 +151,7 @@ def test_footnotes_and_endnotes_follow_the_block_that_refers_to_the_note() -> No
     assert texts == ["Word[1] and[i]", "[1] At the foot.", "[i] At the end.", "Next."]
 
 
-def test_table_rows_have_the_header_row_and_the_text_of_merged_cells() -> None:
+def test_docx_table_rows_have_the_header_row_and_repeat_the_text_of_merged_cells() -> None:
     wide, down, covered = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
     nested = f"<w:tbl><w:tr>{cell('n1')}{cell('n2')}</w:tr></w:tbl>"
     body = (
@@ -203,18 +203,18 @@ def test_pages_can_start_inside_tables_and_tables_of_contents() -> None:
     assert document.pages == (0, 0, document.text.index("c | d"))
 
 
-def test_the_docx_properties_supply_title_authors_and_year() -> None:
+def test_title_authors_and_year_are_taken_from_the_docx_properties() -> None:
     document = _read(docx(paragraph("x"), properties=core("Our rules", "A; B", "2021-03-04T00:00:00Z")))
     assert document.title == "Our rules"
     assert document.metadata == {"authors": "A; B", "year": 2021}
 
 
-def test_the_title_paragraph_is_the_title_if_properties_are_missing() -> None:
+def test_the_paragraph_in_title_style_is_the_title_if_the_docx_properties_are_missing() -> None:
     body = paragraph("Our rules", '<w:pStyle w:val="Titel"/>') + paragraph("Words.")
     assert _read(docx(body, styles=style("Titel", "Title"), properties=core("Microsoft Word - x"))).title == "Our rules"
 
 
-def test_bold_lines_are_headings_where_no_style_is_used() -> None:
+def test_bold_lines_are_headings_in_a_docx_file_without_heading_styles() -> None:
     bold = paragraph("Scope", run="<w:b/>") + paragraph("Words.")
     assert _titles(_read(docx(bold))) == [(1, "Scope")]
     styled = paragraph("Real", '<w:pStyle w:val="H1"/>') + bold
@@ -226,12 +226,14 @@ def test_a_bold_term_with_its_explanation_is_a_definition() -> None:
     assert _blocks(docx(f"<w:p>{term}</w:p>")) == [("definition", "Club means any member.")]
 
 
-def test_strict_ooxml_gives_the_same_document_as_transitional_ooxml(tmp_path: Path, datasets: Path) -> None:
+def test_a_strict_ooxml_file_gives_the_same_document_as_a_transitional_ooxml_file(
+    tmp_path: Path, datasets: Path
+) -> None:
     document = DocxReader().read(datasets / "docs" / "Strict.docx")
     assert document.text == "Some text"
 
 
-def test_page_headers_and_footers_are_not_read(datasets: Path) -> None:
+def test_page_headers_and_footers_of_a_docx_file_are_not_read(datasets: Path) -> None:
     assert DocxReader().read(datasets / "docs" / "docx-hdrftr.docx").text == "Main document"
 
 
@@ -250,7 +252,7 @@ def test_page_headers_and_footers_are_not_read(datasets: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("suffix", [".docx", ".doc"])
-def test_files_in_other_formats_are_refused_with_the_format_to_save_as(
+def test_word_files_in_other_formats_are_refused_and_the_error_names_the_format_to_save_as(
     tmp_path: Path, suffix: str, data: bytes, reason: str
 ) -> None:
     path = tmp_path / f"x{suffix}"
@@ -277,7 +279,7 @@ def test_any_nesting_of_docx_elements_is_read(body: str) -> None:
     assert document.blocks or not document.text
 
 
-def test_the_deepest_nesting_that_the_parser_allows_is_read() -> None:
+def test_the_deepest_nesting_of_docx_elements_that_the_parser_allows_is_read() -> None:
     opening, closing = "<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>"
     assert _read(docx(opening * 80 + paragraph("Deep.") + closing * 80)).text == "Deep."
     pair = f"<w:tr>{cell('a')}<w:tc>"

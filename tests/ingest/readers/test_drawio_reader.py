@@ -44,16 +44,16 @@ def test_each_diagram_is_a_page_with_its_name_as_heading(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("page", [BOX, _compressed(BOX), _compressed(BOX, quoted=False)])
-def test_plain_and_compressed_diagrams_give_the_same_document(tmp_path: Path, page: str) -> None:
+def test_plain_and_compressed_drawio_diagrams_give_the_same_document(tmp_path: Path, page: str) -> None:
     assert _read(tmp_path, _file(page)).text == "Page 1\n\nBox"
 
 
-def test_a_bare_model_has_the_file_name_as_title(tmp_path: Path) -> None:
+def test_a_drawio_file_with_a_single_unnamed_diagram_has_the_file_name_as_title(tmp_path: Path) -> None:
     document = _read(tmp_path, BOX, "plan.xml")
     assert (document.title, document.text) == ("plan", "Diagram 1\n\nBox")
 
 
-def test_containers_become_headings_and_connectors_name_both_ends(tmp_path: Path) -> None:
+def test_containers_in_a_diagram_become_headings_and_connectors_name_the_shapes_at_both_ends(tmp_path: Path) -> None:
     document = _read(
         tmp_path,
         model_xml(
@@ -81,7 +81,7 @@ def test_containers_become_headings_and_connectors_name_both_ends(tmp_path: Path
     ]
 
 
-def test_shapes_are_read_from_top_to_bottom_and_left_to_right(tmp_path: Path) -> None:
+def test_shapes_of_a_diagram_are_read_from_top_to_bottom_and_left_to_right(tmp_path: Path) -> None:
     places = {"low": (0, 90), "right": (80, 10), "left": (5, 10)}
     shapes = (
         shape(name, name).replace("></mxCell>", f'><mxGeometry x="{x}" y="{y}" as="geometry"/></mxCell>')
@@ -90,7 +90,7 @@ def test_shapes_are_read_from_top_to_bottom_and_left_to_right(tmp_path: Path) ->
     assert _read(tmp_path, model_xml(*shapes)).text == "Diagram 1\n\nleft\n\nright\n\nlow"
 
 
-def test_tables_are_read_row_by_row_with_the_header_row(tmp_path: Path) -> None:
+def test_tables_in_a_diagram_are_read_row_by_row_with_the_header_row(tmp_path: Path) -> None:
     rows = [
         shape(f"r{row}", "", "t", style="shape=tableRow")
         + "".join(
@@ -126,7 +126,9 @@ def test_a_diagram_whose_cells_contain_each_other_in_a_circle_is_read_with_a_not
         ("<a>" * 10_000, "damaged XML"),
     ],
 )
-def test_files_without_diagram_and_unsafe_files_are_refused(tmp_path: Path, content: str, reason: str) -> None:
+def test_drawio_files_without_a_diagram_and_unsafe_drawio_files_are_refused(
+    tmp_path: Path, content: str, reason: str
+) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path, content)
 
@@ -157,11 +159,11 @@ def test_an_empty_drawio_file_gives_an_empty_document(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_formatted_labels_are_read_as_plain_text(label: str, lines: str) -> None:
+def test_formatted_diagram_labels_are_read_as_plain_text(label: str, lines: str) -> None:
     assert label_lines(label) == lines
 
 
-def test_hostile_labels_are_read_in_linear_time() -> None:
+def test_hostile_diagram_labels_are_read_in_linear_time() -> None:
     for label in ("<b " * 200_000, "<!--" * 200_000, "<style>" * 100_000, "&amp" * 200_000, "<" * 500_000):
         assert label_name(label)
 

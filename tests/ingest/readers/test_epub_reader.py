@@ -31,7 +31,9 @@ def _read(folder: Path, data: bytes) -> ParsedDocument:
     return EpubReader().read(path)
 
 
-def test_chapters_follow_the_spine_and_get_missing_headings_from_the_table_of_contents(tmp_path: Path) -> None:
+def test_epub_chapters_are_read_in_spine_order_and_get_missing_headings_from_the_table_of_contents(
+    tmp_path: Path,
+) -> None:
     document = _read(tmp_path, epub(CHAPTERS, opf=OPF, extra={"OEBPS/nav.xhtml": NAV}))
     assert document.text == "Two\n\nSecond.\n\nPart One\n\nFirst.\n\nNote."
     assert [(section.title, section.level) for section in document.sections] == [("Two", 2), ("Part One", 1)]
@@ -55,12 +57,12 @@ def test_an_epub_2_book_gets_chapter_titles_from_its_ncx_table_of_contents(tmp_p
     assert "Alpha" in [section.title for section in _read(tmp_path, book).sections]
 
 
-def test_text_after_a_self_closing_element_is_read(tmp_path: Path) -> None:
+def test_text_after_a_self_closing_element_of_an_epub_chapter_is_read(tmp_path: Path) -> None:
     data = epub({"a.xhtml": '<script src="x.js"/><a id="p1"/><h1>A</h1><div/><p>Words.</p>'})
     assert _read(tmp_path, data).text == "A\n\nWords."
 
 
-def test_copy_protection_is_refused_but_encrypted_fonts_are_allowed(tmp_path: Path) -> None:
+def test_a_copy_protected_epub_book_is_refused_but_encrypted_fonts_are_allowed(tmp_path: Path) -> None:
     def protection(algorithm: str, member: str) -> str:
         return (
             '<encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><EncryptedData>'
@@ -90,13 +92,13 @@ def test_files_that_are_not_epub_books_are_refused(tmp_path: Path, data: bytes, 
         _read(tmp_path, data)
 
 
-def test_declared_entities_are_refused_before_expansion(tmp_path: Path) -> None:
+def test_xml_entities_declared_in_an_epub_book_are_refused_before_expansion(tmp_path: Path) -> None:
     hostile = '<!DOCTYPE package [<!ENTITY a "aaaa">]><package xmlns="http://www.idpf.org/2007/opf"/>'
     with pytest.raises(UnreadableDocument, match="DOCTYPE"):
         _read(tmp_path, epub({}, opf=hostile))
 
 
-def test_references_in_a_book_cannot_lead_out_of_the_archive(tmp_path: Path) -> None:
+def test_file_references_in_an_epub_book_cannot_lead_out_of_the_archive(tmp_path: Path) -> None:
     (tmp_path / "secret.xhtml").write_text("<p>secret</p>")
     listed = OPF.replace('href="gone.xhtml"', 'href="../../secret.xhtml"')
     assert "secret" not in _read(tmp_path, epub(CHAPTERS, opf=listed)).text

@@ -73,7 +73,7 @@ def test_an_equation_nested_beyond_the_limit_keeps_its_letters() -> None:
     assert "x" in written
 
 
-def test_an_equation_is_read_within_its_paragraph(tmp_path: Path) -> None:
+def test_an_equation_is_read_as_part_of_the_text_of_its_paragraph(tmp_path: Path) -> None:
     needs("docx")
     import docx
     from docx.oxml import parse_xml as docx_element

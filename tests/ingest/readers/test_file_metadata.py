@@ -18,17 +18,17 @@ from hypothesis import strategies as st
         *(("20240301", 2024), ("2024", 2024), ("", None), ("soon", None), ("3024", None), ("12345678", None)),
     ],
 )
-def test_the_year_is_found_in_any_date_format(date: str, year: int | None) -> None:
+def test_the_publication_year_is_found_in_any_date_format(date: str, year: int | None) -> None:
     assert find_year(date) == year
 
 
 @given(st.text())
-def test_the_year_of_any_text_is_plausible_or_none(date: str) -> None:
+def test_the_year_read_from_any_text_is_either_plausible_or_none(date: str) -> None:
     year = find_year(date)
     assert year is None or 1500 <= year < 2100
 
 
-def test_the_meta_elements_of_a_page_supply_authors_year_and_address(tmp_path: Path) -> None:
+def test_authors_year_and_address_are_taken_from_the_meta_elements_of_a_web_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(
         '<html lang="en"><head><meta name="Author" content="Site Team"><meta name="citation_author" content="Doe, A.">'
@@ -54,23 +54,23 @@ def test_a_web_address_is_not_an_author_and_only_web_addresses_become_urls(tmp_p
     assert HtmlReader().read(page).metadata == {}
 
 
-def test_the_number_of_a_note_reference_is_put_in_brackets(tmp_path: Path) -> None:
+def test_the_number_of_a_footnote_reference_is_put_in_brackets(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text('<p>Low or critical <a class="footnote-reference" href="#n">12</a>, in <a href="#y">2024</a>.</p>')
     assert HtmlReader().read(page).text == "Low or critical [12], in 2024."
 
 
 @pytest.mark.parametrize("author", ["Microsoft Office User", "Administrator", "LaTeX with hyperref", "", "  ", "0815"])
-def test_a_program_name_is_not_the_author_of_a_pdf(author: str) -> None:
+def test_a_program_name_in_the_pdf_properties_is_not_used_as_the_author(author: str) -> None:
     assert "authors" not in pdf_metadata({"Author": author})
 
 
-def test_the_properties_of_a_pdf_supply_authors_and_year() -> None:
+def test_authors_and_year_are_taken_from_the_pdf_properties() -> None:
     properties = {"Author": "A. Writer", "CreationDate": "D:20190304", "Producer": "pdfTeX", "Subject": "Rules"}
     assert pdf_metadata(properties) == {"authors": "A. Writer", "year": 2019, "subject": "Rules"}
 
 
-def test_numbered_items_are_not_headings_if_headings_are_underlined(tmp_path: Path) -> None:
+def test_numbered_items_are_not_read_as_headings_if_the_headings_of_the_text_are_underlined(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     headings = "".join(f"Part {name}\n==========\n\nWords.\n\n" for name in ("one", "two", "three"))
     text.write_text(f"{headings}1. Jane Doe\n\n2. John Doe\n")

@@ -51,7 +51,7 @@ def _read(path: Path) -> ParsedDocument:
 
 @pytest.mark.parametrize("one", FORMATS)
 @pytest.mark.parametrize("other", FORMATS)
-def test_the_sentences_of_each_format_are_in_every_other_format(
+def test_a_document_has_the_same_sentences_in_every_file_format(
     readings: dict[str, Reading], show: Show, one: str, other: str
 ) -> None:
     if one == other:
@@ -66,14 +66,16 @@ def test_the_sentences_of_each_format_are_in_every_other_format(
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_every_format_gives_the_same_sections(readings: dict[str, Reading], show: Show, kind: str) -> None:
+def test_a_document_has_the_same_sections_in_every_file_format(
+    readings: dict[str, Reading], show: Show, kind: str
+) -> None:
     wanted = set(readings["epub"].words)
     found = len(wanted & set(readings[kind].words)) / len(wanted)
     show(f"titles of sections in {kind}: {found:.2%} of {len(wanted)}")
     assert found >= LEAST_TITLES
 
 
-def test_a_standard_has_the_same_text_as_pdf_and_as_web_page(datasets: Path, show: Show) -> None:
+def test_a_published_standard_has_the_same_text_as_a_pdf_and_as_a_web_page(datasets: Path, show: Show) -> None:
     folder = datasets / "handbooks" / "debian-policy"
     pdf, page = (reading([_read(folder / f"fhs-3.0.{kind}")]) for kind in ("pdf", "html"))
     show(f"standard, pdf in html {share(pdf, page):.2%}, html in pdf {share(page, pdf):.2%}")
@@ -93,7 +95,7 @@ def _plain(blocks: list[tuple[bool, str]]) -> str:
 
 
 @pytest.mark.parametrize("suffix", [".org", ".rtf", ".doc", ".eml", ".msg"])
-def test_an_edition_in_a_further_format_has_the_sentences_of_the_book(
+def test_a_book_converted_to_another_format_has_the_same_sentences_as_the_original(
     datasets: Path, tmp_path: Path, show: Show, suffix: str
 ) -> None:
     needs("kreuzberg")

@@ -33,7 +33,7 @@ def _whole_text(document: ParsedDocument) -> str:
 
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize("suffix", sorted(FURTHER))
-def test_a_file_of_each_format_is_read_with_its_sentence(tmp_path: Path, suffix: str, title: str) -> None:
+def test_the_test_sentence_in_a_file_of_each_format_is_read(tmp_path: Path, suffix: str, title: str) -> None:
     path = tmp_path / (f"file.md{suffix}" if suffix in (".gz", ".bz2", ".xz") else f"file{suffix}")
     data = FURTHER[suffix](title.replace("&", "and"), SENTENCE)
     document = _read(path, data)
@@ -44,7 +44,7 @@ def test_a_file_of_each_format_is_read_with_its_sentence(tmp_path: Path, suffix:
 
 
 @pytest.mark.parametrize("suffix", sorted(FORMAT_SUFFIXES))
-def test_every_suffix_of_the_extra_has_a_reader(suffix: str) -> None:
+def test_every_file_suffix_that_the_formats_extra_supports_has_a_reader(suffix: str) -> None:
     reader = create_reader(Path(f"file{suffix}"))
     assert reader is not None
     assert reader.identity
@@ -52,7 +52,7 @@ def test_every_suffix_of_the_extra_has_a_reader(suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".tex", ".typ", ".org", ".ipynb", ".dbk", ".fb2"])
-def test_headings_become_sections(tmp_path: Path, suffix: str) -> None:
+def test_headings_in_further_formats_become_sections(tmp_path: Path, suffix: str) -> None:
     document = _read(tmp_path / f"file{suffix}", FURTHER[suffix]("Fees", SENTENCE))
     assert "Fees" in [section.title for section in document.sections]
 
@@ -74,11 +74,11 @@ def test_an_email_has_sender_date_subject_and_thread(tmp_path: Path) -> None:
     assert document.text.startswith("New fees\n\nFrom: Ann Example <ann@example.org>\nTo: bob@example.org\nDate: ")
 
 
-def test_the_html_body_of_an_email_is_read_as_a_page(tmp_path: Path) -> None:
+def test_the_html_body_of_an_email_is_read_like_a_web_page(tmp_path: Path) -> None:
     assert SENTENCE in _read(tmp_path / "mail.eml", email_file("Fees", SENTENCE, html=True)).text
 
 
-def test_attachments_of_an_email_are_documents_and_unread_ones_are_named(tmp_path: Path) -> None:
+def test_attachments_of_an_email_become_documents_and_attachments_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     attachments = {
         "fees.md": b"# List\n\nJuniors pay 3 pounds.\n",
         "tool.exe": b"MZ",
@@ -92,7 +92,7 @@ def test_attachments_of_an_email_are_documents_and_unread_ones_are_named(tmp_pat
     assert document.notes == ("tool.exe: no reader for .exe", "old.zip: an archive inside a file is not read")
 
 
-def test_members_of_an_archive_are_documents_and_damaged_ones_are_named(tmp_path: Path) -> None:
+def test_members_of_an_archive_become_documents_and_damaged_members_are_named(tmp_path: Path) -> None:
     members = {"a/one.md": b"# One\n\nWords.\n", "b/one.md": b"# Two\n\nWords.\n", "broken.docx": b"no package"}
     document = _read(tmp_path / "files.zip", zip_file(members))
     assert [part.name for part in document.parts] == ["a/one.md", "b/one.md"]
@@ -115,19 +115,19 @@ def test_members_of_an_archive_are_documents_and_damaged_ones_are_named(tmp_path
         ("file.tar", tar_file({"../../etc/passwd": b"x"}), "a member whose path leads out of its folder"),
     ],
 )
-def test_a_file_with_a_false_suffix_or_unlimited_expansion_is_refused_with_a_reason(
+def test_a_file_with_a_wrong_suffix_or_unlimited_decompressed_size_is_refused_with_a_reason(
     tmp_path: Path, name: str, data: bytes, reason: str
 ) -> None:
     with pytest.raises(UnreadableDocument, match=reason):
         _read(tmp_path / name, data)
 
 
-def test_a_picture_without_ocr_is_empty_with_a_note(tmp_path: Path) -> None:
+def test_without_ocr_a_picture_gives_an_empty_document_with_a_note(tmp_path: Path) -> None:
     document = _read(tmp_path / "scan.png", b"\x89PNG")
     assert (document.text, document.notes) == ("", ("is a picture; to read its text, set ingest.ocr: true",))
 
 
-def test_a_damaged_picture_is_refused_by_ocr(tmp_path: Path) -> None:
+def test_a_damaged_picture_is_refused_if_ocr_is_switched_on(tmp_path: Path) -> None:
     if shutil.which("tesseract") is None:
         pytest.skip("needs tesseract: apt-get install tesseract-ocr")
     options = ReaderOptions(ocr=True, ocr_engine=installed_version())
@@ -149,11 +149,13 @@ def _thread(folder: Path, headers: str) -> object:
         "References: <first@example.org>\n <second@example.org>",
     ],
 )
-def test_all_emails_of_a_conversation_have_the_first_message_as_their_thread(tmp_path: Path, headers: str) -> None:
+def test_the_thread_of_all_emails_of_a_conversation_is_the_id_of_the_first_message(
+    tmp_path: Path, headers: str
+) -> None:
     assert _thread(tmp_path, headers) == "<first@example.org>"
 
 
-def test_the_topic_is_the_thread_of_an_email_without_message_ids(tmp_path: Path) -> None:
+def test_the_thread_of_an_email_without_message_ids_is_its_topic(tmp_path: Path) -> None:
     assert _thread(tmp_path, "Thread-Topic: Fees of 2026") == "Fees of 2026"
 
 
@@ -172,14 +174,14 @@ def test_an_outlook_message_has_sender_date_subject_and_thread(tmp_path: Path) -
     }
 
 
-def test_the_mail_headers_of_an_outlook_message_replace_its_properties(tmp_path: Path) -> None:
+def test_the_mail_headers_of_an_outlook_message_take_precedence_over_its_properties(tmp_path: Path) -> None:
     headers = "From: =?utf-8?q?Ann_=C3=96?= <ann@club.example>\r\nMessage-ID: <second@a>\r\nReferences: <first@a>\r\n"
     document = _read(tmp_path / "mail.msg", msg_file("Fees", SENTENCE, headers=headers))
     assert document.metadata["sender"] == "Ann \u00d6 <ann@club.example>"
     assert (document.metadata["message_id"], document.metadata["thread"]) == ("<second@a>", "<first@a>")
 
 
-def test_attachments_of_an_outlook_message_are_documents(tmp_path: Path) -> None:
+def test_attachments_of_an_outlook_message_become_documents(tmp_path: Path) -> None:
     attachments = {"fees.md": b"# List\n\nJuniors pay 3 pounds.\n", "long.txt": b"word " * 2000, "tool.exe": b"MZ"}
     document = _read(tmp_path / "mail.msg", msg_file("Fees", SENTENCE, attachments))
     assert [part.name for part in document.parts] == ["fees.md", "long.txt"]
@@ -187,7 +189,7 @@ def test_attachments_of_an_outlook_message_are_documents(tmp_path: Path) -> None
     assert document.notes == ("tool.exe: no reader for .exe",)
 
 
-def test_an_outlook_message_inside_an_outlook_message_is_a_document(tmp_path: Path) -> None:
+def test_an_outlook_message_inside_an_outlook_message_becomes_a_document(tmp_path: Path) -> None:
     inner = message_storage("Old fees", "It was 4 pounds.", {"deep.md": b"Deep."}, inside=True)
     document = _read(tmp_path / "mail.msg", msg_file("Fees", SENTENCE, messages={"old": inner}))
     [part] = document.parts
@@ -200,19 +202,19 @@ def test_an_outlook_message_inside_an_outlook_message_is_a_document(tmp_path: Pa
     assert document.notes == ("old.msg: deep.md: the attachment of an attachment is not read",)
 
 
-def test_the_html_body_of_an_outlook_message_is_read_as_a_page(tmp_path: Path) -> None:
+def test_the_html_body_of_an_outlook_message_is_read_like_a_web_page(tmp_path: Path) -> None:
     document = _read(tmp_path / "mail.msg", msg_file("Fees", "", values={0x1013: f"<p>{SENTENCE}</p>".encode()}))
     assert SENTENCE in document.text
 
 
-def test_the_attachments_of_emails_inside_an_archive_are_documents(tmp_path: Path) -> None:
+def test_the_attachments_of_emails_inside_an_archive_become_documents(tmp_path: Path) -> None:
     mails = {"mails/a.eml": email_file("Fees", SENTENCE, {"fees.md": b"# List\n"}), "b.msg": msg_file("Two", "Words.")}
     document = _read(tmp_path / "mails.zip", zip_file(mails))
     assert [part.name for part in document.parts] == ["mails/a.eml", "mails/a.eml/fees.md", "b.msg"]
 
 
 @pytest.mark.parametrize("suffix", [".eml", ".msg", ".zip"])
-def test_files_with_members_are_read_again_after_ocr_or_kreuzberg_changes(suffix: str) -> None:
+def test_archives_and_emails_are_read_again_after_the_ocr_settings_or_the_kreuzberg_version_change(suffix: str) -> None:
     def identity(options: ReaderOptions) -> str:
         reader = create_reader(Path(f"file{suffix}"), options)
         assert reader is not None

@@ -15,7 +15,7 @@ def _read(folder: Path, source: str | bytes) -> ParsedDocument:
     return HtmlReader().read(path)
 
 
-def test_boilerplate_and_hidden_text_are_not_read(tmp_path: Path) -> None:
+def test_boilerplate_and_hidden_text_of_a_web_page_are_not_read(tmp_path: Path) -> None:
     words = "The words of the page are here. " * 5
     document = _read(
         tmp_path,
@@ -26,7 +26,7 @@ def test_boilerplate_and_hidden_text_are_not_read(tmp_path: Path) -> None:
     assert document.title == "A & B"
 
 
-def test_the_main_element_is_read_if_it_holds_most_of_the_page(tmp_path: Path) -> None:
+def test_only_the_main_element_is_read_if_it_contains_most_of_the_text_of_the_page(tmp_path: Path) -> None:
     words = "Many words stand here. " * 20
     assert _read(tmp_path, f"<body><div>side</div><main>{words}</main>").text == words.strip()
     both = _read(tmp_path, f"<body><main>teaser</main><div>{words}</div>").text
@@ -34,12 +34,12 @@ def test_the_main_element_is_read_if_it_holds_most_of_the_page(tmp_path: Path) -
     assert words.strip() in both
 
 
-def test_a_page_of_only_boilerplate_is_kept(tmp_path: Path) -> None:
+def test_the_text_of_a_web_page_that_consists_only_of_boilerplate_is_kept(tmp_path: Path) -> None:
     words = "The page stands in a form. " * 20
     assert _read(tmp_path, f"<body><form>{words}</form>").text == words.strip()
 
 
-def test_headings_lists_and_tables_keep_their_structure(tmp_path: Path) -> None:
+def test_headings_lists_and_tables_of_a_web_page_keep_their_structure(tmp_path: Path) -> None:
     document = _read(
         tmp_path,
         "<body><h1>Book</h1><p>One<br>two <b>bo</b>ld</p><h2>Part</h2><ol start=3><li>a</li><li>b</li></ol>"
@@ -70,7 +70,7 @@ def test_a_list_item_keeps_its_marker_if_its_text_is_in_a_paragraph(tmp_path: Pa
         ("<meta charset=utf-8>", "utf-16-le"),
     ],
 )
-def test_the_charset_is_detected_in_html(tmp_path: Path, head: str, charset: str) -> None:
+def test_the_character_encoding_of_an_html_file_is_detected(tmp_path: Path, head: str, charset: str) -> None:
     words = "Мяч и игра" if charset == "cp1251" else "Größe prüfen"
     assert _read(tmp_path, f"<html><head>{head}</head><body><p>{words}</p></body></html>".encode(charset)).text == words
 
@@ -80,7 +80,7 @@ def test_a_binary_file_with_html_suffix_is_refused(tmp_path: Path) -> None:
         _read(tmp_path, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1" * 20)
 
 
-def test_a_tag_with_too_many_attributes_is_refused(tmp_path: Path) -> None:
+def test_an_html_page_whose_tag_has_too_many_attributes_is_refused(tmp_path: Path) -> None:
     endless = " ".join(f"a{number}=1" for number in range(200_000))
     started = time.monotonic()
     with pytest.raises(UnreadableDocument, match="attributes"):
@@ -94,7 +94,7 @@ def test_deeply_nested_html_is_read(tmp_path: Path) -> None:
     assert _read(tmp_path, "<body>" + "<div>" * 5000 + "deep" + "<nav>" * 2000 + "word " * 9).text.startswith("deep")
 
 
-def test_a_table_row_of_many_cells_is_complete(tmp_path: Path) -> None:
+def test_a_table_row_with_many_cells_is_read_completely(tmp_path: Path) -> None:
     cells = "".join(f"<td>cell {number}</td>" for number in range(5000))
     assert "cell 4999" in _read(tmp_path, f"<p>Words.</p><table><tr>{cells}</tr></table>").text
 
@@ -114,12 +114,12 @@ def test_a_table_whose_first_cells_are_item_labels_is_read_as_a_list(tmp_path: P
     assert {block.kind for block in document.blocks} == {"list"}
 
 
-def test_a_table_with_other_first_cells_stays_a_table(tmp_path: Path) -> None:
+def test_a_table_whose_first_cells_are_not_item_labels_is_read_as_a_table(tmp_path: Path) -> None:
     source = "<body><table><tr><td>(1)</td><td>one</td></tr><tr><td>Total</td><td>two</td></tr></table>"
     assert _read(tmp_path, source).text == "(1) | one\nTotal | two"
 
 
-def test_spanning_cells_fill_the_cells_that_they_cover(tmp_path: Path) -> None:
+def test_the_text_of_a_spanning_table_cell_is_repeated_in_every_cell_that_it_covers(tmp_path: Path) -> None:
     source = (
         "<body><table><tr><th>Region<th colspan=2>Fee</tr><tr><td rowspan=2>North<td>5<td>6</tr>"
         "<tr><td>7<td>8</tr><tr><td colspan=3>Prices in pounds</tr></table>"

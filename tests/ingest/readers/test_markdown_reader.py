@@ -17,7 +17,7 @@ def _texts(document: ParsedDocument, kind: str) -> list[str]:
     return [document.text[block.start : block.end] for block in document.blocks if block.kind == kind]
 
 
-def test_the_text_is_the_source_and_headings_are_sections(tmp_path: Path) -> None:
+def test_the_text_of_a_markdown_document_equals_its_source_and_headings_become_sections(tmp_path: Path) -> None:
     source = "# The *Book*\n\nWords.\n\n## [Part](x.md) one\n\nMore.\n\nOther\n-----\n"
     document = _read(tmp_path, source)
     assert document.text == source
@@ -29,7 +29,7 @@ def test_the_text_is_the_source_and_headings_are_sections(tmp_path: Path) -> Non
     assert document.title == "The Book"
 
 
-def test_front_matter_supplies_title_and_metadata_and_is_excluded_from_the_text(tmp_path: Path) -> None:
+def test_title_and_metadata_are_taken_from_the_front_matter_which_is_excluded_from_the_text(tmp_path: Path) -> None:
     document = _read(tmp_path, "---\ntitle: 'The Rules'\nowner: board\ntags:\n- a\n- b\n---\n\n# Heading\n")
     assert document.title == "The Rules"
     assert document.metadata == {"title": "The Rules", "owner": "board", "tags": "a; b"}
@@ -40,7 +40,7 @@ def test_front_matter_supplies_title_and_metadata_and_is_excluded_from_the_text(
 @pytest.mark.parametrize(
     "authors", ["author: A. B.; C. D.", "authors: [A. B., 'C. D.']", "authors:\n  - A. B.\n  - name: C. D."]
 )
-def test_front_matter_in_several_notations_supplies_authors_year_and_address(tmp_path: Path, authors: str) -> None:
+def test_authors_year_and_address_are_read_from_front_matter_in_several_notations(tmp_path: Path, authors: str) -> None:
     document = _read(tmp_path, f"---\n{authors}\ndate: 3 March 2021\nsource: https://example.org/a\n---\nWords.\n")
     assert document.metadata["authors"] == "A. B.; C. D."
     assert document.metadata["year"] == 2021
@@ -48,7 +48,7 @@ def test_front_matter_in_several_notations_supplies_authors_year_and_address(tmp
     assert "author" not in document.metadata
 
 
-def test_each_table_row_is_a_block_with_the_header_row_as_header(tmp_path: Path) -> None:
+def test_each_markdown_table_row_is_a_block_with_the_header_row_as_its_header(tmp_path: Path) -> None:
     document = _read(tmp_path, "Before.\n\n| Club | Town |\n|---|---|\n| A | B |\n| C | D |\n\nAfter.\n")
     rows = [block for block in document.blocks if block.kind == "table"]
     assert [block.header for block in rows] == ["", "Club | Town", "Club | Town"]
@@ -63,7 +63,7 @@ def test_lists_and_code_are_separate_blocks_and_code_may_contain_heading_marks(t
     assert document.sections == ()
 
 
-def test_the_file_name_is_the_title_if_there_is_no_heading(tmp_path: Path) -> None:
+def test_the_file_name_is_the_title_of_a_markdown_file_without_a_heading(tmp_path: Path) -> None:
     assert _read(tmp_path, "words").title == "note"
 
 

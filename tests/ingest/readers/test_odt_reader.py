@@ -50,14 +50,14 @@ def _row(cells: str, attributes: str = "") -> str:
     return f"<table:table-row {attributes}>{cells}</table:table-row>"
 
 
-def test_headings_have_the_numbers_of_the_outline_style() -> None:
+def test_odt_headings_have_the_numbers_of_the_outline_style() -> None:
     body = "".join(f'<text:h text:outline-level="{level}">T</text:h>' for level in (1, 2, 2, 1, 2))
     document = _read(odt(body, styles=OUTLINE))
     assert [section.title for section in document.sections] == ["1. T", "1.a) T", "1.b) T", "2. T", "2.a) T"]
     assert document.section_path(len(document.text)) == ("2. T", "2.a) T")
 
 
-def test_list_numbers_count_restart_and_continue() -> None:
+def test_odt_list_numbers_restart_or_continue_as_the_styles_specify() -> None:
     body = (
         f'<text:list text:style-name="N">{_items("a", "b")}<text:list-item><text:list>{_items("c")}</text:list>'
         f'</text:list-item></text:list><text:list text:style-name="N" text:continue-numbering="true">{_items("d")}'
@@ -67,12 +67,12 @@ def test_list_numbers_count_restart_and_continue() -> None:
     assert _texts(body, NUMBERS) == ["1. a", "2. b", "2.a) c", "3. d", "1. e", "7. f", "more", "head"]
 
 
-def test_blank_tab_and_line_break_elements_become_white_space() -> None:
+def test_odt_elements_for_spaces_tabs_and_line_breaks_become_white_space() -> None:
     body = '<text:p>a<text:s text:c="3"/>b<text:tab/>c<text:line-break/>d\n e <text:span>f</text:span>g</text:p>'
     assert _texts(body) == ["a b c\nd e fg"]
 
 
-def test_preformatted_text_keeps_its_blanks() -> None:
+def test_preformatted_odt_text_keeps_its_spaces() -> None:
     code = '<style:style style:name="Preformatted_20_Text" style:family="paragraph"/>'
     body = '<text:p text:style-name="Preformatted_20_Text">if x:<text:s text:c="4"/>y</text:p>'
     document = _read(odt(body, styles=code))
@@ -80,7 +80,7 @@ def test_preformatted_text_keeps_its_blanks() -> None:
     assert document.blocks[0].kind == "code"
 
 
-def test_notes_and_frames_follow_their_paragraph_and_annotations_are_not_read() -> None:
+def test_odt_notes_and_frames_follow_their_paragraph_and_annotations_are_not_read() -> None:
     note = (
         "<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>At the foot.</text:p>"
         "</text:note-body></text:note>"
@@ -94,7 +94,7 @@ def test_notes_and_frames_follow_their_paragraph_and_annotations_are_not_read() 
     assert _texts(deleted + contents + body + section) == expected
 
 
-def test_a_hidden_section_is_skipped_and_noted() -> None:
+def test_a_hidden_section_of_an_odt_file_is_skipped_with_a_note() -> None:
     document = _read(odt('<text:section text:display="none"><text:p>x</text:p></text:section><text:p>y</text:p>'))
     assert (document.text, document.notes) == ("y", ("holds hidden text, which is not read",))
 
@@ -113,20 +113,20 @@ def test_odt_table_rows_repeat_the_text_of_merged_cells() -> None:
     ]
 
 
-def test_the_number_of_repeated_cells_is_limited() -> None:
+def test_the_number_of_repeated_odt_table_cells_is_limited() -> None:
     rows = _row(_cell("x") + _cell("", 'table:number-columns-repeated="999999"'), 'table:number-rows-repeated="999999"')
     rows += _row(_cell("", 'table:number-columns-repeated="16384"'), 'table:number-rows-repeated="1048576"')
     assert _texts(f"<table:table>{rows}</table:table>") == ["x"] * 100
 
 
-def test_bold_type_is_recognised_in_styles_and_base_styles() -> None:
+def test_bold_text_is_recognised_from_odt_styles_and_their_base_styles() -> None:
     term = '<text:span text:style-name="T">Club</text:span>'
     body = f'<text:p text:style-name="B">Scope</text:p><text:p>{term}: all.</text:p>'
     document = _read(odt(body, automatic=BOLD))
     assert [(block.kind) for block in document.blocks] == ["heading", "definition"]
 
 
-def test_the_title_comes_from_the_properties_or_the_title_paragraph() -> None:
+def test_the_title_of_an_odt_file_is_taken_from_its_properties_or_its_title_paragraph() -> None:
     title = '<style:style style:name="P1" style:family="paragraph" style:parent-style-name="Title"/>'
     styles = '<style:style style:name="Title" style:family="paragraph"/>'
     meta = (

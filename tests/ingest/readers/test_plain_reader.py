@@ -19,7 +19,7 @@ def _read(folder: Path, data: bytes) -> ParsedDocument:
 @pytest.mark.parametrize(
     "charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"]
 )
-def test_every_charset_gives_the_same_text(tmp_path: Path, charset: str) -> None:
+def test_a_text_file_gives_the_same_text_in_every_character_encoding(tmp_path: Path, charset: str) -> None:
     assert _read(tmp_path, GERMAN.encode(charset)).text == GERMAN
 
 
@@ -30,7 +30,7 @@ def test_every_charset_gives_the_same_text(tmp_path: Path, charset: str) -> None
         ("cp1251", "Судья проверяет мяч и решает, кто начинает игру первым."),
     ],
 )
-def test_the_charsets_of_other_alphabets_are_detected(tmp_path: Path, charset: str, text: str) -> None:
+def test_the_character_encodings_of_other_alphabets_are_detected(tmp_path: Path, charset: str, text: str) -> None:
     document = _read(tmp_path, (text * 5).encode(charset))
     assert document.text == text * 5
     assert "the charset is not declared" in document.notes[0]
@@ -40,13 +40,13 @@ def test_line_ends_are_normalised_and_byte_order_marks_removed(tmp_path: Path) -
     assert _read(tmp_path, b"one\r\ntwo\rthree\n\x00".replace(b"\x00", b"\x07")).text == "one\ntwo\nthree\n"
 
 
-def test_form_feeds_start_pages(tmp_path: Path) -> None:
+def test_form_feeds_in_a_text_file_start_new_pages(tmp_path: Path) -> None:
     document = _read(tmp_path, b"first page\n\fsecond page\n\fthird page\n\f")
     assert [document.page_at(document.text.index(word)) for word in ("first", "second", "third")] == [1, 2, 3]
     assert _read(tmp_path, b"no page").pages == ()
 
 
-def test_a_few_damaged_characters_are_replaced_and_noted(tmp_path: Path) -> None:
+def test_a_few_damaged_characters_are_replaced_with_a_note(tmp_path: Path) -> None:
     document = _read(tmp_path, (GERMAN * 5).encode() + b"\xff end")
     assert document.text.startswith(GERMAN)
     assert document.notes == ("1 damaged characters were replaced",)
@@ -57,7 +57,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
         _read(tmp_path, b"\x7fELF\x02\x01\x01\0\0\0\0abc\0\0\0")
 
 
-def test_underlined_and_numbered_lines_are_headings(tmp_path: Path) -> None:
+def test_underlined_lines_and_numbered_lines_of_a_text_file_are_headings(tmp_path: Path) -> None:
     source = "Handbook\n========\n\nWords.\n\nScope\n-----\nMore words.\n\n2.1 Terms\n\n2.1.1 A player is a person.\n"
     document = _read(tmp_path, source.encode())
     assert [(section.level, section.title) for section in document.sections] == [
@@ -70,13 +70,13 @@ def test_underlined_and_numbered_lines_are_headings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["-----", "==========", "* * *", ".....", "---\n---", "###\n\n###\n\n###\n\n###"])
-def test_a_line_of_marks_alone_is_not_a_heading(tmp_path: Path, line: str) -> None:
+def test_a_line_that_consists_only_of_punctuation_is_not_a_heading(tmp_path: Path, line: str) -> None:
     document = _read(tmp_path, f"Above.\n\n{line}\n\nBelow.\n".encode())
     assert document.text == f"Above.\n\n{line}\n\nBelow.\n"
     assert document.sections == ()
 
 
-def test_an_underlined_line_within_the_text_of_numbered_sections_is_no_heading(tmp_path: Path) -> None:
+def test_an_underlined_line_within_the_text_of_a_numbered_section_is_not_a_heading(tmp_path: Path) -> None:
     table = "      Phase / Explanation\n      -------------------\n      1 Request\n\n"
     text = f"The Book\n========\n\n1. Scope\n\n   Words.\n\n2. Terms\n\n{table}3. Annex\n\n   More.\n"
     document = _read(tmp_path, text.encode())

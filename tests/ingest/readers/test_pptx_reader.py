@@ -39,26 +39,26 @@ def test_each_slide_is_a_page_with_its_title_as_heading() -> None:
     assert document.title == "One"
 
 
-def test_a_slide_without_title_has_its_own_section() -> None:
+def test_a_slide_without_a_title_is_a_section_of_its_own() -> None:
     document = _read(pptx([shape("One", kind="title"), shape("Words.")]))
     assert document.section_path(document.text.index("Words.")) == ("Slide 2",)
 
 
-def test_shapes_are_read_from_top_left_and_groups_are_kept_together() -> None:
+def test_shapes_on_a_slide_are_read_from_the_top_left_and_groups_are_kept_together() -> None:
     group = "<p:grpSp><p:grpSpPr><a:xfrm><a:off x='0' y='1828800'/></a:xfrm></p:grpSpPr>{}</p:grpSp>"
     inner = shape("d", top=9) + shape("c", top=0)
     tree = shape("e", top=6) + shape("b", top=1, left=3) + group.format(inner) + shape("a", top=1)
     assert _texts(pptx([tree])) == ["Slide 1", "a", "b", "c", "d", "e"]
 
 
-def test_footers_dates_and_slide_numbers_are_not_read() -> None:
+def test_footers_dates_and_slide_numbers_of_a_slide_are_not_read() -> None:
     tree = "".join(shape("x", kind=kind) for kind in ("ftr", "dt", "sldNum")) + shape(
         '<a:p><a:fld type="slidenum"><a:t>7</a:t></a:fld><a:r><a:t>Words.</a:t></a:r></a:p>'
     )
     assert _texts(pptx([tree])) == ["Slide 1", "Words."]
 
 
-def test_bullets_and_numbers_depend_on_the_list_level() -> None:
+def test_bullets_and_numbers_on_a_slide_depend_on_the_list_level() -> None:
     number, sign = '<a:buAutoNum type="alphaLcParenR"/>', '<a:buChar char="x"/>'
     lines = _line("a", number) + _line("b", number) + _line("c", sign, 1) + _line("d", number) + _line("e")
     assert _texts(pptx([shape(lines)]))[1:] == ["a) a", "b) b", "\u25e6 c", "c) d", "e"]
@@ -90,7 +90,7 @@ def test_slide_table_rows_repeat_the_text_of_merged_cells() -> None:
     assert rows == [("Club | Town", "")] + [(text, "Club | Town") for text in ("A", "B | C", "B | D")]
 
 
-def test_a_chart_is_read_as_a_table_of_its_categories() -> None:
+def test_a_chart_on_a_slide_is_read_as_a_table_of_its_categories() -> None:
     def points(role: str, *values: str) -> str:
         inner = "".join(f'<c:pt idx="{place}"><c:v>{value}</c:v></c:pt>' for place, value in enumerate(values))
         return f"<c:{role}><c:strRef><c:strCache>{inner}</c:strCache></c:strRef></c:{role}>"
@@ -119,7 +119,7 @@ def test_the_text_of_smartart_diagrams_is_read() -> None:
     assert _texts(pptx([frame('<dgm:relIds r:dm="rId9"/>')], extra=extra))[1:] == ["\u2022 a", "\u2022 b"]
 
 
-def test_speaker_notes_have_a_prefix() -> None:
+def test_speaker_notes_are_read_with_a_prefix() -> None:
     notes = shape("Say hello.", kind="body") + shape("1", kind="sldNum")
     extra = {
         "ppt/slides/_rels/slide1.xml.rels": relations({"notesSlide": "../notesSlides/n.xml"}),
@@ -128,7 +128,7 @@ def test_speaker_notes_have_a_prefix() -> None:
     assert _texts(pptx([shape("One", kind="title")], extra=extra)) == ["One", "Speaker notes: Say hello."]
 
 
-def test_a_hidden_slide_is_read_and_noted_and_a_missing_slide_keeps_its_number() -> None:
+def test_a_hidden_slide_is_read_with_a_note_and_a_missing_slide_keeps_its_number() -> None:
     data = pptx([shape("One", kind="title"), "hidden " + shape("Two", kind="title"), shape("Three", kind="title")])
     document = _read(data.replace(b"ppt/slides/slide1.xml", b"ppt/slides/slideX.xml"))
     assert document.notes == ("slide 1 is missing", "slide 2 is hidden")
@@ -136,7 +136,7 @@ def test_a_hidden_slide_is_read_and_noted_and_a_missing_slide_keeps_its_number()
     assert document.page_at(document.text.index("Three")) == 3
 
 
-def test_the_pptx_properties_supply_title_authors_and_year() -> None:
+def test_title_authors_and_year_are_taken_from_the_pptx_properties() -> None:
     document = _read(pptx([shape("x")], properties=core("PowerPoint Presentation", "A", "2020-01-01T00:00:00Z")))
     assert document.title == "written"
     assert document.metadata == {"authors": "A", "year": 2020, "page_unit": "slide"}

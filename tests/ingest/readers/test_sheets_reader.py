@@ -45,7 +45,7 @@ def _rows(document: ParsedDocument) -> list[tuple[str, str]]:
     return [(document.text[b.start : b.end], b.header) for b in document.blocks if b.kind == "table"]
 
 
-def test_each_sheet_is_a_page_with_its_name_as_heading_and_hidden_sheets_are_noted(tmp_path: Path) -> None:
+def test_each_sheet_is_a_page_with_its_name_as_heading_and_a_note_reports_hidden_sheets(tmp_path: Path) -> None:
     sheets: dict[str, Sequence[Sequence[Value]] | str] = {
         "First": [["a", "b"], [1.0, 2.5]],
         "Empty": [],
@@ -59,13 +59,13 @@ def test_each_sheet_is_a_page_with_its_name_as_heading_and_hidden_sheets_are_not
     assert document.metadata == {"page_unit": "sheet"}
 
 
-def test_the_workbook_properties_supply_title_authors_and_year(tmp_path: Path) -> None:
+def test_title_authors_and_year_are_taken_from_the_workbook_properties(tmp_path: Path) -> None:
     document = _read(tmp_path, xlsx({"S": [["words"]]}, properties=CORE))
     assert document.title == "Register"
     assert document.metadata == {"authors": "A. Writer", "year": 2021, "page_unit": "sheet"}
 
 
-def test_tables_side_by_side_or_touching_at_a_corner_are_separated(tmp_path: Path) -> None:
+def test_sheet_tables_that_are_side_by_side_or_touch_at_a_corner_are_read_as_separate_tables(tmp_path: Path) -> None:
     rows: list[list[Value]] = [
         ["a", "b", None, None, None, None],
         [1, 2, None, None, "c", "d"],
@@ -81,7 +81,7 @@ def test_tables_side_by_side_or_touching_at_a_corner_are_separated(tmp_path: Pat
     ]
 
 
-def test_a_table_continues_after_an_empty_row_and_a_spacer_column(tmp_path: Path) -> None:
+def test_a_sheet_table_continues_after_an_empty_row_and_an_empty_column(tmp_path: Path) -> None:
     rows: list[list[Value]] = [["a", None, "b"], [1, None, 2], [None, None, None], [3, None, 4]]
     assert _rows(_read(tmp_path, xlsx({"S": rows})))[-1] == ("3 | | 4", "a | | b")
 
@@ -93,13 +93,13 @@ def test_merged_cells_repeat_their_value_in_each_row_and_column_name(tmp_path: P
     assert found[-1] == ("Hall | 3 | 4", "Name | Seats old | Seats new")
 
 
-def test_a_title_above_a_table_is_a_heading_and_a_single_column_is_prose(tmp_path: Path) -> None:
+def test_a_title_above_a_sheet_table_is_a_heading_and_a_single_column_is_read_as_prose(tmp_path: Path) -> None:
     document = _read(tmp_path, xlsx({"S": [["Clubs 2024", None], ["a", "b"], ["c", "d"]], "T": [["One."], ["Two."]]}))
     assert [(section.title, section.level) for section in document.sections] == [("S", 1), ("Clubs 2024", 2), ("T", 1)]
     assert [block.kind for block in document.blocks[-2:]] == ["prose", "prose"]
 
 
-def test_rows_of_a_wide_table_name_the_column_of_each_value(tmp_path: Path) -> None:
+def test_the_rows_of_a_wide_table_are_written_with_the_column_name_before_each_value(tmp_path: Path) -> None:
     rows: list[list[Value]] = [[f"c{n}" for n in range(12)], ["x", *([None] * 10), 5]]
     assert _rows(_read(tmp_path, xlsx({"S": rows})))[1] == ("c0: x | c11: 5", "")
 
@@ -108,7 +108,7 @@ def test_a_table_of_numbers_has_no_header_row(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [[1, 2], [3, 4]]}))) == [("1 | 2", ""), ("3 | 4", "")]
 
 
-def test_formula_errors_are_read_as_a_spreadsheet_displays_the_error(tmp_path: Path) -> None:
+def test_formula_errors_are_read_as_a_spreadsheet_displays_them(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [["a", "b"], [1, "#DIV/0!"]]})))[1] == ("1 | #DIV/0!", "a | b")
 
 
@@ -129,16 +129,16 @@ def test_formula_errors_are_read_as_a_spreadsheet_displays_the_error(tmp_path: P
         (timedelta(seconds=-90), "-0:01:30"),
     ],
 )
-def test_cells_are_formatted_as_a_spreadsheet_displays_cells(cell: CellValue, text: str) -> None:
+def test_cell_values_are_formatted_as_a_spreadsheet_displays_them(cell: CellValue, text: str) -> None:
     assert cell_display(cell) == text
 
 
 @given(st.floats(-1e300, 1e300))
-def test_a_number_is_read_with_fifteen_digits(number: float) -> None:
+def test_a_number_in_a_sheet_is_read_with_fifteen_significant_digits(number: float) -> None:
     assert float(cell_display(number)) == pytest.approx(number, rel=1e-14)
 
 
-def test_a_sheet_beyond_the_limit_is_noted_and_the_other_sheets_are_read(tmp_path: Path) -> None:
+def test_a_sheet_beyond_the_size_limit_is_skipped_with_a_note_and_the_other_sheets_are_read(tmp_path: Path) -> None:
     corners = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>2</v></c></row>'
     document = _read(tmp_path, xlsx({"Vast": f"<sheetData>{corners}</sheetData>", "Small": [["words"]]}))
     assert document.text == "Small\n\nwords"
@@ -184,7 +184,7 @@ def test_a_sheet_of_megabytes_is_read(tmp_path: Path) -> None:
     assert document.text.endswith(words[-1])
 
 
-def test_open_workbook_returns_typed_cells_of_all_sheets(tmp_path: Path) -> None:
+def test_the_function_open_workbook_returns_the_typed_cells_of_all_sheets(tmp_path: Path) -> None:
     path = tmp_path / "book.xlsx"
     path.write_bytes(xlsx({"A": [["x", None, 1.0], [True, "#N/A", "y"]], "B": []}))
     first, second = open_workbook(path).sheets
@@ -207,7 +207,7 @@ def test_files_that_are_not_workbooks_are_refused(tmp_path: Path, data: bytes, r
 
 
 @given(st.lists(st.lists(st.sampled_from(["", "", "a", "1"]), min_size=6, max_size=6), min_size=1, max_size=12))
-def test_every_filled_cell_is_in_exactly_one_area(rows: list[list[str]]) -> None:
+def test_every_filled_cell_of_a_sheet_is_in_exactly_one_table_area(rows: list[list[str]]) -> None:
     areas = table_areas(rows)
     for number, row in enumerate(rows):
         for column, cell in enumerate(row):
@@ -230,11 +230,11 @@ def test_a_sheet_with_damaged_markup_is_read_or_refused(damage: str, place: int)
 
 
 @given(st.binary(max_size=400))
-def test_sheet_sizes_of_any_bytes_can_be_measured(data: bytes) -> None:
+def test_measuring_the_sheet_sizes_of_any_bytes_raises_no_error(data: bytes) -> None:
     assert xlsx_extent(b'<c r="B2"><v>1</v></c>' + data).rows >= 1
 
 
-def test_comments_chart_labels_and_formulas_follow_the_tables_of_their_sheet(tmp_path: Path) -> None:
+def test_comments_chart_labels_and_formulas_are_read_after_the_tables_of_their_sheet(tmp_path: Path) -> None:
     needs("openpyxl")
     import openpyxl
     from openpyxl.chart import BarChart, Reference
@@ -265,7 +265,7 @@ def test_comments_chart_labels_and_formulas_follow_the_tables_of_their_sheet(tmp
     )
 
 
-def test_the_labels_of_a_chart_that_the_file_stores_are_read(tmp_path: Path) -> None:
+def test_the_chart_labels_that_a_workbook_stores_are_read(tmp_path: Path) -> None:
     chart = (
         f"<c:chartSpace {_CHART_SPACES}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>Growth</a:t></a:r></a:p>"
         "</c:rich></c:tx></c:title><c:plotArea><c:barChart><c:ser><c:tx><c:strRef><c:f>S!B1</c:f><c:strCache><c:pt><c:v>Clubs</c:v>"
@@ -317,7 +317,7 @@ def test_comments_and_formulas_of_an_ods_sheet_are_read(tmp_path: Path) -> None:
     assert text.split("\n\n")[2:] == ["Comment on B1 (Ann): Check it.", "Formula in B1: UPPER(A1)"]
 
 
-def test_formulas_that_are_equal_relative_to_their_cells_share_a_line() -> None:
+def test_formulas_that_are_equal_relative_to_their_cells_are_written_as_one_line() -> None:
     cells = [(f"C{row}", f"C{row}", f"A{row}*$B$1") for row in range(2, 9)] + [("C9", "C9", "SUM(C2:C8)")]
     assert formula_lines(cells) == ["Formula in C2:C8: A2*$B$1", "Formula in C9: SUM(C2:C8)"]
     first = b'<c r="B1"><f t="shared" ref="B1:B90" si="0">A1&amp;"x"</f><v>1</v></c>'

@@ -30,14 +30,14 @@ def old_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_with_unchanged_size_and_time_is_not_read_again(old_file: Path) -> None:
+def test_a_file_with_unchanged_size_and_modification_time_is_not_read_again(old_file: Path) -> None:
     seen = inspect_file("library", _located(old_file), {})
     remembered = replace(seen.record("ok", ""), content_hash=b"remembered")
     assert inspect_file("library", _located(old_file), {seen.document_id: remembered}).digest == b"remembered"
 
 
 @pytest.mark.parametrize("change", ["size", "time"])
-def test_a_file_with_another_size_or_time_is_read_again(old_file: Path, change: str) -> None:
+def test_a_file_with_a_changed_size_or_modification_time_is_read_again(old_file: Path, change: str) -> None:
     seen = inspect_file("library", _located(old_file), {})
     old_file.write_text("four" if change == "size" else "two")
     if change == "size":
@@ -55,7 +55,7 @@ def test_a_file_written_just_before_the_last_scan_is_read_again(tmp_path: Path) 
     assert inspect_file("library", _located(path), {seen.document_id: seen.record("ok", "")}).digest != seen.digest
 
 
-def test_a_file_deleted_after_discovery_is_unreadable(old_file: Path) -> None:
+def test_a_file_that_is_deleted_after_discovery_is_reported_as_unreadable(old_file: Path) -> None:
     located = _located(old_file)
     old_file.unlink()
     with pytest.raises(UnreadableDocument, match="cannot be opened"):
@@ -89,14 +89,14 @@ def _gone(total: int, gone: int, *, allow: bool = False, scanned: str = "root", 
         (40, 11, (0, 11)),
     ],
 )
-def test_few_deletions_are_applied_and_many_deletions_are_held_back(
+def test_few_deletions_are_applied_and_many_deletions_are_postponed_until_they_are_allowed(
     total: int, gone: int, expected: tuple[int, int]
 ) -> None:
     assert _gone(total, gone) == expected
     assert _gone(total, gone, allow=True) == (gone, 0)
 
 
-def test_no_document_of_an_unscanned_folder_is_deleted() -> None:
+def test_no_document_of_a_folder_that_was_not_scanned_is_deleted() -> None:
     assert _gone(10, 5, scanned="other") == (0, 0)
     assert _gone(10, 5, scanned="other", allow=True) == (0, 0)
 

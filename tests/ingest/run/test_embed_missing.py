@@ -33,7 +33,7 @@ def test_texts_are_embedded_in_batches_of_the_given_size(store: Store, batch_siz
     assert embedding.calls == calls
 
 
-def test_equal_texts_are_embedded_once(store: Store) -> None:
+def test_several_equal_texts_are_embedded_once(store: Store) -> None:
     versions, embedding = _versions(store, {"a.md": ["Same.", "Other."], "b.md": ["Same."]}), FakeEmbedding()
     assert embed_missing(store, versions, embedding, 10, SilentListener()) == EmbeddingCounts(new=2, reused=0)
 
@@ -47,7 +47,7 @@ class Failing(FakeEmbedding):
         return super().embed_texts(texts)
 
 
-def test_an_interrupted_run_keeps_finished_batches(store: Store) -> None:
+def test_an_interrupted_ingest_keeps_the_finished_embedding_batches(store: Store) -> None:
     versions = _versions(store, some_documents(3))
     with pytest.raises(KeyboardInterrupt):
         embed_missing(store, versions, Failing(), 4, SilentListener())

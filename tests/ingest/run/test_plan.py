@@ -52,13 +52,13 @@ def _contents(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_without_a_store_every_file_is_new_and_no_store_is_created(tmp_path: Path, docs: Path) -> None:
+def test_without_a_store_the_plan_lists_every_file_as_new_and_creates_no_store(tmp_path: Path, docs: Path) -> None:
     plan = _plan(tmp_path / "data", docs)
     assert (plan.counts, plan.changes) == ({"new": 12}, True)
     assert not (tmp_path / "data").exists()
 
 
-def test_a_plan_lists_every_kind_of_change_and_writes_nothing(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_plan_lists_every_kind_of_change_and_writes_nothing(tmp_path: Path, docs: Path) -> None:
     data_dir = tmp_path / "data"
     run_ingest(data_dir, docs)
     assert not _plan(data_dir, docs).changes
@@ -76,7 +76,7 @@ def test_a_plan_lists_every_kind_of_change_and_writes_nothing(tmp_path: Path, do
     assert plan.counts == {"changed": 1, "renamed": 1, "removed": 1, "new": 1, "skipped": 1, "unchanged": 9}
 
 
-def test_a_plan_holds_back_as_many_deletions_as_a_run(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_plan_postpones_the_same_deletions_as_an_ingest(tmp_path: Path, docs: Path) -> None:
     run_ingest(tmp_path / "data", docs)
     shutil.rmtree(docs)
     docs.mkdir()
@@ -85,7 +85,7 @@ def test_a_plan_holds_back_as_many_deletions_as_a_run(tmp_path: Path, docs: Path
     assert (allowed.counts, allowed.changes) == ({"removed": 12}, True)
 
 
-def test_a_plan_reports_changed_settings_and_models(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_plan_reports_changed_settings_and_models(tmp_path: Path, docs: Path) -> None:
     run_ingest(tmp_path / "data", docs)
     cut_otherwise = SETTINGS.model_copy(update={"chunking": ChunkingSettings(chunk_size=64)})
     assert _plan(tmp_path / "data", docs, using=cut_otherwise).counts == {"changed": 12}
@@ -95,14 +95,14 @@ def test_a_plan_reports_changed_settings_and_models(tmp_path: Path, docs: Path) 
     assert (rebuilt.rebuilt, rebuilt.refused, rebuilt.changes) == ("--rebuild was given", "", True)
 
 
-def test_a_plan_without_an_embedding_model_compares_only_bytes(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_plan_without_an_embedding_model_compares_only_the_bytes_of_files(tmp_path: Path, docs: Path) -> None:
     run_ingest(tmp_path / "data", docs)
     with open_store(tmp_path / "data") as store:
         plan = plan_ingest(IngestRequest(COLLECTION, (docs,)), SETTINGS, None, store)
     assert plan.counts == {"unchanged": 12}
 
 
-def test_a_plan_refuses_the_missing_paths_that_a_run_refuses(tmp_path: Path) -> None:
+def test_an_ingest_plan_refuses_the_same_missing_paths_as_an_ingest(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         _plan(tmp_path / "data", tmp_path / "nowhere")
 
@@ -154,7 +154,7 @@ def test_the_plan_of_a_split_job_lists_the_files_to_read(tmp_path: Path) -> None
     assert project.parser.read == []
 
 
-def test_the_plan_of_an_invalid_job_has_the_reason(tmp_path: Path) -> None:
+def test_the_plan_of_an_invalid_job_states_why_the_job_is_invalid(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.job("gone", "collection: gone\npaths: [nowhere]\n")
     plan = project.plan("gone")

@@ -33,7 +33,7 @@ def documents(draw: st.DrawFn) -> ParsedDocument:
 
 
 @given(documents())
-def test_the_sections_into_which_a_document_is_split_contain_its_whole_text_in_order(parsed: ParsedDocument) -> None:
+def test_the_sections_of_a_split_document_together_contain_its_whole_text_in_order(parsed: ParsedDocument) -> None:
     groups = document_groups(parsed, "section")
     assert len(set(groups)) == len(groups)
     pieces = [take_group(parsed, "section", group) for group in groups]
@@ -45,7 +45,7 @@ def test_the_sections_into_which_a_document_is_split_contain_its_whole_text_in_o
 
 
 @given(documents())
-def test_a_split_part_of_a_document_keeps_the_page_numbers_of_the_document(parsed: ParsedDocument) -> None:
+def test_a_section_of_a_split_document_keeps_the_page_numbers_of_the_document(parsed: ParsedDocument) -> None:
     start = 0
     for group in document_groups(parsed, "section"):
         piece = take_group(parsed, "section", group)
@@ -54,7 +54,7 @@ def test_a_split_part_of_a_document_keeps_the_page_numbers_of_the_document(parse
         start += len(piece.text)
 
 
-def test_a_title_above_all_sections_is_not_a_section() -> None:
+def test_the_document_title_above_all_sections_is_not_treated_as_a_section() -> None:
     text = "Handbook\n\nScope\n\nHere.\n\nRules\n\nThere.\n"
     parsed = ParsedDocument(
         text,
@@ -66,7 +66,7 @@ def test_a_title_above_all_sections_is_not_a_section() -> None:
     assert take_group(parsed, "section", "Scope").text.startswith("Handbook")
 
 
-def test_text_before_the_first_section_is_a_group() -> None:
+def test_text_before_the_first_section_is_a_group_of_its_own() -> None:
     parsed = ParsedDocument("Preface.\n\nRules\n\nThere.\n", "", sections=(Section(10, 1, "Rules"),))
     assert document_groups(parsed, "section") == [LEADING_GROUP, "Rules"]
     assert take_group(parsed, "section", LEADING_GROUP).text == "Preface.\n\n"
@@ -80,14 +80,14 @@ def test_a_document_without_headings_is_one_group_and_an_empty_document_has_no_g
     assert document_groups(MarkdownReader().read(folder / "b.md"), "section") == []
 
 
-def test_an_unknown_group_is_empty() -> None:
+def test_an_unknown_group_has_no_text_and_no_documents() -> None:
     parsed = ParsedDocument("Words.\n", "", parts=(Part("1", "Ship", ParsedDocument("Oak.", "")),))
     for split_by in ("section", "type"):
         empty = take_group(parsed, split_by, "nowhere")
         assert (empty.text, empty.parts) == ("", ())
 
 
-def test_documents_within_a_file_are_grouped_by_type_and_its_own_text_is_untyped() -> None:
+def test_documents_within_a_file_are_grouped_by_type_and_the_text_of_the_file_itself_has_no_type() -> None:
     parts = tuple(
         Part(name, group, ParsedDocument(f"{name}.", name))
         for name, group in (("1", "Ship"), ("2", "Port"), ("3", "Ship"), ("4", ""))

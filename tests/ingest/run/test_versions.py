@@ -33,7 +33,7 @@ def _read(path: Path) -> NewDocument:
 @given(
     st.lists(st.sampled_from(["The tide turns.", "A reef.", "An anchor is dropped here.", "\n\n", " ", "é\U0001f40b."]))
 )
-def test_the_text_of_every_node_is_its_span_and_node_ids_are_unique(parts: list[str]) -> None:
+def test_the_text_of_every_node_is_the_document_text_at_its_span_and_node_ids_are_unique(parts: list[str]) -> None:
     document = _make(" ".join(parts))
     for node in document.nodes:
         assert document.text[node.start : node.end] == node.text != ""
@@ -69,7 +69,7 @@ def _with_parts() -> ParsedDocument:
     return ParsedDocument("", "All", parts=parts, artefacts={"model": {"items": 2}})
 
 
-def test_documents_within_a_file_are_separate_versions() -> None:
+def test_documents_within_a_file_have_separate_versions() -> None:
     own, *parts = _maker().from_parsed(DocumentOrigin("root", "all.xml", b"digest", 9, "test-1"), _with_parts())
     assert (own.outcome, own.nodes, own.artefacts) == ("ok", (), {"model": {"items": 2}})
     assert [(part.path, part.part, part.title) for part in parts] == [
@@ -87,7 +87,7 @@ def test_every_chunk_has_its_token_count_and_extracted_names() -> None:
     assert (node.metadata["kind"], node.metadata["tokens"]) == ("prose", len(FakeEmbedding().token_spans(text)))
 
 
-def test_static_metadata_and_scope_are_part_of_the_version_key() -> None:
+def test_static_metadata_and_scope_are_part_of_the_identity_of_a_document_version() -> None:
     given = [
         VersionMetadata(),
         VersionMetadata(static={"owner": "x"}),

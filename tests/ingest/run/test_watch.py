@@ -99,7 +99,7 @@ def _counter() -> Callable[[], int]:
         ("../job.yml", False, False),
     ],
 )
-def test_only_changes_of_ingestible_files_trigger_a_run(name: str, deleted: bool, expected: bool) -> None:
+def test_only_changes_of_files_that_can_be_ingested_trigger_an_ingest(name: str, deleted: bool, expected: bool) -> None:
     scope = WatchScope((Path("/p/docs"),), (Path("/p/job.yaml"),), (Path("/p/docs/data"),))
     path = Path("/p/docs") / name
     resolved = Path("/p", *path.parts[4:]) if ".." in name else path
@@ -117,7 +117,7 @@ def test_a_change_publishes_a_generation_and_its_duration_is_reported(docs: Path
         assert listener.seconds[1] is not None
 
 
-def test_new_folders_and_moved_files_trigger_a_run(docs: Path, tmp_path: Path) -> None:
+def test_new_folders_and_moved_files_trigger_an_ingest(docs: Path, tmp_path: Path) -> None:
     write_files(tmp_path / "outside", {"deep/c.md": "# C\n"})
     run = lambda: {path.name for path in docs.rglob("*.md")}  # noqa: E731
     with watching(lambda: WatchScope((docs,)), run) as listener:
@@ -138,7 +138,7 @@ def test_hidden_temporary_and_unsupported_files_are_ignored(docs: Path) -> None:
         assert listener.has_no_event()
 
 
-def test_a_failed_run_is_reported_and_the_next_change_starts_a_run(docs: Path) -> None:
+def test_a_failed_ingest_is_reported_and_the_next_change_starts_another_ingest(docs: Path) -> None:
     fails = iter([False, True, False])
 
     def run() -> str:
@@ -178,7 +178,7 @@ def test_the_watcher_waits_for_another_writer_and_reports_the_lock_once(docs: Pa
         assert listener.next("ended") == "done"
 
 
-def test_a_removed_and_restored_folder_is_watched_again(docs: Path, tmp_path: Path) -> None:
+def test_a_watched_folder_that_is_removed_and_restored_is_watched_again(docs: Path, tmp_path: Path) -> None:
     with watching(lambda: WatchScope((docs,)), docs.is_dir) as listener:
         docs.rename(tmp_path / "away")
         while listener.next("ended"):
@@ -191,7 +191,7 @@ def test_a_removed_and_restored_folder_is_watched_again(docs: Path, tmp_path: Pa
         assert listener.next("ended")
 
 
-def test_changes_of_a_job_file_update_the_watched_folders(docs: Path, tmp_path: Path) -> None:
+def test_a_changed_job_file_changes_the_watched_folders(docs: Path, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n"}).resolve()
     job = tmp_path.resolve() / "job.yaml"
     job.write_text("docs")

@@ -39,7 +39,7 @@ def test_a_file_beyond_the_size_limit_is_reported_with_the_setting_to_raise(tmp_
     assert reason(tmp_path / "a") == "is 3 MB, more than the limit of 1 MB"
 
 
-def test_a_link_is_followed_only_inside_the_folder(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed_only_if_its_target_is_inside_the_folder(tmp_path: Path) -> None:
     folder, outside = tmp_path / "folder", tmp_path / "outside"
     folder.mkdir()
     outside.write_text("secret")

@@ -89,7 +89,7 @@ def test_a_worker_returns_the_same_document_as_the_reader(docs: Path, pool: Pars
 
 
 @pytest.mark.parametrize("suffix", PICTURE_SUFFIXES)
-def test_the_words_of_a_picture_are_read_or_the_reason_is_named(docs: Path, pool: ParsePool, suffix: str) -> None:
+def test_the_words_in_a_picture_are_read_or_a_note_states_why_not(docs: Path, pool: ParsePool, suffix: str) -> None:
     path = docs / f"scan{suffix}"
     path.write_bytes(picture(suffix, "Fees", "The registration fee is 5 pounds."))
     plain = pool.read(ParseRequest(path))
@@ -136,7 +136,7 @@ def _encrypted_zip() -> bytes:
     return bytes(data)
 
 
-def test_bad_files_are_named_with_a_reason_and_the_good_files_are_read(
+def test_unreadable_files_are_named_with_a_reason_and_the_other_files_are_read(
     tmp_path: Path, docs: Path, pool: ParsePool
 ) -> None:
     bad = {**BAD_FILES, "secret.zip": (_encrypted_zip(), "is encrypted: a password is needed")}
@@ -149,7 +149,7 @@ def test_bad_files_are_named_with_a_reason_and_the_good_files_are_read(
     assert {file.path for file in report.files if file.status == "ok"} == {f"{name}.md" for name in bad}
 
 
-def test_bad_members_are_named_and_the_good_members_are_read(docs: Path, pool: ParsePool) -> None:
+def test_unreadable_archive_members_are_named_and_the_other_members_are_read(docs: Path, pool: ParsePool) -> None:
     members = {
         "good.md": GOOD,
         "inner.tar": tar_file({"deep.md": GOOD}),
@@ -167,7 +167,7 @@ def test_bad_members_are_named_and_the_good_members_are_read(docs: Path, pool: P
     assert {note.split(":")[0] for note in document.notes} == set(members) - {"good.md", "last.md"}
 
 
-def test_an_archive_inside_a_zip_file_is_refused_by_name(docs: Path, pool: ParsePool) -> None:
+def test_an_archive_inside_a_zip_file_is_refused_and_named(docs: Path, pool: ParsePool) -> None:
     path = docs / "files.tar"
     path.write_bytes(tar_file({"good.md": GOOD, "inner.zip": zip_file({"innermost.zip": zip_file({"a.md": GOOD})})}))
     document = pool.read(ParseRequest(path))

@@ -54,12 +54,14 @@ def decoded(value: Any) -> ParsedDocument:
 
 
 @given(documents())
-def test_a_document_is_decoded_unchanged(document: ParsedDocument) -> None:
+def test_a_document_sent_by_a_worker_is_decoded_unchanged(document: ParsedDocument) -> None:
     assert decoded(encode_document(document)) == document
 
 
 @given(documents(), st.data())
-def test_an_altered_document_is_refused_or_has_valid_offsets(document: ParsedDocument, data: st.DataObject) -> None:
+def test_an_altered_worker_message_is_refused_or_gives_a_document_with_valid_offsets(
+    document: ParsedDocument, data: st.DataObject
+) -> None:
     value = encode_document(document)
     value[data.draw(st.sampled_from(sorted(value)))] = data.draw(JSON)
     try:
@@ -71,7 +73,7 @@ def test_an_altered_document_is_refused_or_has_valid_offsets(document: ParsedDoc
 
 
 @given(st.binary(max_size=200))
-def test_bytes_that_are_not_a_json_object_are_refused(data: bytes) -> None:
+def test_a_worker_message_that_is_not_a_json_object_is_refused(data: bytes) -> None:
     try:
         assert isinstance(parse_json(data), dict)
     except MalformedAnswer:
@@ -95,12 +97,12 @@ def test_bytes_that_are_not_a_json_object_are_refused(data: bytes) -> None:
         b"",
     ],
 )
-def test_hostile_json_is_refused(payload: bytes) -> None:
+def test_a_worker_message_with_hostile_json_is_refused(payload: bytes) -> None:
     with pytest.raises(MalformedAnswer):
         parse_json(payload)
 
 
-def test_a_backslash_before_a_u_in_text_is_decoded_unchanged() -> None:
+def test_a_backslash_before_the_letter_u_is_decoded_unchanged() -> None:
     assert parse_json(encode_json({"a": "\\ud800"})) == {"a": "\\ud800"}
 
 
@@ -129,20 +131,20 @@ def test_a_backslash_before_a_u_in_text_is_decoded_unchanged() -> None:
         ("text", None),
     ],
 )
-def test_invalid_values_in_a_document_are_refused(key: str, value: Any) -> None:
+def test_a_worker_message_with_invalid_values_is_refused(key: str, value: Any) -> None:
     whole = encode_document(ParsedDocument("words", "T", blocks=(Block(0, 5, "prose"),)))
     assert decoded(whole).text == "words"
     with pytest.raises(MalformedAnswer):
         decoded(whole | {key: value})
 
 
-def test_titles_and_metadata_are_shortened() -> None:
+def test_titles_and_metadata_in_a_worker_message_are_shortened_to_their_limits() -> None:
     document = ParsedDocument("words", "T" * 5000, sections=(Section(0, 1, "S" * 5000),), metadata={"a": "M" * 50_000})
     arrived = decoded(encode_document(document))
     assert (len(arrived.title), len(arrived.sections[0].title), len(str(arrived.metadata["a"]))) == (1000, 1000, 20_000)
 
 
-def test_parts_with_equal_names_or_inner_parts_are_refused() -> None:
+def test_documents_within_a_file_with_equal_names_or_with_further_documents_inside_are_refused() -> None:
     part = Part("a", "", ParsedDocument("words", "T"))
     with pytest.raises(MalformedAnswer):
         decoded(encode_document(ParsedDocument("", "T", parts=(part, part))))
@@ -151,7 +153,7 @@ def test_parts_with_equal_names_or_inner_parts_are_refused() -> None:
         decoded(encode_document(nested))
 
 
-def test_text_beyond_the_limit_is_refused_in_documents_and_parts() -> None:
+def test_text_beyond_the_character_limit_is_refused_in_files_and_in_documents_within_files() -> None:
     half = ParsedDocument("x" * 600, "T")
     document = ParsedDocument(half.text, "T", parts=(Part("a", "", half),))
     with pytest.raises(MalformedAnswer):
@@ -159,7 +161,7 @@ def test_text_beyond_the_limit_is_refused_in_documents_and_parts() -> None:
 
 
 @given(st.text(max_size=600))
-def test_a_reason_is_one_line_without_control_characters(reason: str) -> None:
+def test_the_reason_of_a_failure_is_one_line_without_control_characters(reason: str) -> None:
     assert printable_reason(reason).isprintable()
     assert len(printable_reason(reason)) <= 400
     assert printable_reason("a \x1b[2J\n b") == "a \ufffd[2J b"

@@ -46,7 +46,7 @@ def test_a_worker_returns_the_same_document_as_the_reader(suffix: str, pool: Par
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_results_are_returned_in_the_order_of_the_requests(workers: int, write: Write) -> None:
+def test_parse_results_are_returned_in_the_order_of_the_requests(workers: int, write: Write) -> None:
     paths = [write(f"{n}.txt", b"word " * (1 + 7919 * n % 20_000)) for n in range(25)]
     paths.insert(7, write("x.pdf", b"no PDF"))
     with ParsePool(LIMITS, workers) as pool:
@@ -56,7 +56,7 @@ def test_results_are_returned_in_the_order_of_the_requests(workers: int, write: 
     assert [len(text) for text in texts] == [5 * (1 + 7919 * n % 20_000) for n in range(25)]
 
 
-def test_the_pool_reads_at_most_two_requests_per_worker_in_advance(write: Write) -> None:
+def test_the_parse_pool_takes_at_most_two_requests_per_worker_in_advance(write: Write) -> None:
     path, taken = write("a.txt", b"word"), []
 
     def requests() -> Iterator[ParseRequest]:
@@ -71,14 +71,14 @@ def test_the_pool_reads_at_most_two_requests_per_worker_in_advance(write: Write)
         assert len(list(answers)) == 49
 
 
-def test_no_process_is_started_before_the_first_file(pool: ParsePool, write: Write) -> None:
+def test_no_worker_process_is_started_before_the_first_file(pool: ParsePool, write: Write) -> None:
     assert list(pool.read_all(())) == []
     assert workers_of(pool) == set()
     assert reason_for(pool, write("a.txt", b"word")) == ""
     assert len(workers_of(pool)) == 1
 
 
-def test_a_process_is_replaced_after_its_limit_of_files(write: Write) -> None:
+def test_a_worker_process_is_replaced_after_it_has_read_its_maximum_number_of_files(write: Write) -> None:
     path, seen = write("a.txt", b"word"), []
     with ParsePool(ParseLimits(files_per_worker=3), 1) as pool:
         for _ in range(7):
@@ -88,7 +88,7 @@ def test_a_process_is_replaced_after_its_limit_of_files(write: Write) -> None:
     assert seen[2] == seen[5] == frozenset()
 
 
-def test_a_process_with_too_much_memory_is_replaced(write: Write) -> None:
+def test_a_worker_process_that_uses_too_much_memory_is_replaced(write: Write) -> None:
     with ParsePool(ParseLimits(worker_megabytes=1), 1) as pool:
         assert reason_for(pool, write("a.txt", b"word")) == ""
         assert workers_of(pool) == set()
@@ -141,7 +141,7 @@ def test_a_worker_process_that_dies_between_two_files_affects_neither_file(pool:
     assert reason_for(pool, path) == ""
 
 
-def test_closing_ends_all_parsing_at_once(write: Write) -> None:
+def test_closing_the_parse_pool_ends_all_parsing_at_once(write: Write) -> None:
     reasons: list[str] = []
     pool = ParsePool(LIMITS, 1)
     with in_the_middle_of(pool, write("endless.pdf", ENDLESS_PDF), reasons):
@@ -159,7 +159,7 @@ def test_a_text_beyond_the_character_limit_is_reported_with_its_length(write: Wr
         assert reason_for(pool, write("b.txt", b"x" * 1000)) == ""
 
 
-def test_an_exception_of_a_library_is_reported_as_the_reason(pool: ParsePool, write: Write) -> None:
+def test_an_exception_raised_by_a_parsing_library_is_reported_as_the_reason(pool: ParsePool, write: Write) -> None:
     assert reason_for(pool, write("a.xyz", b"word")) == "no reader for .xyz"
     assert reason_for(pool, write("a.pdf", b"%PDF-1.4 and no more")) == "is not a PDF, or too damaged to open"
 

@@ -31,7 +31,7 @@ def test_a_file_replaced_during_reading_keeps_its_content_and_name(folder: Path)
     assert not path.exists()
 
 
-def test_a_link_out_of_the_folder_is_refused_at_opening(folder: Path) -> None:
+def test_a_symbolic_link_that_leads_out_of_the_folder_is_refused_when_it_is_opened(folder: Path) -> None:
     (folder / "b.txt").symlink_to(folder.parent / "secret.txt")
     with pytest.raises(UnreadableDocument, match="led out of its folder"), pin_file(folder / "b.txt", folder):
         pass
@@ -39,7 +39,7 @@ def test_a_link_out_of_the_folder_is_refused_at_opening(folder: Path) -> None:
         pass
 
 
-def test_a_link_swapped_in_between_check_and_reading_never_exposes_its_target(folder: Path) -> None:
+def test_a_symbolic_link_that_replaces_a_file_between_check_and_reading_never_exposes_its_target(folder: Path) -> None:
     stop = threading.Event()
     threading.Thread(target=_alternate_link_and_note, args=(folder, stop), daemon=True).start()
     try:

@@ -88,13 +88,13 @@ def parent(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 @linux
-def test_a_worker_has_no_secrets(worker: int) -> None:
+def test_the_environment_of_a_worker_process_contains_no_secrets(worker: int) -> None:
     variables = Path(f"/proc/{worker}/environ").read_bytes().split(b"\0")
     assert not [variable for variable in variables if b"secret" in variable or variable.startswith(b"HOME=")]
 
 
 @linux
-def test_a_worker_has_resource_limits(worker: int) -> None:
+def test_a_worker_process_has_resource_limits(worker: int) -> None:
     limits = Path(f"/proc/{worker}/limits").read_text()
     rows = {line[:26].strip(): line[26:47].strip() for line in limits.splitlines()}
     assert rows["Max address space"] == str(777 * 1024 * 1024)
@@ -103,7 +103,7 @@ def test_a_worker_has_resource_limits(worker: int) -> None:
 
 
 @linux
-def test_a_worker_has_no_network_if_the_system_supports_namespaces(worker: int) -> None:
+def test_a_worker_process_has_no_network_if_the_system_supports_namespaces(worker: int) -> None:
     interfaces = Path(f"/proc/{worker}/net/dev").read_text().splitlines()[2:]
     alone = os.readlink(f"/proc/{worker}/ns/net") != os.readlink("/proc/self/ns/net")
     assert alone is can_leave_network()
@@ -111,14 +111,14 @@ def test_a_worker_has_no_network_if_the_system_supports_namespaces(worker: int) 
 
 
 @linux
-def test_a_worker_has_no_capability_except_reading_files(worker: int) -> None:
+def test_a_worker_process_has_no_system_capability_except_reading_files(worker: int) -> None:
     status = dict(line.split(":\t", 1) for line in Path(f"/proc/{worker}/status").read_text().splitlines())
     assert int(status["CapEff"], 16) & ~4 == int(status["CapPrm"], 16) & ~4 == 0
     assert status["NoNewPrivs"] == "1"
 
 
 @linux
-def test_a_process_without_write_access_cannot_change_files_or_signal_other_processes(tmp_path: Path) -> None:
+def test_a_process_that_gave_up_write_access_cannot_change_files_or_signal_other_processes(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "a.txt").write_text("word")
     (tmp_path / "free").mkdir()
@@ -130,7 +130,7 @@ def test_a_process_without_write_access_cannot_change_files_or_signal_other_proc
 
 
 @linux
-def test_a_worker_dies_with_its_parent(parent: tuple[subprocess.Popen[str], int]) -> None:
+def test_a_worker_process_dies_with_its_parent(parent: tuple[subprocess.Popen[str], int]) -> None:
     process, worker = parent
     assert runs(worker)
     process.kill()
@@ -155,7 +155,7 @@ def test_a_worker_ignores_interrupts(worker: int) -> None:
     assert runs(worker)
 
 
-def test_a_large_parent_does_not_end_a_worker(tmp_path: Path) -> None:
+def test_the_memory_limit_of_a_worker_does_not_count_the_memory_of_its_parent(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path

@@ -180,7 +180,7 @@ def _outside(paths: list[str], project: JobProject) -> list[str]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_path_reads_nothing_outside_the_roots(
+def test_a_request_with_a_hostile_path_reads_no_file_outside_the_allowed_folders(
     name: str, project: JobProject, opened_paths: OpenedPaths
 ) -> None:
     named = name.replace("{out}", str(project.folder.parent / "outside")).replace("{root}", str(project.folder))
@@ -196,7 +196,7 @@ def test_a_hostile_path_reads_nothing_outside_the_roots(
         assert _outside(opened_paths.opened, project) == []
 
 
-def test_there_are_at_least_sixty_distinct_hostile_names() -> None:
+def test_at_least_sixty_distinct_hostile_names_are_tested() -> None:
     assert len(HOSTILE) == len(set(HOSTILE)) >= 60
 
 
@@ -211,7 +211,7 @@ def test_symbolic_links_to_paths_outside_of_a_folder_are_not_followed(
         assert _outside(opened_paths.opened, project) == []
 
 
-def test_only_paths_below_the_configured_roots_are_allowed(tmp_path: Path) -> None:
+def test_only_paths_within_the_configured_folders_are_allowed(tmp_path: Path) -> None:
     for name in ("open", "closed", "project"):
         (tmp_path / name).mkdir()
     project = JobProject(tmp_path / "project", "ingest: {roots: [../open, ../link]}\nembedding: {provider: fake}\n")
@@ -239,6 +239,6 @@ def test_a_file_replaced_by_a_link_after_the_check_is_not_followed(project: JobP
     assert seen == [project.folder.resolve() / "docs"]
 
 
-def test_a_missing_file_is_a_usage_error(project: JobProject) -> None:
+def test_a_missing_source_file_is_a_usage_error(project: JobProject) -> None:
     with pytest.raises(EltError, match=r"no file or folder docs/b\.md"):
         project.run_job(project.load_text("job", ["docs/b.md"]))

@@ -25,19 +25,19 @@ def _places(sources: CollectionSources) -> list[tuple[str, str]]:
     return [(file.root, file.relative) for file in sources.files]
 
 
-def test_a_new_collection_has_no_known_sources(tmp_path: Path, docs: Path) -> None:
+def test_a_new_collection_has_no_known_source_paths(tmp_path: Path, docs: Path) -> None:
     assert not _find(tmp_path / "data").known
     given = _find(tmp_path / "data", docs)
     assert _places(given) == [("docs", "a.md"), ("docs", "sub/b.md")]
     assert given.whole_roots == {"docs"}
 
 
-def test_a_path_that_does_not_exist_is_refused(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_path_that_does_not_exist_is_refused(tmp_path: Path, docs: Path) -> None:
     with pytest.raises(UsageError, match="dcos"):
         _find(tmp_path / "data", tmp_path / "dcos")
 
 
-def test_an_ingest_without_paths_scans_all_known_sources(tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_without_paths_scans_all_known_source_paths(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n", "d.md": "# D\n\nPier.\n"})
     run_ingest(tmp_path / "data", docs, other / "c.md")
     found = _find(tmp_path / "data")
@@ -47,7 +47,7 @@ def test_an_ingest_without_paths_scans_all_known_sources(tmp_path: Path, docs: P
     assert len(_find(tmp_path / "data", other, everything=True).files) == 4
 
 
-def test_missing_known_sources_are_reported(tmp_path: Path, docs: Path) -> None:
+def test_known_source_paths_that_are_missing_are_reported(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     run_ingest(tmp_path / "data", docs, other / "c.md")
     docs.rename(tmp_path / "elsewhere")
@@ -57,7 +57,7 @@ def test_missing_known_sources_are_reported(tmp_path: Path, docs: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["docs", "docs.md"])
-def test_a_file_with_the_path_of_a_known_folder_does_not_replace_it(tmp_path: Path, name: str) -> None:
+def test_a_file_at_the_path_of_a_known_folder_does_not_replace_the_folder(tmp_path: Path, name: str) -> None:
     folder = write_files(tmp_path / name, {"a.md": "# A\n\nReef.\n"})
     run_ingest(tmp_path / "data", folder)
     folder.rename(tmp_path / "elsewhere")
@@ -66,7 +66,7 @@ def test_a_file_with_the_path_of_a_known_folder_does_not_replace_it(tmp_path: Pa
     assert (found.files, found.missing, found.whole_roots) == ((), (folder,), frozenset())
 
 
-def test_scanning_a_parent_folder_covers_known_folders_unless_they_are_hidden(tmp_path: Path, docs: Path) -> None:
+def test_scanning_a_parent_folder_includes_known_folders_unless_they_are_hidden(tmp_path: Path, docs: Path) -> None:
     hidden = write_files(docs / ".hidden" / "inner", {"h.md": "# H\n\nKeel.\n"})
     run_ingest(tmp_path / "data", docs / "sub", hidden)
     found = _find(tmp_path / "data", docs)
@@ -74,7 +74,7 @@ def test_scanning_a_parent_folder_covers_known_folders_unless_they_are_hidden(tm
     assert found.whole_roots == {"docs", "sub"}
 
 
-def test_relative_patterns_select_files_and_keep_other_files_known(tmp_path: Path, docs: Path) -> None:
+def test_files_that_a_relative_pattern_does_not_select_stay_known(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     run_ingest(tmp_path / "data", docs, other)
     found = _find(tmp_path / "data", docs, include=("sub/**",))
@@ -82,7 +82,7 @@ def test_relative_patterns_select_files_and_keep_other_files_known(tmp_path: Pat
     assert found.whole_roots == {"docs"}
 
 
-def test_known_files_outside_of_absolute_patterns_count_as_deleted(tmp_path: Path, docs: Path) -> None:
+def test_known_files_that_no_absolute_pattern_matches_count_as_deleted(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     single = write_files(tmp_path / "single", {"d.md": "# D\n\nPier.\n"}) / "d.md"
     run_ingest(tmp_path / "data", docs, other, single)

@@ -59,7 +59,7 @@ def test_every_skipped_path_is_reported_with_its_reason(tmp_path: Path) -> None:
     }
 
 
-def test_the_folder_of_an_individually_named_file_does_not_count_as_scanned(tmp_path: Path) -> None:
+def test_the_folder_of_a_file_that_is_named_individually_does_not_count_as_scanned(tmp_path: Path) -> None:
     found = discover([_touch(tmp_path / "one.md")])
     assert [(file.root, file.relative) for file in found.files] == [(tmp_path.resolve(), "one.md")]
     assert found.scanned_roots == ()
@@ -77,7 +77,7 @@ def test_file_names_are_normalised_to_composed_unicode(tmp_path: Path) -> None:
     assert [file.relative for file in discover([tmp_path]).files] == ["Übersicht.md"]
 
 
-def test_a_write_time_that_was_set_back_does_not_hide_a_change(tmp_path: Path) -> None:
+def test_a_modification_time_that_was_set_back_does_not_hide_a_change(tmp_path: Path) -> None:
     path = _touch(tmp_path / "a.md", "one")
     os.utime(path, ns=(0, 0))
     [before] = discover([path]).files
@@ -129,7 +129,7 @@ def public_folder() -> Iterator[Path]:
         yield path
 
 
-def test_a_folder_that_cannot_be_read_leaves_the_root_incomplete(public_folder: Path) -> None:
+def test_a_source_folder_counts_as_incompletely_scanned_if_a_folder_in_it_cannot_be_read(public_folder: Path) -> None:
     _touch(public_folder / "open.md")
     closed = _touch(public_folder / "closed" / "one.md").parent
     closed.chmod(0)

@@ -31,7 +31,9 @@ ROOT = Path("/project/docs")
         ("./sub//a.md", "sub/a.md", True),
     ],
 )
-def test_a_pattern_matches_a_path_part_by_part(pattern: str, path: str, expected: bool) -> None:
+def test_a_file_pattern_is_matched_against_a_path_component_by_component(
+    pattern: str, path: str, expected: bool
+) -> None:
     assert PathPattern.parse(pattern).matches(path.split("/")) is expected
 
 
@@ -39,7 +41,7 @@ def test_a_pattern_matches_a_path_part_by_part(pattern: str, path: str, expected
     ("pattern", "folder"),
     [("docs/**/*.pdf", "docs"), ("docs/a/*.pdf", "docs/a"), ("*.md", "."), ("/x/*.md", "/x"), ("/*", "/"), ("a", "a")],
 )
-def test_the_fixed_folder_precedes_the_first_wildcard(pattern: str, folder: str) -> None:
+def test_the_fixed_folder_of_a_pattern_is_the_path_before_the_first_wildcard(pattern: str, folder: str) -> None:
     assert fixed_folder(pattern) == folder
 
 
@@ -51,7 +53,7 @@ def test_folders_without_possible_matches_are_not_walked() -> None:
     assert not pattern.may_match_below(("project", "docs", "x", "notes", "deep"))
 
 
-def test_a_name_pattern_excludes_in_every_folder_and_a_path_pattern_only_its_path() -> None:
+def test_a_file_name_pattern_excludes_files_in_every_folder_and_a_path_pattern_only_at_its_path() -> None:
     selection = PathSelection.of(exclude=["*.tmp", "drafts", "sub/a.md", "/project/docs/old/**"])
     excluded = {
         name: selection.excluded_by(ROOT, ROOT / name)
@@ -69,7 +71,7 @@ def test_a_name_pattern_excludes_in_every_folder_and_a_path_pattern_only_its_pat
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1), min_size=1))
-def test_a_literal_pattern_matches_only_its_path(parts: list[str]) -> None:
+def test_a_pattern_without_wildcards_matches_only_its_own_path(parts: list[str]) -> None:
     named = [part for part in parts if part not in {".", ".."}] or ["a"]
     path = ROOT.joinpath(*named)
     selection = PathSelection.of([literal_pattern(path)])
@@ -78,7 +80,7 @@ def test_a_literal_pattern_matches_only_its_path(parts: list[str]) -> None:
     assert all(selection.may_include_below(ROOT, folder) for folder in path.parents)
 
 
-def test_a_selection_is_exhaustive_only_with_absolute_patterns() -> None:
+def test_a_file_selection_is_exhaustive_only_if_all_patterns_are_absolute() -> None:
     assert PathSelection.of(["/project/docs/*.md"]).is_exhaustive
     assert not PathSelection.of(["*.md"]).is_exhaustive
     assert not PathSelection.of().is_exhaustive

@@ -113,24 +113,24 @@ def test_a_document_that_the_reader_no_longer_returns_is_removed(tmp_path: Path)
         ("NoReader", "is not a class derived from LlamaIndex's BaseReader"),
     ],
 )
-def test_a_reader_that_fails_is_reported_with_the_reason(tmp_path: Path, reader: str, message: str) -> None:
+def test_a_llama_index_reader_that_fails_is_reported_with_the_reason(tmp_path: Path, reader: str, message: str) -> None:
     with pytest.raises(IngestError, match=message) as failed:
         _run(tmp_path, reader)
     assert SECRET not in str(failed.value)
 
 
-def test_documents_are_kept_when_the_reader_fails_later(tmp_path: Path) -> None:
+def test_the_documents_of_a_reader_are_kept_when_the_reader_fails_later(tmp_path: Path) -> None:
     _run(tmp_path, "Shelf")
     report = _run(tmp_path, "Shelf", load_data={"unknown": 1})
     assert (_outcomes(report), report.documents) == ({"reader://shelf_readers:Shelf/": "failed"}, 2)
 
 
-def test_a_document_above_the_limit_fails_alone(tmp_path: Path) -> None:
+def test_a_document_above_the_size_limit_fails_without_affecting_other_documents(tmp_path: Path) -> None:
     outcomes = _outcomes(_run(tmp_path, "Large"))
     assert outcomes == {"reader://shelf_readers:Large/large": "failed", "reader://shelf_readers:Large/small": "ok"}
 
 
-def test_arguments_are_neither_stored_nor_reported(tmp_path: Path) -> None:
+def test_the_arguments_of_a_reader_are_neither_stored_nor_reported(tmp_path: Path) -> None:
     report = _run(tmp_path, "Shelf")
     stored = [path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert SECRET not in str(report)
@@ -166,7 +166,7 @@ def test_a_job_names_a_reader_by_its_entry_point(tmp_path: Path, monkeypatch: py
         ("collection: a\npaths: [docs]\narguments: {a: 1}\n", "only a reader package:Class has arguments"),
     ],
 )
-def test_a_job_with_contradicting_sources_is_refused(tmp_path: Path, job: str, message: str) -> None:
+def test_a_job_that_names_contradicting_document_sources_is_refused(tmp_path: Path, job: str, message: str) -> None:
     project = JobProject(tmp_path)
     project.job("a", job)
     with pytest.raises(SettingsError, match=message):

@@ -124,7 +124,7 @@ def test_one_web_page_is_ingested_under_its_url(tmp_path: Path, web: WebServer) 
         assert [document.source for document in generation.documents()] == [web.url("/a.md")]
 
 
-def test_a_remote_folder_is_ingested_with_the_folders_in_it(tmp_path: Path, web: WebServer) -> None:
+def test_a_remote_folder_is_ingested_with_its_subfolders(tmp_path: Path, web: WebServer) -> None:
     report = _run(tmp_path, web, web.url())
     assert (_outcomes(web, report), report.exit_code, report.documents) == (ALL, 0, 3)
     assert web.fetched() == ["/a.md", "/b.txt", "/deep/c.html"]
@@ -165,7 +165,7 @@ def test_a_file_that_is_gone_from_a_remote_folder_is_removed(tmp_path: Path, web
     assert (_outcomes(web, report)["/b.txt"], report.documents) == ("removed", 2)
 
 
-def test_a_whole_remote_folder_that_is_empty_keeps_its_documents(tmp_path: Path, web: WebServer) -> None:
+def test_the_documents_of_a_remote_folder_are_kept_if_the_whole_folder_is_empty(tmp_path: Path, web: WebServer) -> None:
     _run(tmp_path, web, web.url())
     for name in ("a.md", "b.txt", "deep/c.html"):
         (web.folder / name).unlink()
@@ -174,7 +174,9 @@ def test_a_whole_remote_folder_that_is_empty_keeps_its_documents(tmp_path: Path,
     assert _run(tmp_path, web, allow_delete=True).documents == 0
 
 
-def test_a_single_remote_file_that_is_gone_is_kept_without_allow_delete(tmp_path: Path, web: WebServer) -> None:
+def test_the_document_of_a_single_remote_file_that_is_gone_is_kept_unless_deletions_are_allowed(
+    tmp_path: Path, web: WebServer
+) -> None:
     _run(tmp_path, web, web.url("/a.md"), web.url("/b.txt"))
     (web.folder / "b.txt").unlink()
     report = _run(tmp_path, web)
@@ -182,7 +184,9 @@ def test_a_single_remote_file_that_is_gone_is_kept_without_allow_delete(tmp_path
     assert _run(tmp_path, web, allow_delete=True).documents == 1
 
 
-def test_a_host_that_is_not_allowed_is_refused_with_the_setting_to_add(tmp_path: Path, web: WebServer) -> None:
+def test_a_host_that_is_not_allowed_is_refused_and_the_error_names_the_setting_to_change(
+    tmp_path: Path, web: WebServer
+) -> None:
     with pytest.raises(UsageError, match="is not allowed") as refused:
         _run(tmp_path, web, web.url("/a.md"), allowed=())
     assert refused.value.hint == f'Add "{web.address}" to ingest.remote.allowed_hosts in the settings.'
@@ -204,7 +208,7 @@ def test_documents_of_a_host_that_does_not_answer_are_kept(tmp_path: Path, web: 
     assert "did not answer within 2 s" in report.files[0].reason
 
 
-def test_a_listing_that_is_incomplete_deletes_no_documents(tmp_path: Path, web: WebServer) -> None:
+def test_an_incomplete_listing_of_a_remote_folder_deletes_no_documents(tmp_path: Path, web: WebServer) -> None:
     _run(tmp_path, web, web.url())
     (web.folder / "b.txt").unlink()
     web.fails.add("/deep/")
@@ -212,7 +216,9 @@ def test_a_listing_that_is_incomplete_deletes_no_documents(tmp_path: Path, web: 
     assert (_outcomes(web, report), report.documents) == ({"/": "failed"}, 3)
 
 
-def test_a_file_that_vanishes_while_it_is_fetched_fails_alone(tmp_path: Path, web: WebServer) -> None:
+def test_a_remote_file_that_vanishes_while_it_is_fetched_fails_without_affecting_other_files(
+    tmp_path: Path, web: WebServer
+) -> None:
     web.vanishing.add("/b.txt")
     report = _run(tmp_path, web, web.url())
     assert _outcomes(web, report) == ALL | {"/b.txt": "failed"}
@@ -220,7 +226,9 @@ def test_a_file_that_vanishes_while_it_is_fetched_fails_alone(tmp_path: Path, we
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_remote_file_above_the_limit_is_never_fetched_whole(tmp_path: Path, web: WebServer, announced: bool) -> None:
+def test_a_remote_file_above_the_size_limit_is_never_fetched_completely(
+    tmp_path: Path, web: WebServer, announced: bool
+) -> None:
     (web.folder / "b.txt").write_bytes(b"word " * 3_000_000)
     if not announced:
         web.without_length.add("/b.txt")
@@ -243,7 +251,7 @@ def test_a_redirect_within_the_allowed_host_is_followed(tmp_path: Path, web: Web
     assert _outcomes(web, _run(tmp_path, web, web.url("/a.md"))) == {"/a.md": "ok"}
 
 
-def test_credentials_are_sent_but_never_stored_or_reported(tmp_path: Path, web: WebServer) -> None:
+def test_credentials_for_a_remote_host_are_sent_but_never_stored_or_reported(tmp_path: Path, web: WebServer) -> None:
     given = web.url("/a.md").replace("//", f"//user:{SECRET}@")
     report = _run(tmp_path, web, given)
     assert web.logins[-1].startswith("Basic ")
@@ -252,7 +260,9 @@ def test_credentials_are_sent_but_never_stored_or_reported(tmp_path: Path, web: 
     assert not any(SECRET.encode() in content for content in stored)
 
 
-def test_an_error_of_the_host_names_the_http_status_and_no_credentials(tmp_path: Path, web: WebServer) -> None:
+def test_the_message_about_an_error_of_a_remote_host_names_the_http_status_and_no_credentials(
+    tmp_path: Path, web: WebServer
+) -> None:
     web.fails.add("/a.md")
     with pytest.raises(IngestError, match="HTTP status 500") as failed:
         _run(tmp_path, web, web.url("/a.md").replace("//", f"//user:{SECRET}@"))
@@ -274,7 +284,7 @@ def test_an_invalid_url_is_refused(url: str, message: str) -> None:
         RemoteUrl.parse(url)
 
 
-def test_a_job_that_splits_files_refuses_urls(tmp_path: Path) -> None:
+def test_a_job_that_splits_files_cannot_have_urls_as_sources(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.job("a", "collection_prefix: a\nsplit_by: type\npaths: ['https://docs.example/a.html']\n")
     with pytest.raises(UsageError, match="splits remote files") as refused:
@@ -282,7 +292,7 @@ def test_a_job_that_splits_files_refuses_urls(tmp_path: Path) -> None:
     assert "without split_by" in str(refused.value.hint)
 
 
-def test_watching_urls_alone_is_refused_with_another_way(tmp_path: Path) -> None:
+def test_watching_only_urls_is_refused_and_the_error_names_an_alternative(tmp_path: Path) -> None:
     task = CollectionTask("web", (), (RemoteUrl.parse("https://docs.example/a.html"),))
     loaded = load_settings(None, {}, tmp_path)
     with (

@@ -52,46 +52,48 @@ def _outcomes(served: ServedFolder, report: IngestReport) -> dict[str, str]:
     return {outcome.path.removeprefix(shown): outcome.status for outcome in report.files}
 
 
-def test_a_folder_is_listed_and_its_files_are_fetched(tmp_path: Path, served: ServedFolder) -> None:
+def test_a_remote_folder_is_listed_and_its_files_are_fetched(tmp_path: Path, served: ServedFolder) -> None:
     report = _run(tmp_path, served, served.url)
     assert _outcomes(served, report) == {"a.md": "ok", "b.md": "ok", "deep/c%20d.md": "ok"}
     assert (report.documents, report.exit_code, len(served.fetched)) == (3, 0, 3)
 
 
-def test_one_file_is_fetched(tmp_path: Path, served: ServedFolder) -> None:
+def test_a_single_remote_file_is_fetched(tmp_path: Path, served: ServedFolder) -> None:
     assert _outcomes(served, _run(tmp_path, served, f"{served.url}a.md")) == {"a.md": "ok"}
     assert served.fetched == ["a.md"]
 
 
-def test_an_unchanged_file_is_not_fetched_again(tmp_path: Path, served: ServedFolder) -> None:
+def test_an_unchanged_file_on_the_remote_host_is_not_fetched_again(tmp_path: Path, served: ServedFolder) -> None:
     first = _run(tmp_path, served, served.url)
     again = _run(tmp_path, served, served.url)
     assert (set(_outcomes(served, again).values()), served.fetched) == ({"unchanged"}, [])
     assert (again.collection_hash, again.published) == (first.collection_hash, False)
 
 
-def test_a_changed_file_is_fetched_again(tmp_path: Path, served: ServedFolder) -> None:
+def test_a_changed_file_on_the_remote_host_is_fetched_again(tmp_path: Path, served: ServedFolder) -> None:
     _run(tmp_path, served, served.url)
     (served.folder / "b.md").write_text("The text is about blueberries now.\n")
     outcomes = _outcomes(served, _run(tmp_path, served, served.url))
     assert (outcomes["a.md"], outcomes["b.md"], served.fetched) == ("unchanged", "ok", ["b.md"])
 
 
-def test_a_file_that_is_gone_is_removed(tmp_path: Path, served: ServedFolder) -> None:
+def test_a_file_that_is_gone_from_the_remote_host_is_removed_from_the_collection(
+    tmp_path: Path, served: ServedFolder
+) -> None:
     _run(tmp_path, served, served.url)
     (served.folder / "b.md").unlink()
     report = _run(tmp_path, served, served.url)
     assert (_outcomes(served, report)["b.md"], report.documents) == ("removed", 2)
 
 
-def test_a_host_that_is_not_allowed_is_refused(tmp_path: Path, served: ServedFolder) -> None:
+def test_a_remote_host_that_the_settings_do_not_allow_is_refused(tmp_path: Path, served: ServedFolder) -> None:
     with pytest.raises(UsageError, match="is not allowed") as refused:
         _run(tmp_path, served, served.url, allowed=False)
     assert "ingest.remote.allowed_hosts" in refused.value.hint
     assert PASSWORD not in str(refused.value)
 
 
-def test_documents_are_kept_when_the_host_does_not_answer(tmp_path: Path, served: ServedFolder) -> None:
+def test_documents_are_kept_when_the_remote_host_does_not_answer(tmp_path: Path, served: ServedFolder) -> None:
     _run(tmp_path, served, served.url)
     served.hangs = True
     report = _run(tmp_path, served, served.url)
@@ -99,14 +101,14 @@ def test_documents_are_kept_when_the_host_does_not_answer(tmp_path: Path, served
     assert "did not answer within 2 s" in report.files[0].reason
 
 
-def test_a_file_above_the_limit_is_not_fetched(tmp_path: Path, served: ServedFolder) -> None:
+def test_a_file_above_the_size_limit_is_not_fetched_from_the_remote_host(tmp_path: Path, served: ServedFolder) -> None:
     (served.folder / "b.md").write_bytes(b"word " * 300_000)
     report = _run(tmp_path, served, served.url)
     assert (_outcomes(served, report)["b.md"], report.documents) == ("failed", 2)
     assert "b.md" not in served.fetched
 
 
-def test_credentials_are_neither_stored_nor_reported(tmp_path: Path, served: ServedFolder) -> None:
+def test_credentials_for_the_remote_host_are_neither_stored_nor_reported(tmp_path: Path, served: ServedFolder) -> None:
     report = _run(tmp_path, served, served.url)
     stored = [path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert PASSWORD not in str(report)

@@ -18,7 +18,7 @@ def _place(names: RootNames, root: str, relative: str) -> tuple[str, str]:
     return located.root, located.relative
 
 
-def test_a_root_name_is_the_folder_with_enough_parents_to_be_unique(tmp_path: Path) -> None:
+def test_the_name_of_a_source_folder_includes_as_many_parent_folders_as_needed_to_be_unique(tmp_path: Path) -> None:
     for path in ("a/docs", "b/docs", "c/b/docs"):
         (tmp_path / path).mkdir(parents=True)
     names = RootNames({})
@@ -28,7 +28,7 @@ def test_a_root_name_is_the_folder_with_enough_parents_to_be_unique(tmp_path: Pa
     assert names.name_of(tmp_path / "a/docs") == "docs"
 
 
-def test_the_root_of_the_file_system_has_a_name() -> None:
+def test_a_source_folder_that_is_the_root_of_the_file_system_gets_a_name() -> None:
     assert RootNames({}).name_of(Path("/")) == "root"
 
 
@@ -44,14 +44,14 @@ def test_the_root_of_the_file_system_has_a_name() -> None:
         ({"docs": "/x/docs"}, "/x/docs/e\u0301", "a.md", ("docs", "é/a.md")),
     ],
 )
-def test_a_file_belongs_to_the_innermost_known_folder(
+def test_a_file_belongs_to_the_innermost_known_source_folder(
     known: dict[str, str], root: str, relative: str, place: tuple[str, str]
 ) -> None:
     names = RootNames({name: Path(path) for name, path in known.items()})
     assert _place(names, root, relative) == place
 
 
-def test_a_new_folder_takes_over_the_name_of_a_missing_one(tmp_path: Path) -> None:
+def test_a_new_source_folder_takes_over_the_name_of_a_missing_source_folder(tmp_path: Path) -> None:
     (tmp_path / "new" / "docs").mkdir(parents=True)
     names = RootNames({"docs": tmp_path / "old" / "docs"})
     located = names.locate(_file(str(tmp_path / "new" / "docs"), "a.md"))
@@ -71,7 +71,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(folders=st.lists(st.sampled_from(FOLDERS), min_size=1, unique=True))
-def test_file_names_are_unique_and_stable(place: Path, folders: list[str]) -> None:
+def test_file_names_within_a_collection_are_unique_and_stable(place: Path, folders: list[str]) -> None:
     names = RootNames({})
     files = [_file(str(place / folder), f"{leaf}.md") for folder in folders for leaf in "xy"]
     first = {file.path: _place(names, str(file.root), file.relative) for file in files}

@@ -57,7 +57,7 @@ def asked_twice(sessions: SessionTable, second: str, *replies: str | EltError) -
     return conversation.ask(second), llm
 
 
-def test_a_follow_up_is_asked_as_rewritten_and_both_wordings_are_stored(sessions: SessionTable) -> None:
+def test_a_follow_up_question_is_searched_as_rewritten_and_both_wordings_are_stored(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, SECOND)
     assert result.answer == BY_RULES
     assert result.notes == (f"Understood as: {BY_RULES}", "as always")
@@ -67,7 +67,7 @@ def test_a_follow_up_is_asked_as_rewritten_and_both_wordings_are_stored(sessions
     assert second.result == result
 
 
-def test_a_model_reads_earlier_turns_only_for_a_follow_up(sessions: SessionTable) -> None:
+def test_a_language_model_reads_earlier_turns_only_for_a_follow_up_question(sessions: SessionTable) -> None:
     engine, heard = EchoEngine(), list[Event]()
     llm = ScriptedLLM()
     conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=llm)
@@ -80,12 +80,14 @@ def test_a_model_reads_earlier_turns_only_for_a_follow_up(sessions: SessionTable
     assert EARLIER_TURNS_KEY not in alone.metadata
 
 
-def test_a_conversation_without_a_model_records_no_earlier_turns_as_read(sessions: SessionTable) -> None:
+def test_without_a_language_model_a_conversation_records_that_no_earlier_turns_were_read(
+    sessions: SessionTable,
+) -> None:
     result, _ = asked_twice(sessions, SECOND)
     assert EARLIER_TURNS_KEY not in result.metadata
 
 
-def test_the_history_for_a_model_is_bounded_and_has_no_citation_marks(sessions: SessionTable) -> None:
+def test_the_history_given_to_a_language_model_is_limited_and_has_no_citation_marks(sessions: SessionTable) -> None:
     engine = EchoEngine()
     conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=ScriptedLLM())
     conversation.ask(FIRST)
@@ -103,7 +105,7 @@ def test_the_trace_records_the_rewriting_rule(sessions: SessionTable) -> None:
     assert stage.details["rule"] == "another phrase in the same question"
 
 
-def test_a_complete_question_gets_no_note(sessions: SessionTable) -> None:
+def test_a_question_that_needs_no_rewriting_gets_no_note(sessions: SessionTable) -> None:
     result, _ = asked_twice(sessions, "What is sepsis?")
     assert result.notes == ("as always",)
     assert result.trace.stages[0].details["rule"] == "complete by itself"
@@ -130,14 +132,14 @@ def test_an_answer_that_cannot_be_stored_is_still_returned(sessions: SessionTabl
     assert "could not be stored" in result.notes[-1]
 
 
-def test_a_follow_up_that_the_model_rewrote_is_searched_as_rewritten(sessions: SessionTable) -> None:
+def test_a_follow_up_question_that_the_language_model_rewrote_is_searched_as_rewritten(sessions: SessionTable) -> None:
     result, llm = asked_twice(sessions, SECOND, "How much must juniors pay as a fee?")
     assert result.question == "How much must juniors pay as a fee?"
     assert result.trace.stages[0].details["rule"] == "by the language model"
     assert FIRST in llm.prompts[0]
 
 
-def test_a_model_does_not_rewrite_a_complete_question(sessions: SessionTable) -> None:
+def test_the_language_model_does_not_rewrite_a_question_that_is_complete_by_itself(sessions: SessionTable) -> None:
     result, llm = asked_twice(sessions, "What is sepsis?", "never written")
     assert (result.question, llm.prompts) == ("What is sepsis?", [])
 
@@ -157,7 +159,7 @@ def test_a_model_does_not_rewrite_a_complete_question(sessions: SessionTable) ->
         ("where?", FIRST, "repeats an answer"),
     ],
 )
-def test_a_rewriting_by_the_model_that_loses_or_invents_words_is_not_used(
+def test_a_rewritten_question_of_the_language_model_is_not_used_if_it_loses_or_invents_words(
     sessions: SessionTable, second: str, reply: str, why: str
 ) -> None:
     result, _ = asked_twice(sessions, second, reply)
@@ -166,13 +168,13 @@ def test_a_rewriting_by_the_model_that_loses_or_invents_words_is_not_used(
 
 
 @pytest.mark.parametrize("failure", [ModelMissing("no model"), ModelBroken("broke off")])
-def test_the_rules_replace_a_model_that_fails(sessions: SessionTable, failure: EltError) -> None:
+def test_the_rewriting_rules_are_used_if_the_language_model_fails(sessions: SessionTable, failure: EltError) -> None:
     result, _ = asked_twice(sessions, SECOND, failure, failure, failure)
     assert result.question == BY_RULES
     assert any("rules alone" in note for note in result.notes)
 
 
-def test_the_topics_of_an_answer_are_the_headings_of_its_citations() -> None:
+def test_the_topics_of_an_answer_are_the_section_headings_of_its_citations() -> None:
     def cited(section: str | None) -> Citation:
         return Citation(
             **dict.fromkeys(("reference", "collection", "source_id", "source_title", "source"), "x"),
@@ -190,7 +192,7 @@ def test_the_topics_of_an_answer_are_the_headings_of_its_citations() -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=8), st.integers(0, 80))
-def test_the_history_is_the_last_turns_that_fit(lengths: list[int], budget: int) -> None:
+def test_the_history_consists_of_the_last_turns_that_fit_into_the_token_budget(lengths: list[int], budget: int) -> None:
     turns = [
         ConversationTurn(number, "", "q", "w " * length, QueryResult(question="q", answer="", answered=True), "")
         for number, length in enumerate(lengths)

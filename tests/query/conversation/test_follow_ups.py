@@ -98,7 +98,9 @@ ALONE = [
 
 
 @pytest.mark.parametrize(("first", "second", "rule", "expected"), CASES)
-def test_a_follow_up_is_rewritten_from_the_previous_question(first: str, second: str, rule: str, expected: str) -> None:
+def test_a_follow_up_question_is_completed_with_words_of_the_previous_question(
+    first: str, second: str, rule: str, expected: str
+) -> None:
     made = rewrite_by_rules(second, [EarlierTurn(first)])
     assert made.rule == rule
     assert re.fullmatch(re.escape(expected).replace("…", ".{5,80}"), made.text), made.text
@@ -106,22 +108,22 @@ def test_a_follow_up_is_rewritten_from_the_previous_question(first: str, second:
 
 @pytest.mark.parametrize("question", ALONE)
 @pytest.mark.parametrize("first", [DRAW, FEE])
-def test_a_complete_question_is_not_rewritten(first: str, question: str) -> None:
+def test_a_question_that_is_complete_by_itself_is_not_rewritten(first: str, question: str) -> None:
     assert rewrite_by_rules(question, [EarlierTurn(first)]) == rewrite_by_rules(question, [])
 
 
-def test_a_follow_up_depends_on_the_last_turn() -> None:
+def test_the_rewritten_form_of_a_follow_up_question_depends_on_the_last_turn() -> None:
     turns = [EarlierTurn("What is the fee for seniors?"), EarlierTurn("How long does a loan last?")]
     assert rewrite_by_rules("a transfer?", turns).text == "How long does a transfer last?"
 
 
-def test_a_follow_up_to_a_question_without_content_words_gets_the_topic_of_the_last_answer() -> None:
+def test_a_follow_up_question_gets_the_topic_of_the_last_answer_if_the_last_question_has_no_content_words() -> None:
     assert (
         rewrite_by_rules("who decides it?", [EarlierTurn("What is it?", ("Loans",))]).text == "who decides it (Loans)?"
     )
 
 
-def test_a_name_in_a_follow_up_that_looks_like_a_common_word_is_kept() -> None:
+def test_a_follow_up_question_keeps_a_name_that_looks_like_a_common_word() -> None:
     assert "for IT" in rewrite_by_rules("and for IT?", [EarlierTurn("What is the quorum at a general meeting?")]).text
 
 
@@ -164,7 +166,9 @@ FRAMES = [
 
 @given(FIRST, st.sampled_from(FRAMES), st.sampled_from(NAMES), st.sampled_from(NAMES))
 @example("How many points does a ground need for Grade A?", "{} for {}?", "Grade C", "Quillhaven")
-def test_a_rewritten_follow_up_keeps_every_name_code_and_number(first: str, frame: str, one: str, other: str) -> None:
+def test_a_rewritten_follow_up_question_keeps_every_name_code_and_number(
+    first: str, frame: str, one: str, other: str
+) -> None:
     question = frame.format(*([one, other][: frame.count("{}")]))
     made = rewrite_by_rules(question, [EarlierTurn(first)]).text
     labels = {*parse_question(question).names, *numbers_of(question)}
@@ -185,7 +189,7 @@ def test_rewriting_any_question_after_any_question_raises_no_error(first: str, s
 @pytest.mark.parametrize(
     "piece", ["a ", "a-", "the ", "is a ", "and ", "What does a ", "wie lange dauert ein ", "for a "]
 )
-def test_long_texts_are_rewritten_in_linear_time(piece: str) -> None:
+def test_long_follow_up_questions_are_rewritten_in_linear_time(piece: str) -> None:
     started = time.perf_counter()
     rewrite_by_rules(f"and {piece * 3000}?", [EarlierTurn(f"What does {piece * 3000} cost?")])
     rewrite_by_rules("and for it?", [EarlierTurn(piece * 5000)])

@@ -53,12 +53,12 @@ def test_a_citation_of_one_of_two_gold_pages_counts_as_right_page_but_not_as_eve
     assert (report.answered_from_right_page, report.answered_from_every_page) == (1.0, 0.0)
 
 
-def test_a_right_page_in_a_refusal_is_cited_but_not_answered() -> None:
+def test_the_right_page_in_a_refusal_counts_as_cited_but_not_as_answered() -> None:
     report = measured((asked("anchor", 3), answered("a", ("ship.pdf", 3), refused=True)))
     assert (report.right_page_cited, report.answered_from_right_page, report.wrongly_refused) == (1.0, 0.0, 1.0)
 
 
-def test_refusals_are_counted_by_kind() -> None:
+def test_refusals_are_counted_by_kind_of_question() -> None:
     report = measured(
         (asked("one", kind="absent-entity"), answered("a", refused=True)),
         (asked("two", kind="absent-entity"), answered("b", ("ship.pdf", 1))),
@@ -69,12 +69,12 @@ def test_refusals_are_counted_by_kind() -> None:
     assert (report.answerable, report.right_page_cited) == (1, 1.0)
 
 
-def test_the_overlap_is_the_share_of_the_questions_words_in_its_gold_sentences() -> None:
+def test_the_word_overlap_of_a_question_is_the_share_of_its_words_that_are_in_its_gold_sentences() -> None:
     report = measured((asked("zeppelin", 3), answered("a")), (asked("void", kind="absent-entity"), answered("b")))
     assert report.overlap == 0.5
 
 
-def test_a_report_without_questions_is_empty() -> None:
+def test_an_evaluation_report_without_questions_is_empty() -> None:
     report = measured()
     assert report.to_json() == {
         "questions": 0,
@@ -91,6 +91,6 @@ def test_a_report_without_questions_is_empty() -> None:
     }
 
 
-def test_the_report_has_the_result_of_each_question() -> None:
+def test_the_evaluation_report_has_the_result_of_each_question() -> None:
     (row,) = measured((asked("anchor", 3, 9), answered("a", ("ship.pdf", 9)))).to_json()["results"]
     assert (row["id"], row["gold_places"], row["cited"], row["answered"]) == ("anchor", 2, 1, True)

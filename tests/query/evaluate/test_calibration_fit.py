@@ -39,7 +39,7 @@ def test_fitting_without_examples_returns_the_shipped_weights() -> None:
     assert fit_weights([]) == SHIPPED_WEIGHTS
 
 
-def test_more_examples_pull_further_from_the_shipped_weights() -> None:
+def test_fitting_with_more_examples_moves_the_weights_further_from_the_shipped_weights() -> None:
     def moved(number: int) -> float:
         examples = [
             LabelledEvidence(end.evidence, end.right, end.question.text) for end in asked(number, seed=1, honest=True)
@@ -64,7 +64,7 @@ def test_fitted_weights_are_finite_and_keep_the_threshold(drawn: list[tuple[floa
     assert (share * (after - before)).sum() / share.sum() == pytest.approx(0.0, abs=1e-4)
 
 
-def test_fitted_weights_that_improve_held_out_questions_are_used() -> None:
+def test_fitted_weights_are_used_if_the_metrics_of_held_out_questions_improve() -> None:
     fitted = calibrate(asked(60, seed=2, honest=True))
     assert not fitted.objection
     assert fitted.weights != SHIPPED_WEIGHTS
@@ -77,7 +77,7 @@ def test_fitted_weights_that_improve_held_out_questions_are_used() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_fitted_weights_are_not_used_if_held_out_metrics_are_worse(seed: int) -> None:
+def test_fitted_weights_are_not_used_if_the_metrics_of_held_out_questions_get_worse(seed: int) -> None:
     fitted = calibrate(asked(40, seed=seed, honest=False))
     assert fitted.before is not None
     assert fitted.after is not None
@@ -88,7 +88,7 @@ def test_fitted_weights_are_not_used_if_held_out_metrics_are_worse(seed: int) ->
     assert (fitted.weights == SHIPPED_WEIGHTS) is worse
 
 
-def test_too_few_questions_are_reported() -> None:
+def test_too_few_questions_for_a_calibration_are_reported() -> None:
     fitted = calibrate(asked(4, seed=1, honest=True))
     assert fitted.weights == SHIPPED_WEIGHTS
     assert fitted.objection == "4 answerable questions and 4 others are too few to fit anything"

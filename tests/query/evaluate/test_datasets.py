@@ -46,7 +46,9 @@ def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
         ({"qrels": "q1\td1\t0\n"}, r"marks no document as relevant"),
     ],
 )
-def test_an_error_names_its_file_and_line(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+def test_an_error_in_a_dataset_names_the_file_and_the_line(
+    tmp_path: Path, changed: dict[str, str], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         read_dataset(write(tmp_path, **changed))
 

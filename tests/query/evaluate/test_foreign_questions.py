@@ -24,14 +24,14 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
-def test_shipped_foreign_questions_are_distinct_for_every_language(language: str) -> None:
+def test_the_shipped_questions_about_foreign_subjects_are_distinct_for_every_language(language: str) -> None:
     questions = foreign_questions(language)
     assert len(questions) == len(set(questions)) >= 25
     assert all(question.endswith("?") for question in questions)
     assert (questions[0].startswith("Wie")) is (language == "de")
 
 
-def test_foreign_questions_come_only_from_collections_about_other_subjects(
+def test_questions_about_foreign_subjects_come_only_from_collections_about_other_subjects(
     tmp_path: Path, embedding: FakeEmbedding
 ) -> None:
     with open_store(tmp_path, for_writing=True) as store:

@@ -102,13 +102,13 @@ def test_questions_are_generated_from_headings_definitions_and_rows_with_their_s
     assert "The keel of oak" in section
 
 
-def test_a_question_never_contains_its_answer(ingested: Ingested) -> None:
+def test_a_generated_question_never_contains_its_answer(ingested: Ingested) -> None:
     for question in generate_questions(ingested(dues=HARBOUR)):
         for answer in ("pounds", "where one ship", "keel", "tarred", "yes"):
             assert answer not in question.text
 
 
-def test_the_number_of_questions_is_shared_among_the_kinds(ingested: Ingested) -> None:
+def test_the_number_of_generated_questions_is_divided_among_the_kinds_of_question(ingested: Ingested) -> None:
     generation = ingested(dues=HARBOUR)
     chosen = generate_questions(generation, 4)
     assert [question.kind for question in chosen] == ["heading", "definition", "table row", "table row"]
@@ -116,7 +116,7 @@ def test_the_number_of_questions_is_shared_among_the_kinds(ingested: Ingested) -
     assert {question.text for question in generate_questions(generation, 7)} >= {question.text for question in chosen}
 
 
-def test_another_seed_draws_other_questions(ingested: Ingested) -> None:
+def test_another_random_seed_selects_other_questions(ingested: Ingested) -> None:
     sections = "\n\n".join(f"# Quay {chr(65 + number)}{chr(97 + number)}\n\n{FILLER}" for number in range(20))
     generation = ingested(quays=sections)
     drawn = {seed: {question.text for question in generate_questions(generation, 5, seed)} for seed in (1, 2)}
@@ -124,7 +124,7 @@ def test_another_seed_draws_other_questions(ingested: Ingested) -> None:
     assert all(len(texts) == 5 for texts in drawn.values())
 
 
-def test_a_question_has_the_spans_of_several_documents_but_not_of_all(
+def test_a_generated_question_may_have_answer_spans_in_several_documents_but_not_in_all(
     ingested: Ingested,
 ) -> None:
     shared, common = f"# Tolls of the bridge\n\n{FILLER}", f"# Introduction\n\n{FILLER}"
@@ -135,13 +135,13 @@ def test_a_question_has_the_spans_of_several_documents_but_not_of_all(
     assert len({place.document_id for place in question.spans}) == 2
 
 
-def test_documents_without_questions_raise_an_error(ingested: Ingested) -> None:
+def test_documents_from_which_no_question_can_be_generated_raise_an_error(ingested: Ingested) -> None:
     with pytest.raises(UsageError, match="'harbour' has no headings") as refused:
         generate_questions(ingested(plain="Nobody comes on Sundays."))
     assert "--answers" in str(refused.value.hint)
 
 
-def test_a_chunk_contains_an_answer_span_if_it_holds_most_of_it_or_lies_within_it() -> None:
+def test_a_chunk_counts_for_an_answer_span_if_it_contains_most_of_the_span_or_lies_within_the_span() -> None:
     place = AnswerSpan("d", 100, 200)
     assert place.is_in("d", 0, 160)
     assert place.is_in("d", 120, 130)

@@ -49,7 +49,7 @@ def _agreement(dataset: Dataset, folder: Path) -> float:
 
 @pytest.mark.bench
 @pytest.mark.parametrize("name", SETS)
-def test_profiles_have_the_same_order_on_generated_and_on_labelled_questions(
+def test_profiles_are_ranked_in_the_same_order_by_generated_and_by_labelled_questions(
     name: str, datasets: Path, tmp_path: Path
 ) -> None:
     assert _agreement(read_dataset(datasets / "eval" / name), tmp_path) >= 0.6

@@ -27,7 +27,7 @@ def test_a_labelled_question_keeps_its_gold_sentences(tmp_path: Path) -> None:
     assert (second.identity, second.kind, second.answerable) == ("2", "absent-entity", False)
 
 
-def test_a_gold_sentence_may_have_no_page(tmp_path: Path) -> None:
+def test_the_page_of_a_gold_sentence_may_be_missing(tmp_path: Path) -> None:
     (only,) = read_labelled_questions(written(tmp_path, {**ROW, "gold": [{**GOLD, "page": None}]}))
     assert only.gold[0].page is None
 
@@ -47,7 +47,7 @@ def test_a_gold_sentence_may_have_no_page(tmp_path: Path) -> None:
         json.dumps({**ROW, "kind": "absent-entity"}),
     ],
 )
-def test_an_invalid_line_is_named_by_its_number(line: str, tmp_path: Path) -> None:
+def test_an_invalid_line_of_a_question_file_is_reported_with_its_number(line: str, tmp_path: Path) -> None:
     path = written(tmp_path, ROW, line)
     with pytest.raises(UsageError) as refused:
         read_labelled_questions(path)
@@ -55,13 +55,13 @@ def test_an_invalid_line_is_named_by_its_number(line: str, tmp_path: Path) -> No
     assert '"gold"' in refused.value.hint
 
 
-def test_an_unreadable_file_raises_an_error(tmp_path: Path) -> None:
+def test_an_unreadable_question_file_raises_an_error(tmp_path: Path) -> None:
     (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe\xfa")
     for name in ("missing.jsonl", "latin.jsonl"):
         with pytest.raises(UsageError, match=r"cannot be read|is not UTF-8"):
             read_labelled_questions(tmp_path / name)
 
 
-def test_a_file_without_questions_raises_an_error(tmp_path: Path) -> None:
+def test_a_question_file_without_questions_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no question"):
         read_labelled_questions(written(tmp_path, "", " "))

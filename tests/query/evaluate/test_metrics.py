@@ -26,7 +26,7 @@ def test_ndcg_takes_the_grade_as_gain_and_discounts_by_the_logarithm_of_the_rank
     assert found == pytest.approx((1 + 2 / 2) / (2 + 1 / math.log2(3) + 1 / 2))
 
 
-def test_metrics_ignore_documents_after_the_first_ten() -> None:
+def test_metrics_at_ten_ignore_documents_after_the_first_ten() -> None:
     ranked = [f"x{number}" for number in range(10)] + ["a"]
     assert ndcg(ranked, {"a": 1}) == 0
     assert reciprocal_rank(ranked, {"a": 1}) == 0
@@ -34,7 +34,7 @@ def test_metrics_ignore_documents_after_the_first_ten() -> None:
     assert recall(ranked, {"a": 1}, 100) == 1
 
 
-def test_ndcg_reaches_1_with_more_relevant_documents_than_ranks() -> None:
+def test_ndcg_can_reach_1_with_more_relevant_documents_than_ranks() -> None:
     grades = {f"d{number}": 1 for number in range(15)}
     assert ndcg(list(grades), grades) == pytest.approx(1.0)
     assert recall(list(grades), grades, 10) == pytest.approx(10 / 15)
@@ -52,7 +52,7 @@ def test_every_ranking_metric_lies_between_0_and_1(ranked: list[str], grades: di
 
 
 @given(RANKED, GRADES)
-def test_metrics_with_equal_definitions_have_equal_values(ranked: list[str], grades: dict[str, int]) -> None:
+def test_metrics_whose_definitions_coincide_have_equal_values(ranked: list[str], grades: dict[str, int]) -> None:
     figures = measure_ranking(ranked, grades)
     assert figures["precision@1"] == hit(ranked, grades, 1) == reciprocal_rank(ranked, grades, 1)
     assert (figures["hit@10"] > 0) == (figures["mrr@10"] > 0) == (figures["recall@10"] > 0)
@@ -64,7 +64,7 @@ def test_precision_counts_missing_results_as_irrelevant() -> None:
 
 
 @given(GRADES)
-def test_the_ideal_ranking_is_perfect(grades: dict[str, int]) -> None:
+def test_the_ideal_ranking_has_the_value_1_in_every_metric(grades: dict[str, int]) -> None:
     ideal = sorted(grades, key=lambda document: -grades[document])
     assert ndcg(ideal, grades) == pytest.approx(1.0)
     assert recall(ideal, grades, 100) == 1.0
@@ -72,7 +72,7 @@ def test_the_ideal_ranking_is_perfect(grades: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 2.0), (0.95, 4.0), (1.0, 4.0), (0.0, 1.0)])
-def test_a_percentile_is_one_of_the_values(share: float, expected: float) -> None:
+def test_a_percentile_is_always_one_of_the_measured_values(share: float, expected: float) -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == expected
 
 
@@ -93,7 +93,7 @@ def test_the_metrics_equal_those_of_trec_eval() -> None:
     )
 
 
-def test_all_found_is_1_only_if_every_relevant_document_is_ranked() -> None:
+def test_the_metric_all_found_is_1_only_if_every_relevant_document_is_ranked() -> None:
     ranked, grades = ["a", "b", "c"], {"a": 1, "c": 2}
     assert [all_found(ranked, grades, depth) for depth in (1, 2, 3)] == [0.0, 0.0, 1.0]
     assert all_found(ranked, {}) == 0.0

@@ -35,7 +35,7 @@ def _measured(dataset: Dataset, folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.bench
-def test_the_default_profile_is_at_least_as_good_as_either_retriever_and_better_than_fusion(
+def test_the_default_profile_is_as_good_as_either_single_retriever_and_better_than_plain_fusion(
     datasets: Path, tmp_path: Path
 ) -> None:
     figures = {name: _measured(read_dataset(datasets / "eval" / name), tmp_path / name) for name in SETS}

@@ -26,12 +26,12 @@ ENGLISH, GERMAN = templates_for("en"), templates_for("de")
         ("## Loans", "What about Loans?"),
     ],
 )
-def test_a_heading_becomes_a_question_without_its_number(title: str, question: str) -> None:
+def test_a_heading_is_turned_into_a_question_without_its_section_number(title: str, question: str) -> None:
     assert heading_question(title, ENGLISH) == question
 
 
 @pytest.mark.parametrize("title", ["", "3.1", "§ 4", "***", "x" * 500])
-def test_a_heading_without_words_gives_no_question(title: str) -> None:
+def test_no_question_is_generated_from_a_heading_without_words(title: str) -> None:
     assert heading_question(title, ENGLISH) is None
 
 
@@ -45,7 +45,7 @@ def test_a_heading_without_words_gives_no_question(title: str) -> None:
         ("User Datagram Protocol (UDP) is a protocol of datagrams.", "User Datagram Protocol"),
     ],
 )
-def test_the_question_for_a_definition_has_only_its_term(sentence: str, term: str) -> None:
+def test_the_question_generated_from_a_definition_contains_only_its_term(sentence: str, term: str) -> None:
     ((question, start, end),) = definitions(sentence, ENGLISH)
     assert question == f"What is {term}?"
     assert sentence[start:end] == sentence
@@ -63,36 +63,34 @@ def test_the_question_for_a_definition_has_only_its_term(sentence: str, term: st
         "Nobody comes on Sundays.",
     ],
 )
-def test_a_sentence_without_a_definition_gives_no_question(sentence: str) -> None:
+def test_no_question_is_generated_from_a_sentence_without_a_definition(sentence: str) -> None:
     assert list(definitions(sentence, ENGLISH)) == []
 
 
-def test_questions_are_generated_in_german_or_english_and_for_other_languages_from_the_words_of_the_text_alone() -> (
-    None
-):
+def test_generated_questions_use_german_or_english_templates_and_in_other_languages_only_words_of_the_text() -> None:
     sentence = "Die Kogge ist ein Schiff der Hanse."
     assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was ist Kogge?"]
     assert heading_question("Les navires", templates_for("fr")) == "Les navires?"
 
 
-def test_a_row_gives_a_question_for_each_cell_from_its_key_and_column() -> None:
+def test_a_question_is_generated_for_each_table_cell_from_its_row_key_and_its_column_name() -> None:
     header, cells = cells_of("Grade | Lowest age | Test"), cells_of("Silver | 18 | ")
     assert list(row_questions(header, cells, ENGLISH)) == ['What is "lowest age" for Silver?']
 
 
-def test_a_row_in_markdown_has_the_same_cells() -> None:
+def test_a_markdown_table_row_is_read_with_the_same_cells() -> None:
     assert cells_of("| Grade | Lowest age |\n") == cells_of("Grade | Lowest age") == ["Grade", "Lowest age"]
     assert is_table_rule("|---|:---:|\n")
     assert not is_table_rule("| - | 3 |")
 
 
 @pytest.mark.parametrize("line", ["12 | 14", "one", "Rules | 5", "A | A", "Name | Name"])
-def test_a_line_without_column_names_is_no_header(line: str) -> None:
+def test_a_line_without_column_names_is_not_read_as_a_header(line: str) -> None:
     assert not is_header(cells_of(line))
 
 
 @given(st.text(max_size=300))
-def test_any_text_gives_questions_or_none(text: str) -> None:
+def test_generating_questions_from_any_text_raises_no_error(text: str) -> None:
     heading_question(text, ENGLISH)
     for _, start, end in definitions(text, ENGLISH):
         assert 0 <= start < end <= len(text)

@@ -26,7 +26,7 @@ def outcome(kind: str, confidence: float, right: bool = False) -> RefusalOutcome
     return RefusalOutcome(RefusalQuestion(f"{kind}-{confidence}", "Who steers?", kind), confidence, right, {})
 
 
-def test_auroc_is_1_for_separated_values_and_a_half_for_equal_ones() -> None:
+def test_auroc_is_1_for_separated_values_and_one_half_for_equal_values() -> None:
     assert auroc([0.9, 0.8], [0.1, 0.2, 0.3]) == 1.0
     assert auroc([0.1], [0.9, 0.8]) == 0.0
     assert auroc([0.5, 0.5], [0.5]) == 0.5
@@ -39,7 +39,7 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(higher: list[float], low
     assert auroc(higher, lower) + auroc(lower, higher) == pytest.approx(1.0)
 
 
-def test_the_risk_coverage_curve_starts_with_the_most_confident_answers_and_adds_equal_ones_together() -> None:
+def test_the_risk_coverage_curve_adds_the_most_confident_answers_first_and_equally_confident_ones_together() -> None:
     curve = risk_and_coverage([(0.9, True), (0.5, False), (0.5, True), (0.1, False)])
     assert [(at.threshold, at.coverage, at.risk) for at in curve] == [
         (0.9, 0.25, 0.0),

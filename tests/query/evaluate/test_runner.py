@@ -30,7 +30,7 @@ def chunk(source: str, **metadata: Any) -> RetrievedChunk:
     )  # fmt: skip
 
 
-def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
+def test_each_profile_gets_an_evaluation_report_in_the_printed_format(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     reports = evaluate(DATASET, make_generation(TEXTS), embedding, comparison_profiles(Settings()))
@@ -45,20 +45,22 @@ def test_each_profile_gets_a_report_in_the_shape_that_is_printed(
     assert printed["ndcg@10"] == printed["mrr@10"] == printed["recall@10"] == 1.0
 
 
-def test_a_document_has_the_rank_of_its_best_chunk() -> None:
+def test_a_document_is_ranked_by_its_best_chunk() -> None:
     chunks = [chunk("a"), chunk("b", alternates=[{"source": "c"}]), chunk("a"), chunk("d")]
     assert rank_documents(chunks) == ["a", "b", "c", "d"]
     assert rank_documents(chunks, depth=2) == ["a", "b"]
 
 
-def test_sources_can_be_mapped_to_corpus_ids(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_the_sources_of_chunks_can_be_mapped_to_corpus_ids(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     renamed = replace(DATASET, relevant={"q1": {"three": 1}, "q2": {"two": 1}})
     generation, profiles = make_generation(TEXTS), {"default": Settings()}
     report = evaluate(renamed, generation, embedding, profiles, {"n2.md": "two", "n3.md": "three"})[0]
     assert report.figures["ndcg@10"] == 1.0
 
 
-def test_the_top_k_setting_of_a_profile_changes_no_metric(
+def test_the_top_k_setting_of_a_profile_does_not_change_any_metric(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     narrow = Settings(query=QuerySettings(retriever_top_k=1, reranker_top_k=1, min_relevance_score=0.99))
@@ -86,6 +88,8 @@ def test_an_evaluation_keeps_the_ranking_settings_of_the_profile() -> None:
 
 
 @pytest.mark.parametrize(("name", "strategy", "reranked"), [("bm25", "sparse", False), ("dense", "dense", False)])
-def test_a_single_retriever_is_not_reranked(name: str, strategy: str, reranked: bool) -> None:
+def test_the_results_of_a_single_retriever_are_evaluated_without_reranking(
+    name: str, strategy: str, reranked: bool
+) -> None:
     query = comparison_profiles(Settings())[name].query
     assert (query.strategy, query.use_reranker) == (strategy, reranked)

@@ -17,7 +17,7 @@ def report(profile: str, values: list[float]) -> ProfileReport:
     return ProfileReport("set", profile, dict.fromkeys(MEASURES, 0.5), 1.0, 1.0, results=tuple(results))
 
 
-def test_equal_profiles_have_no_difference() -> None:
+def test_two_equal_profiles_have_no_significant_difference() -> None:
     found = paired_difference("ndcg@10", [0.1, 0.7, 0.3], [0.1, 0.7, 0.3])
     assert (found.mean, found.low, found.high, found.p_value, found.better, found.worse) == (0, 0, 0, 1, 0, 0)
 
@@ -44,7 +44,7 @@ def test_a_gain_on_few_questions_is_not_significant() -> None:
 
 @settings(max_examples=generated(10))
 @given(PAIRS)
-def test_exchanging_the_profiles_negates_the_difference(pairs: list[tuple[float, float]]) -> None:
+def test_exchanging_the_two_profiles_negates_their_difference(pairs: list[tuple[float, float]]) -> None:
     first, second = [one for one, _ in pairs], [other for _, other in pairs]
     there, back = paired_difference("ndcg@10", first, second), paired_difference("ndcg@10", second, first)
     assert there.mean == pytest.approx(-back.mean)
@@ -54,7 +54,7 @@ def test_exchanging_the_profiles_negates_the_difference(pairs: list[tuple[float,
     assert 0 < there.p_value <= 1
 
 
-def test_the_same_seed_gives_the_same_comparison_of_every_figure() -> None:
+def test_the_same_random_seed_gives_the_same_comparison_of_every_metric() -> None:
     first, second = report("a", [0.1, 0.5, 0.9, 0.2]), report("b", [0.3, 0.5, 0.8, 0.9])
     assert compare_reports(first, second, 7) == compare_reports(first, second, 7)
     printed = compare_reports(first, second).to_json()
@@ -62,5 +62,5 @@ def test_the_same_seed_gives_the_same_comparison_of_every_figure() -> None:
     assert (printed["first"], printed["second"], printed["queries"]) == ("a", "b", 4)
 
 
-def test_many_questions_are_resampled_in_batches() -> None:
+def test_the_results_of_many_questions_are_resampled_in_batches() -> None:
     assert paired_difference("ndcg@10", [0.0] * 3000, [0.001] * 3000).p_value < 0.001

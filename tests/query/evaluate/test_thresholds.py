@@ -8,7 +8,7 @@ def report(profile: str, ndcg: float) -> ProfileReport:
     return ProfileReport("set", profile, {**dict.fromkeys(MEASURES, 0.5), "ndcg@10": ndcg}, 1.0, 1.0)
 
 
-def test_a_threshold_is_read_as_a_metric_and_a_lowest_value() -> None:
+def test_a_threshold_is_parsed_as_a_metric_and_its_lowest_accepted_value() -> None:
     assert read_threshold("ndcg@10=0.70") == FigureThreshold("ndcg@10", 0.7)
     assert read_threshold("Recall@100=1") == FigureThreshold("recall@100", 1.0)
 

@@ -57,7 +57,7 @@ def harbour(tmp_path: Path, embedding: FakeEmbedding) -> Harbour:
     return made
 
 
-def test_asking_writes_no_state_and_reports_the_shipped_weights(harbour: Harbour) -> None:
+def test_asking_a_question_writes_no_state_and_reports_that_the_shipped_weights_are_used(harbour: Harbour) -> None:
     assert harbour.ask("ship").metadata["calibration"] == "shipped"
     assert not (harbour.data_dir / STATE_NAME).exists()
 
@@ -72,7 +72,7 @@ def test_fitted_weights_decide_whether_to_answer(
     assert result.answered is answered
 
 
-def test_another_state_of_the_collection_uses_the_shipped_weights_and_notes_the_stale_calibration_once(
+def test_after_a_collection_changes_the_shipped_weights_are_used_and_one_note_reports_the_stale_calibration(
     harbour: Harbour,
 ) -> None:
     before = harbour.ask("ship").confidence
@@ -97,7 +97,9 @@ def test_a_cached_answer_does_not_repeat_the_note_about_a_stale_calibration(harb
     assert not any("--calibrate" in note for note in second.notes)
 
 
-def test_other_search_settings_use_the_shipped_weights(harbour: Harbour) -> None:
+def test_the_shipped_weights_are_used_with_search_settings_other_than_those_of_the_calibration(
+    harbour: Harbour,
+) -> None:
     harbour.fit("ship", NEVER)
     other = harbour.settings.model_copy(update={"query": QuerySettings(similarity_top_k=3, reranker_top_k=3)})
     assert harbour.ask("ship", settings=other).metadata["calibration"] == "shipped"
@@ -105,13 +107,13 @@ def test_other_search_settings_use_the_shipped_weights(harbour: Harbour) -> None
     assert harbour.ask("ship", settings=alike).metadata["calibration"] == "calibrated"
 
 
-def test_several_collections_use_the_shipped_weights(harbour: Harbour) -> None:
+def test_the_shipped_weights_are_used_when_several_collections_are_searched(harbour: Harbour) -> None:
     harbour.ingest("port")
     harbour.fit("ship", NEVER)
     assert harbour.ask("ship", "port").metadata["calibration"] == "shipped"
 
 
-def test_a_calibration_from_other_shipped_weights_is_not_used(harbour: Harbour) -> None:
+def test_a_calibration_that_was_fitted_from_other_shipped_weights_is_not_used(harbour: Harbour) -> None:
     harbour.fit("ship", NEVER)
     with closing(open_state(harbour.data_dir)) as state:
         ((identity, fitted),) = state.rows("SELECT generation, fitted FROM calibrations")
@@ -129,7 +131,9 @@ def test_a_profile_that_keeps_the_shipped_weights_counts_as_not_calibrated(harbo
     assert not any("--calibrate" in note for note in result.notes)
 
 
-def test_unreadable_state_is_noted_and_the_question_still_answered(harbour: Harbour) -> None:
+def test_if_the_state_database_is_unreadable_a_note_is_added_and_the_question_is_still_answered(
+    harbour: Harbour,
+) -> None:
     (harbour.data_dir / STATE_NAME).write_bytes(b"no database " * 500)
     result = harbour.ask("ship")
     assert result.metadata["calibration"] == "shipped"

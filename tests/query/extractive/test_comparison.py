@@ -17,12 +17,12 @@ TEXT = f"{ADULTS} The hall is old. Books on loan to adults are listed for a week
         "What is the difference between adults and children when they keep a book?",
     ],
 )
-def test_both_things_that_a_question_compares_are_quoted(question: str) -> None:
+def test_the_answer_to_a_comparison_quotes_sentences_about_both_compared_subjects(question: str) -> None:
     answer = make_answerer(abstain=False).answer(question, [make_chunk(TEXT)])
     assert {citation.excerpt for citation in answer.citations} == {ADULTS, CHILDREN}
 
 
-def test_a_comparison_with_something_absent_is_answered_as_any_question() -> None:
+def test_a_comparison_with_a_subject_that_is_not_in_the_documents_is_answered_like_any_other_question() -> None:
     answer = make_answerer(abstain=False).answer(
         "What is the difference between adults and llamas?", [make_chunk(TEXT)]
     )

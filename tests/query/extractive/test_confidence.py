@@ -53,7 +53,7 @@ def test_missing_evidence_lowers_the_confidence(name: str) -> None:
     assert confidence_of(replace(STRONG, **{name: 1.0})) < confidence_of(STRONG)
 
 
-def test_the_confidence_decides_between_three_outcomes() -> None:
+def test_the_confidence_determines_which_of_three_outcomes_an_answer_has() -> None:
     thresholds = OutcomeThresholds.of(AnswerSettings(refuse_below=0.3, uncertain_below=0.5))
     assert [thresholds.outcome(it) for it in (0.0, 0.29, 0.3, 0.49, 0.5, 1.0)] == [
         *["not found"] * 2,
@@ -62,7 +62,7 @@ def test_the_confidence_decides_between_three_outcomes() -> None:
     ]
 
 
-def test_without_abstaining_every_question_is_answered() -> None:
+def test_if_abstaining_is_switched_off_every_question_is_answered() -> None:
     assert OutcomeThresholds.of(AnswerSettings(abstain=False)).outcome(0.0) == "answered"
 
 
@@ -71,5 +71,5 @@ def test_the_threshold_of_uncertain_answers_is_not_below_that_of_refusals() -> N
         AnswerSettings(refuse_below=0.7)
 
 
-def test_every_weight_belongs_to_a_kind_of_evidence() -> None:
+def test_every_confidence_weight_belongs_to_a_kind_of_evidence() -> None:
     assert set(WEIGHTS) == set(STRONG.as_dict())

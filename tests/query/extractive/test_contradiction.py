@@ -57,7 +57,7 @@ def test_an_antonym_or_a_one_sided_negation_contradicts(question: str, text: str
         ("When did the library increase its fees?", "Cattle were reduced to a dozen by the flood."),
     ],
 )
-def test_limits_answers_and_sentences_about_other_subjects_do_not_contradict_the_question(
+def test_sentences_with_limits_plain_answers_and_sentences_about_other_subjects_do_not_contradict_the_question(
     question: str, text: str
 ) -> None:
     assert _contradiction(question, text) == 0.0

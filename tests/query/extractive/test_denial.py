@@ -53,23 +53,23 @@ def _evidence(question: str, text: str) -> AnswerEvidence:
         ("What prize is given to readers?", "No prize is given to readers.", True),
     ],
 )
-def test_a_negated_sentence_denies_the_question(question: str, text: str, denied: bool) -> None:
+def test_a_negated_sentence_counts_as_denying_the_question(question: str, text: str, denied: bool) -> None:
     assert (_denial(question, text) > 0.3) is denied
 
 
-def test_a_sentence_with_the_date_of_another_event_is_evidence_against_answering() -> None:
+def test_a_sentence_that_has_only_the_date_of_another_event_is_evidence_against_answering() -> None:
     asked = "In which year was the library founded?"
     other = _evidence(asked, "The library closes on 1 May 2027.")
     right = _evidence(asked, "The library was founded in 1874.")
     assert other.event_missing > right.event_missing == 0.0
 
 
-def test_a_number_that_no_sentence_has_is_evidence_against_answering() -> None:
+def test_a_number_in_the_question_that_no_sentence_contains_is_evidence_against_answering() -> None:
     asked = "Why was the loan cut from 30 to 28 days?"
     assert _evidence(asked, "The loan is 30 days because shelves are full.").numbers_apart == 0.5
 
 
-def test_names_that_no_sentence_combines_are_evidence_against_answering() -> None:
+def test_names_in_the_question_that_no_sentence_contains_together_are_evidence_against_answering() -> None:
     asked = "Does the Harbour Library own the Blue Atlas?"
     apart = "The Harbour Library opens at nine. The Blue Atlas was sold to a museum."
     together = "The Harbour Library owns the Blue Atlas."
@@ -77,6 +77,6 @@ def test_names_that_no_sentence_combines_are_evidence_against_answering() -> Non
     assert _evidence(asked, together).names_parted == 0.0
 
 
-def test_a_missing_reason_is_evidence_against_answering_why() -> None:
+def test_a_missing_reason_is_evidence_against_answering_a_why_question() -> None:
     assert _evidence("Why is the hall cold?", "The hall is cold.").unreasoned == 1.0
     assert _evidence("Why is the hall cold?", "The hall is cold because the stove is broken.").unreasoned == 0.0

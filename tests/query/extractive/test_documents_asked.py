@@ -5,7 +5,7 @@ from elt_llm_query.understanding.question import parse_question
 from retrieval.chunks import make_answerer, make_chunk
 
 
-def test_each_document_about_the_asked_subject_is_named_once() -> None:
+def test_the_answer_to_which_documents_are_about_a_subject_names_each_document_once() -> None:
     loans = make_chunk("Fines are due at the desk. Late fines are twenty cents.", document="loans")
     chunks = [loans, make_chunk("All fines are due in May.", document="fees")]
     lines = make_answerer(abstain=False).answer("Which documents mention fines?", chunks).text.splitlines()
@@ -22,6 +22,8 @@ def test_each_document_about_the_asked_subject_is_named_once() -> None:
         ("Which pages must I sign?", False),
     ],
 )
-def test_documents_to_bring_are_a_list_and_not_an_answer_by_documents(question: str, asked: bool) -> None:
+def test_a_question_about_papers_that_people_must_bring_asks_for_a_list_and_not_for_document_names(
+    question: str, asked: bool
+) -> None:
     assert parse_question(question).asks_documents == asked
     assert parse_question(question).wants_list != asked

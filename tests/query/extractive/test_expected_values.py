@@ -30,9 +30,9 @@ from elt_llm_query.understanding.question import parse_question
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
     ],
 )
-def test_a_value_of_the_expected_kind_is_recognised(question: str, sentence: str, held: bool) -> None:
+def test_a_value_of_the_kind_that_the_question_expects_is_recognised(question: str, sentence: str, held: bool) -> None:
     assert (expected_value_score(parse_question(question), sentence) >= 0.7) is held
 
 
-def test_rule_numbers_and_codes_are_removed_before_the_expected_number_is_looked_for() -> None:
+def test_rule_numbers_and_codes_are_not_taken_for_the_number_that_a_question_asks_for() -> None:
     assert "14" not in strip_numbering("(a) Rule 14.2 and U-14 teams")

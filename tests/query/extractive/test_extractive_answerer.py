@@ -36,7 +36,7 @@ def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role() -> No
     assert answer.text == "The head librarian approves longer loans. [1]"
 
 
-def test_a_question_for_a_duration_is_answered_by_a_span_of_time() -> None:
+def test_a_question_for_a_duration_is_answered_by_a_sentence_with_a_period_of_time() -> None:
     answer = make_answerer(abstain=False).answer("How long do loans last?", [make_chunk(LIBRARY)], max_sentences=1)
     assert answer.text == "Loans last three weeks and may be extended twice. [1]"
 
@@ -55,7 +55,7 @@ def test_a_question_for_a_definition_is_answered_by_the_defining_sentence() -> N
     assert answer.text == "A folio is a sheet folded once. [1]"
 
 
-def test_a_table_row_is_read_with_its_header_and_cited_alone() -> None:
+def test_a_table_row_is_read_with_its_header_but_cited_without_the_header() -> None:
     table = "| Item | Fee |\n|---|---|\n| Late return | 2 euros |\n| Lost card | 5 euros |"
     answer = make_answerer(abstain=False).answer(
         "What is the fee for a lost card?", [make_chunk(table)], max_sentences=1
@@ -66,22 +66,22 @@ def test_a_table_row_is_read_with_its_header_and_cited_alone() -> None:
 FRIDGES = "| Fridge | Holds |\n|---|---|\n| Fridge A | drinks |\n| Fridge B | fish |\n| Fridge C | salad |\n"
 
 
-def test_only_the_row_that_the_question_names_is_quoted() -> None:
+def test_only_the_table_row_that_the_question_names_is_quoted() -> None:
     answer = make_answerer(abstain=False).answer("What does Fridge B hold?", [make_chunk(FRIDGES)])
     assert [citation.excerpt for citation in answer.citations] == ["| Fridge B | fish |"]
 
 
-def test_both_rows_that_a_question_names_are_quoted() -> None:
+def test_both_table_rows_that_a_question_names_are_quoted() -> None:
     answer = make_answerer(abstain=False).answer("What do fridge A and fridge C hold?", [make_chunk(FRIDGES)])
     assert [citation.excerpt for citation in answer.citations] == ["| Fridge A | drinks |", "| Fridge C | salad |"]
 
 
-def test_all_rows_may_be_quoted_if_the_question_names_none() -> None:
+def test_all_table_rows_may_be_quoted_if_the_question_names_no_row() -> None:
     answer = make_answerer(abstain=False).answer("What does a fridge hold?", [make_chunk(FRIDGES)])
     assert len(answer.citations) == 3
 
 
-def test_neither_headings_nor_table_headers_answer_alone() -> None:
+def test_a_heading_or_table_header_alone_is_never_an_answer() -> None:
     text = (
         "# Opening hours of the library\n\n| Opening hours | Library |\n|---|---|\n\nThe library opens at nine o'clock."
     )
@@ -89,7 +89,7 @@ def test_neither_headings_nor_table_headers_answer_alone() -> None:
     assert [citation.excerpt for citation in answer.citations] == ["The library opens at nine o'clock."]
 
 
-def test_a_list_comes_with_the_sentence_that_opens_it() -> None:
+def test_a_quoted_list_includes_the_sentence_that_introduces_the_list() -> None:
     text = "Readers must bring the following:\n\n- a passport\n- a photograph\n- two stamps\n\nThe hall is heated."
     answer = make_answerer(abstain=False).answer("What must readers bring?", [make_chunk(text)], max_sentences=1)
     assert answer.citations[0].excerpt.endswith("- two stamps")
@@ -102,20 +102,20 @@ def test_the_same_sentence_in_two_documents_is_quoted_once() -> None:
     assert len(answer.citations) == 1
 
 
-def test_sentences_are_read_in_the_order_of_the_document() -> None:
+def test_quoted_sentences_are_in_the_order_of_the_document() -> None:
     text = "Fines for late books are low. The hall is old and cold. Fines for late books are 20 cents a day."
     answer = make_answerer(abstain=False).answer("What are the fines for late books?", [make_chunk(text)])
     spans = [citation.span for citation in answer.citations]
     assert spans == sorted(spans)
 
 
-def test_two_answers_to_one_question_are_the_same_byte_for_byte() -> None:
+def test_answering_a_question_twice_gives_byte_identical_answers() -> None:
     chunks = [make_chunk(LIBRARY), make_chunk(LIBRARY, document="copy", score=0.8)]
     first, second = (make_answerer(abstain=True).answer("How long do loans last?", chunks) for _ in "ab")
     assert first == second
 
 
-def test_without_chunks_there_is_a_refusal_and_no_error() -> None:
+def test_a_question_for_which_no_chunks_are_found_is_refused_without_an_error() -> None:
     answer = make_answerer(abstain=False).answer("How long do loans last?", [])
     assert not answer.answered
     assert answer.text == "Not found in these documents."
@@ -137,20 +137,20 @@ def test_a_refusal_is_written_in_the_language_of_the_question() -> None:
     assert answer.text.startswith("In diesen Dokumenten nicht gefunden.")
 
 
-def test_a_question_in_the_words_of_the_chunk_is_answered() -> None:
+def test_a_question_that_uses_the_words_of_a_chunk_is_answered() -> None:
     answer = make_answerer(abstain=True).answer("How many books may readers borrow at once?", [make_chunk(LIBRARY)])
     assert answer.answered
     assert "twelve books" in answer.text
 
 
-def test_a_sentence_longer_than_the_model_reads_is_scored_by_its_start() -> None:
+def test_a_sentence_above_the_token_limit_of_the_model_is_scored_by_its_start() -> None:
     text = "Loans last three weeks " + "and so on " * 300 + "until the end."
     answer = make_answerer(abstain=False).answer("How long do loans last?", [make_chunk(text)])
     assert answer.citations[0].excerpt == text
 
 
 @given(before=SENTENCES, after=SENTENCES, start=st.integers(0, 500), asked=st.lists(WORDS, min_size=1, max_size=7))
-def test_every_excerpt_is_the_documents_text_at_its_span(
+def test_every_cited_excerpt_is_the_document_text_at_its_span(
     before: list[str], after: list[str], start: int, asked: list[str]
 ) -> None:
     text = "x" * start + " ".join(before) + "\n\n" + " ".join(after)
@@ -169,7 +169,7 @@ def _check(answer: Answer, text: str) -> None:
     assert 0.0 <= answer.confidence <= 1.0
 
 
-def test_a_sentence_shared_by_overlapping_chunks_is_quoted_whole() -> None:
+def test_a_sentence_that_two_overlapping_chunks_share_is_quoted_completely() -> None:
     text = "The hall is cold. Loans last three weeks in summer and four in winter. Cards are blue."
     end = text.index(" in summer")
     start = text.index("three weeks")
@@ -178,7 +178,7 @@ def test_a_sentence_shared_by_overlapping_chunks_is_quoted_whole() -> None:
     assert answer.citations[0].excerpt == "Loans last three weeks in summer and four in winter."
 
 
-def test_without_citations_the_answer_has_no_marks() -> None:
+def test_if_citations_are_switched_off_the_answer_has_no_citation_marks() -> None:
     answer = make_answerer(abstain=False, cite=False).answer("How long do loans last?", [make_chunk(LIBRARY)])
     assert "[" not in answer.text
     assert answer.citations
@@ -192,12 +192,12 @@ def test_an_answer_starts_with_the_sentences_of_the_best_paragraph() -> None:
     assert answer.text.startswith("Fines for late books are 20 cents a day.")
 
 
-def test_a_weak_sentence_is_not_added_to_a_clear_answer() -> None:
+def test_a_sentence_with_a_low_score_is_not_added_to_a_clear_answer() -> None:
     answer = make_answerer(abstain=False).answer("How many books may readers borrow at once?", [make_chunk(LIBRARY)])
     assert answer.text == "Readers may borrow up to twelve books at once. [1]"
 
 
-def test_a_question_for_two_things_is_answered_with_both() -> None:
+def test_a_question_with_two_parts_is_answered_with_sentences_for_both_parts() -> None:
     text = "Adults may keep a book for three weeks. The hall is old.\n\nChildren may keep a book for five weeks."
     answer = make_answerer(abstain=False).answer(
         "How long may adults keep a book, and how long may children?", [make_chunk(text)]

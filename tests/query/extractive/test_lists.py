@@ -39,7 +39,7 @@ def test_a_question_for_a_procedure_is_answered_by_all_steps() -> None:
     assert answer.text == STEPS.strip() + " [1]"
 
 
-def test_a_list_is_quoted_whole_if_its_chunk_ends_within_it() -> None:
+def test_a_list_is_quoted_completely_even_if_its_chunk_ends_within_the_list() -> None:
     chunk = part(STEPS[: STEPS.index("3.")].rstrip())
     answer = ask("How do I use the oven?", chunk)
     [citation] = answer.citations
@@ -47,17 +47,17 @@ def test_a_list_is_quoted_whole_if_its_chunk_ends_within_it() -> None:
     assert cited_chunks(answer.citations, [make_chunk("Elsewhere.", document="other"), chunk]) == (chunk,)
 
 
-def test_a_question_for_one_thing_is_not_answered_by_a_list() -> None:
+def test_a_question_for_a_single_fact_is_not_answered_by_a_list() -> None:
     answer = ask("When is the lamp on?", make_chunk(DOCUMENT))
     assert STEPS.strip() not in answer.text
 
 
-def test_an_answerer_without_documents_quotes_sentences_alone() -> None:
+def test_an_answerer_that_cannot_read_whole_documents_quotes_single_sentences_only() -> None:
     answer = make_answerer(abstain=False).answer("How do I use the oven?", [make_chunk(DOCUMENT)])
     assert answer.text != STEPS.strip() + " [1]"
 
 
-def test_a_list_inside_a_list_is_found_on_its_own() -> None:
+def test_a_nested_list_is_found_as_a_list_of_its_own() -> None:
     text = "Importers verify that:\n\n1. These hold:\n(a) a mark;\n(b) a name;\n2. A date\n3. A seal\n"
     found = [text[start:end] for start, end, _ in lists_of(text, ())]
     assert "1. These hold:\n(a) a mark;\n(b) a name;" in found
@@ -75,7 +75,7 @@ def test_a_numbered_list_does_not_continue_under_another_heading() -> None:
     assert found == ["1. Open the valve.\n2. Wait."]
 
 
-def test_a_list_without_its_first_item_is_left_out() -> None:
+def test_a_list_whose_first_item_is_missing_is_not_read_as_a_list() -> None:
     assert list(lists_of("3. Take a sponge.\n4. Dry it.\n", ())) == []
 
 
@@ -96,7 +96,7 @@ def test_numbered_paragraphs_of_a_law_are_not_read_as_a_list() -> None:
         "Welche Unterlagen brauche ich?",
     ],
 )
-def test_questions_for_steps_or_several_things_ask_for_a_list(question: str) -> None:
+def test_questions_for_steps_or_for_several_items_expect_a_list(question: str) -> None:
     assert parse_question(question).wants_list
 
 
@@ -104,11 +104,11 @@ def test_questions_for_steps_or_several_things_ask_for_a_list(question: str) -> 
     "question",
     ["How many cards are there?", "Who signs?", "What is the status?", "What's the difference between A and B?"],
 )
-def test_questions_for_one_thing_do_not_ask_for_a_list(question: str) -> None:
+def test_questions_for_a_single_fact_do_not_expect_a_list(question: str) -> None:
     assert not parse_question(question).wants_list
 
 
-def test_a_quote_starts_at_the_start_of_its_sentence_although_its_chunk_does_not() -> None:
+def test_a_quote_starts_at_the_start_of_its_sentence_even_if_its_chunk_starts_within_the_sentence() -> None:
     document = "Scripts are kept in the folder of the system and are run when the machine starts.\n"
     chunk = make_chunk(document[document.index("folder") :].strip(), start=document.index("folder"))
     answer = ask("When are scripts run?", chunk, document=document, outline=Outline())
@@ -127,10 +127,10 @@ def test_a_quote_starts_at_the_start_of_its_sentence_although_its_chunk_does_not
         ("The array a[1] and `__init__` stay.", "The array a and `__init__` stay."),
     ],
 )
-def test_the_answer_shows_no_syntax_of_its_source(written: str, read: str) -> None:
+def test_the_answer_contains_no_markup_of_its_source(written: str, read: str) -> None:
     assert strip_syntax(written) == read
 
 
-def test_an_image_without_alternative_text_is_no_sentence() -> None:
+def test_an_image_without_alternative_text_is_not_quoted_as_a_sentence() -> None:
     chunk = make_chunk("![](./assets/a-long-name-of-an-image-1.png)\n\nThe library opens at nine o'clock.")
     assert [candidate.text for candidate in sentence_candidates([chunk])] == ["The library opens at nine o'clock."]

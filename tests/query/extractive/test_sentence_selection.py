@@ -32,7 +32,9 @@ def _sentence(place: int, score: float, coverage: float, support: float) -> Scor
 
 
 @pytest.mark.parametrize(("coverage", "quoted"), [(1.0, 1), (0.5, 2), (0.0, 3)])
-def test_fewer_sentences_are_added_if_the_best_covers_more_of_the_question(coverage: float, quoted: int) -> None:
+def test_fewer_sentences_are_added_if_the_best_sentence_covers_more_of_the_question(
+    coverage: float, quoted: int
+) -> None:
     assert len(choose_sentences(scored(1.0, 0.8, 0.6, coverage=coverage), 3)) == quoted
 
 
@@ -47,18 +49,20 @@ def test_only_sentences_with_nearly_the_best_score_decide_whether_to_answer() ->
     assert len(decisive_sentences(sentences, 3)) == 2
 
 
-def test_the_second_sentence_for_a_twofold_question_may_have_a_lower_score() -> None:
+def test_the_second_sentence_for_a_question_with_two_parts_may_have_a_lower_score() -> None:
     sentences = scored(1.0, 0.7, coverage=1.0)
     assert len(choose_sentences(sentences, 3)) == 1
     assert len(choose_sentences(sentences, 3, twofold=True)) == 2
 
 
 @pytest.mark.parametrize(("second", "quoted"), [(0.97, 2), (0.85, 1)])
-def test_only_very_near_sentences_are_added_to_one_with_the_expected_value(second: float, quoted: int) -> None:
+def test_only_sentences_with_nearly_the_same_score_are_added_to_a_sentence_with_the_expected_value(
+    second: float, quoted: int
+) -> None:
     assert len(choose_sentences(scored(1.0, second, coverage=0.0, support=1.0), 3, expects="number")) == quoted
 
 
-def test_nothing_is_added_to_a_definition() -> None:
+def test_no_sentence_is_added_to_a_defining_sentence_unless_the_question_has_two_parts() -> None:
     sentences = scored(1.0, 1.0, coverage=0.5, support=1.0)
     assert len(choose_sentences(sentences, 3, expects="definition")) == 1
     assert len(choose_sentences(sentences, 3, twofold=True, expects="definition")) == 2

@@ -18,7 +18,7 @@ from retrieval.chunks import make_answerer, make_chunk
         ("Dürfen Leser Karten kopieren?", "Leser dürfen Karten nicht kopieren.", "Nein. "),
     ],
 )
-def test_an_answer_begins_with_yes_or_no_if_a_sentence_decides_the_question(
+def test_an_answer_starts_with_yes_or_no_if_a_sentence_decides_the_question(
     question: str, text: str, opening: str
 ) -> None:
     answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
@@ -41,12 +41,12 @@ def test_an_answer_begins_with_yes_or_no_if_a_sentence_decides_the_question(
         ("Can readers copy maps?", "The hall is old."),
     ],
 )
-def test_no_yes_or_no_is_added_if_no_sentence_decides_the_question(question: str, text: str) -> None:
+def test_an_answer_does_not_start_with_yes_or_no_if_no_sentence_decides_the_question(question: str, text: str) -> None:
     answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
     assert not answer.text.startswith(("Yes", "No"))
 
 
-def test_a_reply_to_another_question_is_quoted_with_that_question() -> None:
+def test_a_reply_to_a_question_in_the_document_is_quoted_together_with_that_question() -> None:
     text = "Can girls play in mixed teams?\n\nYes, up to the Under 16s."
     answer = make_answerer(abstain=False).answer("Can a 15 year old girl play in a senior match?", [make_chunk(text)])
     assert answer.text == "Can girls play in mixed teams? Yes, up to the Under 16s. [1]"

@@ -5,7 +5,7 @@ from elt_llm_query.grounding.citations import Quote, add_locations, number_quote
 from retrieval.chunks import make_chunk
 
 
-def test_quotes_of_one_span_share_one_citation_number() -> None:
+def test_quotes_with_the_same_span_have_the_same_citation_number() -> None:
     chunk = make_chunk("Loans last three weeks.", start=10)
     overlapping = make_chunk("last three weeks.", start=16)
     numbers, citations = number_quotes([Quote(chunk, 6, 23), Quote(chunk, 0, 5), Quote(overlapping, 0, 17)])
@@ -13,7 +13,7 @@ def test_quotes_of_one_span_share_one_citation_number() -> None:
     assert [citation.span for citation in citations] == [(16, 33), (10, 15)]
 
 
-def test_a_quote_after_a_page_break_has_the_later_page() -> None:
+def test_a_quote_after_a_page_break_is_cited_with_the_later_page() -> None:
     chunk = make_chunk("One page ends here. Another begins.", start=100, page=1)
     _, citations = number_quotes([Quote(chunk, 0, 19), Quote(chunk, 20, 35)])
     assert [citation.page for citation in add_locations(citations, {"rules": Outline((0, 120))})] == [1, 2]

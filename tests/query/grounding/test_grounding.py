@@ -65,7 +65,7 @@ def test_a_paraphrase_of_a_source_is_supported(honest: str) -> None:
         ("Children may borrow 28 books for seven days.", "changed places"),
     ],
 )
-def test_a_sentence_with_one_alteration_is_marked_with_a_reason(untrue: str, reason: str) -> None:
+def test_a_sentence_that_differs_from_the_source_in_one_fact_is_marked_with_a_reason(untrue: str, reason: str) -> None:
     sentence = _ground(untrue).sentences[0]
     assert sentence.verdict in {"partly", "unsupported"}
     assert reason in " ".join(sentence.reasons)
@@ -88,11 +88,11 @@ def test_a_claim_that_no_source_mentions_is_unsupported() -> None:
         "Yes.",
     ],
 )
-def test_a_sentence_without_a_claim_has_its_own_verdict(text: str) -> None:
+def test_a_sentence_without_a_claim_has_the_verdict_no_claim(text: str) -> None:
     assert _verdict(text) == "no claim"
 
 
-def test_the_best_span_is_cited_regardless_of_the_citation_of_the_model() -> None:
+def test_the_best_supporting_span_is_cited_whichever_source_the_language_model_cites() -> None:
     found = _ground("Anna Berg founded the Harbour Library in 1874 [2]. The mill burnt down in 1901.")
     assert [citation.source_id for citation in found.citations] == ["library", "mill"]
     assert found.citations[0].excerpt == "The Harbour Library was founded by Anna Berg in 1874."
@@ -107,13 +107,13 @@ def test_a_second_citation_that_does_not_support_its_sentence_is_reported_and_re
     assert "1 citation of the answer does not support the cited sentence: removed." in found.notes
 
 
-def test_two_citations_of_one_clause_each_both_support_their_sentence() -> None:
+def test_two_citations_that_each_support_one_clause_together_support_the_sentence() -> None:
     found = _ground("Atlases must not be taken abroad, and in 1901 the mill burnt down [1][2].")
     assert found.sentences[0].unsupporting == ()
 
 
 @pytest.mark.parametrize("number", ["1. ", "2) ", "(3) ", "Step 4: ", "17. "])
-def test_the_number_of_a_list_item_is_no_claim(number: str) -> None:
+def test_the_number_of_a_list_item_is_not_checked_as_a_claim(number: str) -> None:
     found = _ground(f"{number}Children may borrow seven books for 28 days.")
     assert {one.verdict for one in found.sentences} <= {"supported", "no claim"}
     assert "supported" in {one.verdict for one in found.sentences}
@@ -126,21 +126,21 @@ def test_a_false_number_within_a_list_item_is_not_supported() -> None:
 @pytest.mark.parametrize(
     "framing", ["The passage describes the Harbour Library.", "The text explains the rules of a library."]
 )
-def test_a_framing_sentence_makes_no_claim(framing: str) -> None:
+def test_a_sentence_that_only_introduces_the_answer_makes_no_claim(framing: str) -> None:
     assert _verdict(framing) == "no claim"
 
 
-def test_a_statement_about_what_a_text_explains_is_a_claim() -> None:
+def test_a_sentence_about_what_a_text_explains_is_checked_as_a_claim() -> None:
     assert _verdict("The text explains that the mill burnt down in 1950.") == "unsupported"
 
 
-def test_numbers_without_a_source_are_removed_and_noted() -> None:
+def test_citation_numbers_without_a_source_are_removed_with_a_note() -> None:
     found = _ground("The mill burnt down in 1901. [2][7] Atlases must not be taken abroad [1, 9].")
     assert "[7]" not in found.text
     assert any("[7], [9]" in note for note in found.notes)
 
 
-def test_a_strict_answer_leaves_out_unsupported_sentences() -> None:
+def test_in_strict_mode_the_answer_leaves_out_unsupported_sentences() -> None:
     answer = "The mill burnt down in 1901. The gardener plants tulips every spring. Atlases must not be taken abroad."
     assert "tulips" in _ground(answer).text
     strict = _ground(answer, strict=True)
@@ -148,12 +148,12 @@ def test_a_strict_answer_leaves_out_unsupported_sentences() -> None:
     assert any("left out" in note for note in strict.notes)
 
 
-def test_a_claim_made_of_two_sentences_cites_both() -> None:
+def test_a_claim_that_combines_two_source_sentences_cites_both_sentences() -> None:
     found = _ground("Children may borrow seven books for 28 days, but atlases must not be taken abroad.")
     assert [citation.excerpt[:8] for citation in found.citations] == ["Children", "Atlases "]
 
 
-def test_excerpts_are_the_words_at_their_span() -> None:
+def test_cited_excerpts_are_the_words_at_their_span() -> None:
     for citation in _ground("It lends atlases to readers in Oldtown. The Blue Mill stands on the River Ash.").citations:
         text = LIBRARY if citation.source_id == "library" else MILL
         assert citation.excerpt == text[slice(*citation.span)]
@@ -170,14 +170,14 @@ def test_excerpts_are_the_words_at_their_span() -> None:
         ("Hier ist, was in den Dokumenten steht:", "no claim"),
     ],
 )
-def test_german_answers_are_judged_like_english_ones(text: str, verdict: Verdict) -> None:
+def test_german_answers_are_checked_like_english_answers(text: str, verdict: Verdict) -> None:
     found = ground_answer(text, [make_chunk(GERMAN)], FakeEmbedding(256), KeywordTokeniser("de"))
     assert found.sentences[0].verdict == verdict
 
 
 @settings(max_examples=generated(20))
 @given(st.text(max_size=300))
-def test_any_text_is_judged_without_error_and_cites_only_existing_sources(answer: str) -> None:
+def test_any_answer_text_is_checked_without_error_and_cites_only_existing_sources(answer: str) -> None:
     found = _ground(answer)
     assert 0.0 <= found.share <= 1.0
     assert all(f"[{number}]" in found.text for number in range(1, len(found.citations) + 1))

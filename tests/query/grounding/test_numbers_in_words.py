@@ -18,7 +18,7 @@ from retrieval.chunks import make_chunk
         ("twenty and 4", [20, 4]),
     ],
 )
-def test_a_number_of_two_words_is_one_number(text: str, values: list[float]) -> None:
+def test_a_number_written_in_two_words_is_read_as_one_number(text: str, values: list[float]) -> None:
     assert [set(number.values) for number in find_numbers(text)] == [{value} for value in values]
 
 
@@ -26,7 +26,7 @@ def test_a_number_of_two_words_is_one_number(text: str, values: list[float]) -> 
     ("days", "verdict"),
     [("21", "supported"), ("twenty-one", "supported"), ("20", "unsupported"), ("24", "unsupported")],
 )
-def test_a_claim_is_compared_with_the_whole_number(days: str, verdict: str) -> None:
+def test_a_number_in_a_claim_is_compared_with_the_whole_number_in_the_source(days: str, verdict: str) -> None:
     source = [make_chunk("An appeal is lodged within twenty-one days of the written decision.")]
     claim = f"An appeal is lodged within {days} days of the written decision."
     assert ground_answer(claim, source, FakeEmbedding(256), KeywordTokeniser()).sentences[0].verdict == verdict

@@ -35,7 +35,7 @@ def _is_marked(source: str, claim: str, embedding: EmbeddingModel) -> bool:
 
 
 @pytest.mark.parametrize("pairs", [DEVELOPMENT, HELD_OUT], ids=["development", "held out"])
-def test_nine_of_ten_contradictions_are_marked_and_at_most_two_of_thirty_rewordings(
+def test_nine_of_ten_contradicting_sentences_are_marked_and_at_most_two_of_thirty_reworded_sentences(
     pairs: Sequence[RulePair], embedding: EmbeddingModel
 ) -> None:
     honest = [pair.honest for pair in pairs if _is_marked(pair.source, pair.honest, embedding)]
@@ -51,7 +51,7 @@ def test_a_permission_turned_into_a_requirement_is_partly_supported_with_a_reaso
     assert "Allowed is not the same as required" in " ".join(found.reasons)
 
 
-def test_a_reversed_limit_is_named_in_the_reasons(embedding: EmbeddingModel) -> None:
+def test_a_reversed_limit_in_an_answer_is_named_in_the_reasons(embedding: EmbeddingModel) -> None:
     source = "No club may change its name more than once in any five years."
     found = _judge(source, "A club may change its name at least once in any five years.", embedding, "en")
     assert "at least" in " ".join(found.reasons)
@@ -66,7 +66,9 @@ def test_a_reversed_limit_is_named_in_the_reasons(embedding: EmbeddingModel) -> 
         ("The Harbour Club meets once a week.", "The Harbour Club meets one time a week."),
     ],
 )
-def test_amounts_in_other_units_are_the_same(source: str, claim: str, embedding: EmbeddingModel) -> None:
+def test_equal_amounts_in_different_units_do_not_contradict_each_other(
+    source: str, claim: str, embedding: EmbeddingModel
+) -> None:
     assert _judge(source, claim, embedding, "en").verdict == "supported"
 
 

@@ -20,7 +20,7 @@ def test_a_question_in_a_chunk_is_never_quoted() -> None:
     assert all("?" not in candidate.text for candidate in sentence_candidates([make_chunk(FAQ)]))
 
 
-def test_a_question_within_a_paragraph_is_the_topic_of_that_paragraph_only() -> None:
+def test_a_question_within_a_paragraph_is_the_topic_of_only_that_paragraph() -> None:
     found = sentence_candidates([make_chunk("Is it cold? It is, in the hall.\n\nThe gates open at nine o'clock.")])
     assert [candidate.under_question for candidate in found] == [True, False]
 
@@ -38,7 +38,7 @@ def test_a_heading_is_never_quoted(heading: str) -> None:
     assert [candidate.text for candidate in found] == ["The hall is heated.", "Atlases stay in the hall."]
 
 
-def test_a_known_title_is_a_heading_in_any_style() -> None:
+def test_a_line_that_equals_a_known_section_title_is_a_heading_in_any_style() -> None:
     chunk = make_chunk("All about the fines of 1874.\nFines are low in this house.", context="Rules")
     titled = make_chunk("All about the fines of 1874.\n\nFines are low in this house.", context="About the fines")
     assert split_pieces(chunk.text, [])[0].kind == "prose"
@@ -49,7 +49,7 @@ def test_short_list_items_are_not_read_as_headings() -> None:
     assert [piece.kind for piece in split_pieces("Bring:\n\n1. Stamps\n\n2. Paper\n\n3. Ink", [])][1:] == ["item"] * 3
 
 
-def test_each_table_row_is_a_quotable_sentence_and_the_caption_is_not() -> None:
+def test_each_table_row_can_be_quoted_as_a_sentence_but_the_caption_cannot() -> None:
     found = sentence_candidates([make_chunk(TABLE)])
     assert [candidate.text for candidate in found] == [
         "Archivist | Keeps the maps",
@@ -59,7 +59,7 @@ def test_each_table_row_is_a_quotable_sentence_and_the_caption_is_not() -> None:
     assert found[0].readable == "Role: Archivist; Answers for: Keeps the maps"
 
 
-def test_a_line_above_a_table_without_header_belongs_to_each_row() -> None:
+def test_a_line_above_a_table_without_a_header_is_part_of_each_row() -> None:
     chunk = make_chunk("From Northgate Southgate Eastgate\nQuay | 4 | 7 | 9\nMill | 3 | 8 | 2\nFord | 5 | 1 | 6")
     assert sentence_candidates([chunk])[1].readable == "From Northgate Southgate Eastgate; Mill; 3; 8; 2"
 
@@ -73,11 +73,11 @@ def test_a_line_above_a_table_without_header_belongs_to_each_row() -> None:
         ("", "| | 8 |", "8"),
     ],
 )
-def test_a_row_is_written_as_readable_text(header: str, row: str, text: str) -> None:
+def test_a_table_row_is_written_as_readable_text(header: str, row: str, text: str) -> None:
     assert row_as_text(header, row) == text
 
 
-def test_a_quoted_row_is_readable_in_the_answer_and_unchanged_in_the_citation() -> None:
+def test_a_quoted_table_row_is_readable_in_the_answer_and_unchanged_in_the_citation() -> None:
     table = "| Role | Answers for |\n| --- | --- |\n| Archivist | Keeps the maps |\n| Porter | Opens the gates |"
     answer = make_answerer(abstain=False).answer("Who opens the gates?", [make_chunk(table)], max_sentences=1)
     assert answer.text == "Porter: Opens the gates [1]"

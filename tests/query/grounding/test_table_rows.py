@@ -12,7 +12,7 @@ def verdict(claim: str, chunks: list[RetrievedChunk]) -> str:
     return sentence.verdict
 
 
-def test_a_number_of_one_row_does_not_support_a_claim_about_another() -> None:
+def test_a_number_in_one_table_row_does_not_support_a_claim_about_another_row() -> None:
     chunks = [chunk(TABLE, 0.9)]
     assert verdict("The fee for an appeal in Senior football is £120.", chunks) == "supported"
     assert verdict("The fee for an appeal in Senior football is £10.", chunks) != "supported"

@@ -35,7 +35,9 @@ def arrays(pools: Sequence[Sequence[float]]) -> list[Scores]:
 
 
 @given(POOLS)
-def test_the_best_candidates_that_are_matched_word_by_word_include_ties_with_the_last(pools: list[list[float]]) -> None:
+def test_the_candidates_selected_for_word_matching_include_all_ties_with_the_last_selected(
+    pools: list[list[float]],
+) -> None:
     least = min(sorted((score for pool in pools for score in pool), reverse=True)[:HEAD_SIZE], default=0.0)
     expected = [[place for place, score in enumerate(pool) if score >= least] for pool in pools]
     assert head_positions(arrays(pools)) == expected
@@ -66,7 +68,7 @@ def pool_of(generation: Any, embedding: FakeEmbedding, executor: Executor, quest
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=TEXTS, question=QUESTIONS, chosen=st.sets(st.integers(0, 11)))
-def test_the_match_scores_below_the_best_candidates_are_lower_bounds_of_the_exact_scores(
+def test_match_scores_of_candidates_below_the_best_are_lower_bounds_of_the_exact_scores(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     executor: Executor,

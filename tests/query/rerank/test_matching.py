@@ -13,17 +13,17 @@ def matched(question: str, chunk: str, **weights: float) -> TermMatch:
     return QuestionMatcher(stems, {stem: weights.get(stem, 1.0) for stem in stems}).match(chunk.split())
 
 
-def test_coverage_is_the_weighted_share_of_the_words_present() -> None:
+def test_coverage_is_the_weighted_share_of_the_question_words_that_a_chunk_contains() -> None:
     assert matched("yellow card", "card index", yellow=3.0, card=1.0).coverage == pytest.approx(0.25)
     assert matched("yellow card", "card card card yellow").coverage == 1.0
 
 
-def test_compounds_match_their_parts_and_parts_their_compounds() -> None:
+def test_a_compound_word_matches_its_parts_and_each_part_matches_the_compound_word() -> None:
     assert matched("vertrag", "arbeitsvertrag").coverage == 1.0
     assert matched("arbeitsvertrag", "vertrag").coverage == 1.0
 
 
-def test_short_parts_of_compounds_do_not_match() -> None:
+def test_short_parts_of_compound_words_do_not_match() -> None:
     assert matched("vert", "arbeitsvertrag").coverage == 0.0
     assert matched("arbeitsvertrag", "vert").coverage == 0.0
 
@@ -41,7 +41,7 @@ def test_words_of_the_question_that_are_far_apart_in_a_chunk_do_not_count_as_adj
     assert matched("yellow card", " ".join(["yellow", *["x"] * between, "card"])).order == order
 
 
-def test_the_order_of_a_question_of_one_word_equals_its_coverage() -> None:
+def test_the_word_order_score_of_a_question_with_one_word_equals_its_coverage() -> None:
     assert matched("offside", "the offside rule") == TermMatch(1.0, 1.0)
     assert matched("offside", "the penalty rule") == TermMatch(0.0, 0.0)
 
@@ -55,7 +55,7 @@ def test_a_very_long_word_is_not_split_into_parts() -> None:
 
 
 @given(QUESTIONS, PASSAGES, st.floats(0.01, 20))
-def test_coverage_and_order_lie_between_0_and_1_and_are_deterministic(
+def test_coverage_and_word_order_scores_lie_between_0_and_1_and_are_deterministic(
     question: list[str], chunk: list[str], weight: float
 ) -> None:
     weights = dict.fromkeys(question, weight)

@@ -51,7 +51,7 @@ def test_the_settings_choose_the_reranker() -> None:
     assert isinstance(create_reranker(QuerySettings(reranker_strategy="none")), FusedOrderReranker)
 
 
-def test_every_candidate_gets_both_scores(
+def test_the_reranker_gives_every_candidate_a_vector_score_and_a_word_score(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     generation = make_generation(TEXTS)
@@ -93,7 +93,7 @@ def test_two_copies_of_a_collection_are_ranked_like_one_collection(
         assert one.score == pytest.approx(scores["a" + one.node_id[1:]])
 
 
-def test_the_best_chunk_of_a_collection_with_one_matching_word_keeps_a_low_score(
+def test_the_best_chunk_of_a_collection_in_which_only_one_word_matches_keeps_a_low_score(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     strangers = {f"s{number}": f"card index drawer {number}" for number in range(4)}

@@ -12,7 +12,7 @@ def blend(cosines: list[float], keyword_scores: list[float], weight: float) -> S
     return blend_scaled(min_max(cosines), divide_by_maximum(keyword_scores), weight)
 
 
-def test_the_blend_is_the_weighted_sum_of_both_scaled_scores() -> None:
+def test_the_blended_score_is_the_weighted_sum_of_the_scaled_vector_and_keyword_scores() -> None:
     assert blend([0.2, 0.6, 0.4], [0.0, 5.0, 10.0], 0.5).tolist() == pytest.approx([0.0, 0.75, 0.75])
 
 
@@ -24,7 +24,7 @@ def test_every_blended_score_lies_between_0_and_1(pairs: list[tuple[float, float
 
 
 @given(PAIRS, WEIGHTS)
-def test_higher_scores_never_lower_the_blend(pairs: list[tuple[float, float]], weight: float) -> None:
+def test_higher_scores_never_lower_the_blended_score(pairs: list[tuple[float, float]], weight: float) -> None:
     scores = blend([cosine for cosine, _ in pairs], [keyword for _, keyword in pairs], weight)
     for one, one_score in zip(pairs, scores, strict=True):
         for other, other_score in zip(pairs, scores, strict=True):
@@ -33,7 +33,9 @@ def test_higher_scores_never_lower_the_blend(pairs: list[tuple[float, float]], w
 
 
 @given(PAIRS, WEIGHTS)
-def test_the_order_of_the_candidates_changes_no_score(pairs: list[tuple[float, float]], weight: float) -> None:
+def test_the_order_of_the_candidates_does_not_change_any_blended_score(
+    pairs: list[tuple[float, float]], weight: float
+) -> None:
     forth = blend([cosine for cosine, _ in pairs], [keyword for _, keyword in pairs], weight)
     back = blend([cosine for cosine, _ in pairs[::-1]], [keyword for _, keyword in pairs[::-1]], weight)
     assert forth.tolist() == back[::-1].tolist()
@@ -47,12 +49,12 @@ def test_keyword_scores_that_are_all_0_are_scaled_to_0() -> None:
     assert divide_by_maximum([0.0, 0.0]).tolist() == [0.0, 0.0]
 
 
-def test_empty_lists_scale_to_empty_lists() -> None:
+def test_scaling_an_empty_list_of_scores_gives_an_empty_list() -> None:
     assert blend([], [], 0.5).tolist() == []
 
 
 @pytest.mark.parametrize(("weight", "best"), [(1.0, 0), (0.0, 1)])
-def test_a_weight_of_0_or_1_blends_only_one_of_the_scores(weight: float, best: int) -> None:
+def test_at_a_weight_of_0_or_1_only_one_of_the_two_scores_counts(weight: float, best: int) -> None:
     assert int(np.argmax(blend([0.9, 0.1], [1.0, 2.0], weight))) == best
 
 
@@ -64,19 +66,21 @@ def _weighed(shares: list[tuple[float, float, float]], weight: float) -> list[fl
     return [float(score) for score in blend_matches(cosines, keyword, order, weight)]
 
 
-def test_word_order_has_four_fifths_of_the_weight_of_words() -> None:
+def test_the_word_order_score_has_four_fifths_of_the_weight_of_the_word_coverage() -> None:
     expected = [(share / 2.8) ** CURVE for share in (1, 1, 0.8, 2.8)]
     assert _weighed([(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)], 0.5) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(1.0, (1.0, 0.0, 0.0)), (0.0, (0.0, 1 / 1.8, 0.8 / 1.8))])
-def test_a_weight_of_0_or_1_ignores_cosines_or_words(weight: float, expected: tuple[float, ...]) -> None:
+def test_a_weight_of_0_ignores_cosines_and_a_weight_of_1_ignores_words(
+    weight: float, expected: tuple[float, ...]
+) -> None:
     scores = _weighed([(1, 0, 0), (0, 1, 0), (0, 0, 1)], weight)
     assert scores == pytest.approx([share**CURVE for share in expected])
 
 
 @given(SHARES, WEIGHTS)
-def test_higher_inputs_never_lower_the_blend_which_stays_within_0_and_1(
+def test_higher_input_scores_never_lower_the_blended_score_which_stays_within_0_and_1(
     shares: list[tuple[float, float, float]], weight: float
 ) -> None:
     scores = _weighed(shares, weight)

@@ -34,7 +34,7 @@ def test_the_number_of_candidates_of_a_collection_is_within_the_minimum_and_the_
 
 
 @given(total=st.integers(0, 500), wanted=WANTED, least=st.integers(1, 20), most=st.integers(1, 100))
-def test_the_shares_of_candidates_use_the_whole_total_and_exceed_no_wanted_number(
+def test_the_candidate_shares_of_collections_use_the_whole_total_and_never_exceed_the_requested_numbers(
     total: int, wanted: list[int], least: int, most: int
 ) -> None:
     shares = equal_shares(total, wanted, least, most)
@@ -50,7 +50,7 @@ def test_a_single_collection_gets_the_full_number_of_candidates() -> None:
     assert retriever_budgets([7], QuerySettings(retriever_top_k=500, all_retrievers_top_k=1)) == [500]
 
 
-def test_few_collections_have_full_numbers_of_candidates_and_many_share_the_total_down_to_a_minimum() -> None:
+def test_few_collections_get_the_full_number_of_candidates_and_many_share_the_total_down_to_a_minimum() -> None:
     query = QuerySettings(retriever_top_k=50, all_retrievers_top_k=400)
     assert retriever_budgets([1000] * 8, query) == [50] * 8
     assert retriever_budgets([1000] * 20, query) == [20] * 20

@@ -70,7 +70,7 @@ def cache_details(found: SearchResult) -> dict[str, Any]:
     return counts
 
 
-def test_the_least_recently_used_value_is_evicted_first() -> None:
+def test_the_least_recently_used_cached_value_is_evicted_first() -> None:
     cache: LruCache[str, int] = LruCache(2)
     cache.put("a", 1)
     cache.put("b", 2)
@@ -79,7 +79,7 @@ def test_the_least_recently_used_value_is_evicted_first() -> None:
     assert [cache.get(key) for key in "abc"] == [1, None, 3]
 
 
-def test_a_value_expires_after_its_time_to_live() -> None:
+def test_a_cached_value_expires_after_its_time_to_live() -> None:
     clock = Clock()
     cache: LruCache[str, int] = LruCache(2, 10, now=clock)
     cache.put("a", 1)
@@ -132,7 +132,7 @@ def test_a_cache_shared_by_many_threads_counts_every_lookup_and_returns_the_righ
     assert cache.counts.held == 5
 
 
-def test_a_question_is_embedded_once_for_each_model() -> None:
+def test_a_question_is_embedded_once_for_each_embedding_model() -> None:
     caches: QueryCaches[SearchResult] = QueryCaches(4, 60)
     one, other = CountingModel(), CountingModel(128)
     first = caches.embed(one, QUESTION)
@@ -145,7 +145,9 @@ def test_a_question_is_embedded_once_for_each_model() -> None:
         first[0] = 7
 
 
-def test_a_repeated_question_is_answered_from_the_cache_and_marked_as_a_hit(make_generation: MakeGeneration) -> None:
+def test_a_repeated_question_is_answered_from_the_cache_and_marked_as_a_cache_hit(
+    make_generation: MakeGeneration,
+) -> None:
     model = CountingModel()
     with SearchPipeline([make_generation(TEXTS)], [model], settings()) as pipeline:
         first, second = pipeline.search(QUESTION), pipeline.search(f"  {QUESTION} ")
@@ -159,7 +161,7 @@ def test_a_repeated_question_is_answered_from_the_cache_and_marked_as_a_hit(make
     assert [stage.took_ms for stage in second.stages[1:]] == [0.0] * 5
 
 
-def test_vectors_stay_cached_when_chunks_are_searched_again(make_generation: MakeGeneration) -> None:
+def test_question_vectors_stay_cached_when_chunks_are_searched_again(make_generation: MakeGeneration) -> None:
     model = CountingModel()
     with SearchPipeline([make_generation(TEXTS)], [model], settings()) as pipeline:
         pipeline.search(QUESTION, top_k=1)
@@ -177,7 +179,7 @@ def test_a_pipeline_without_caches_repeats_every_search(make_generation: MakeGen
     assert model.questions == [QUESTION] * 2
 
 
-def test_expired_results_are_searched_again(make_generation: MakeGeneration) -> None:
+def test_a_question_whose_cached_results_have_expired_is_searched_again(make_generation: MakeGeneration) -> None:
     clock = Clock()
     caches: QueryCaches[SearchResult] = QueryCaches(10, 60, now=clock)
     with SearchPipeline([make_generation(TEXTS)], [FakeEmbedding(256)], settings(), caches=caches) as pipeline:

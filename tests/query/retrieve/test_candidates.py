@@ -2,7 +2,7 @@ from elt_llm_query.retrieve.fusion import SearchCandidate, best_first, from_node
 from llama_index.core.schema import NodeWithScore, TextNode
 
 
-def test_a_candidate_survives_conversion_to_a_llama_index_node() -> None:
+def test_a_candidate_that_is_converted_to_a_llama_index_node_and_back_is_unchanged() -> None:
     candidate = SearchCandidate("n1", "handbook", 1, 0.8, 2, 3.5, 0.03, 0.9)
     assert from_node(to_node(candidate), "another") == candidate
 
@@ -21,7 +21,7 @@ def test_equal_scores_are_ordered_by_node_id() -> None:
     assert [candidate.node_id for candidate in best_first(candidates)] == ["c", "a", "b"]
 
 
-def test_candidates_made_of_both_rankings_keep_the_fused_order_and_score_from_0_to_1() -> None:
+def test_candidates_from_two_rankings_keep_the_fused_order_and_have_scores_from_0_to_1() -> None:
     joined = join_rankings("c", [("b", 0.03), ("a", 0.01)], [("a", 0.9)], [("b", 4.0)], scale=40.0)
     assert [(one.node_id, one.score) for one in joined] == [("b", 1.0), ("a", 0.4)]
     assert (joined[0].dense_rank, joined[0].keyword_rank) == (None, 1)

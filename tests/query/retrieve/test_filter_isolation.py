@@ -115,7 +115,7 @@ def test_the_nodes_that_a_filter_allows_equal_those_of_a_simple_reference_implem
 
 @settings(max_examples=generated(25))
 @given(conditions(), QUESTIONS, st.integers(1, 80))
-def test_both_retrievers_return_the_best_of_the_filtered_nodes(
+def test_both_retrievers_return_the_best_of_the_nodes_that_a_filter_allows(
     library: Library, model: FakeEmbedding, wanted: list[Condition], question: str, top_k: int
 ) -> None:
     with SearchPipeline(library.generations, [model], way({"retriever_top_k": top_k, "cache_size": 0})) as pipeline:
@@ -142,7 +142,7 @@ def test_both_retrievers_return_the_best_of_the_filtered_nodes(
 @pytest.mark.parametrize("query", WAYS, ids=str)
 @settings(max_examples=generated(8))
 @given(wanted=conditions(), question=QUESTIONS, top_k=st.sampled_from([None, 1, 5, 200]))
-def test_no_configuration_shows_or_reads_nodes_that_a_filter_excludes(
+def test_no_configuration_returns_or_reads_nodes_that_a_filter_excludes(
     library: Library,
     model: FakeEmbedding,
     query: dict[str, Any],
@@ -161,7 +161,7 @@ def test_no_configuration_shows_or_reads_nodes_that_a_filter_excludes(
 
 @settings(max_examples=generated(12))
 @given(st.lists(st.one_of(st.just([]), conditions()), min_size=2, max_size=5), QUESTIONS)
-def test_a_cache_returns_no_result_of_a_different_filter(
+def test_a_cache_never_returns_a_result_for_a_different_filter(
     library: Library, model: FakeEmbedding, filters: list[list[Condition]], question: str
 ) -> None:
     with SearchPipeline(library.generations, [model], way({"cache_size": 0})) as pipeline:
@@ -173,7 +173,7 @@ def test_a_cache_returns_no_result_of_a_different_filter(
 
 @settings(max_examples=generated(15))
 @given(conditions(), QUESTIONS)
-def test_a_reranker_model_never_reads_filtered_out_chunks(
+def test_a_reranking_model_never_reads_chunks_that_a_filter_excludes(
     library: Library, model: FakeEmbedding, wanted: list[Condition], question: str
 ) -> None:
     llm = ScriptedLLM(["1: 7\n2: 3"] * 50)
@@ -189,7 +189,7 @@ def test_a_reranker_model_never_reads_filtered_out_chunks(
 
 @settings(max_examples=generated(20))
 @given(conditions(), QUESTIONS, st.sampled_from([{}, {"widen_sentences": 2, "read_parents": True}]))
-def test_answers_never_quote_or_cite_filtered_out_chunks(
+def test_answers_never_quote_or_cite_chunks_that_a_filter_excludes(
     library: Library, model: FakeEmbedding, wanted: list[Condition], question: str, query: dict[str, Any]
 ) -> None:
     with Engine(library.generations, model, way(query)) as engine:

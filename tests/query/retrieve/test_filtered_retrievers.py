@@ -133,7 +133,7 @@ def test_each_retriever_returns_the_best_nodes_that_fulfil_the_filter(
 
 @patient
 @given(ROWS, ROWS, st.lists(CONDITIONS, min_size=1, max_size=2))
-def test_filtered_out_chunks_are_not_returned_by_any_collection(
+def test_chunks_that_a_filter_excludes_are_not_returned_from_any_collection(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     rows: list[Any],
@@ -181,7 +181,7 @@ def test_chunks_that_a_retriever_returns_despite_the_filter_are_removed(
     assert [chunk.node_id for chunk in found.chunks] == ["n01"]
 
 
-def test_collections_can_be_chosen_by_name(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_filter_can_choose_collections_by_name(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
     row = {"text": "card", "kind": [], "topics": [], "page": [], "dates": []}
     generations = [_generation(make_generation, [row], name) for name in ("rules", "leave")]
     with SearchPipeline(generations, [embedding], Settings()) as pipeline:

@@ -58,7 +58,7 @@ def _left(*where: str) -> list[str]:
         ('topics in "a, b",c', Condition("topics", "in", ("a, b", "c"))),
     ],
 )
-def test_a_filter_is_a_field_an_operator_and_operands(text: str, condition: Condition) -> None:
+def test_a_filter_is_parsed_into_a_field_an_operator_and_operands(text: str, condition: Condition) -> None:
     assert parse_conditions([text]) == (condition,)
 
 
@@ -77,7 +77,7 @@ def test_too_many_filters_are_refused() -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_parsed_or_refused(text: str) -> None:
+def test_any_filter_text_is_parsed_or_refused(text: str) -> None:
     try:
         [condition] = parse_conditions([text])
         for field in (SECTIONS, YEARS, MOMENTS):
@@ -107,7 +107,7 @@ def test_any_text_is_parsed_or_refused(text: str) -> None:
         (["collection!=handbook"], []),
     ],
 )
-def test_a_chunk_must_fulfil_every_condition(where: list[str], left: list[str]) -> None:
+def test_a_chunk_is_returned_only_if_it_fulfils_every_filter_condition(where: list[str], left: list[str]) -> None:
     assert _left(*where) == left
 
 
@@ -121,25 +121,25 @@ def test_a_chunk_must_fulfil_every_condition(where: list[str], left: list[str]) 
         ("year>=2019..2021", "A range cannot be compared"),
     ],
 )
-def test_operands_of_the_wrong_type_are_refused(where: str, message: str) -> None:
+def test_filter_operands_of_the_wrong_type_are_refused(where: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         _left(where)
 
 
-def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
+def test_an_unknown_filter_field_is_refused_with_the_most_similar_name() -> None:
     with pytest.raises(UsageError, match="There is no field 'yaer'") as caught:
         _left("yaer=2020")
     assert caught.value.hint.startswith("Nearest: year")
 
 
-def test_a_generation_without_fields_is_refused_with_the_rebuild_command() -> None:
+def test_filtering_a_generation_without_filter_fields_is_refused_with_the_command_that_rebuilds_it() -> None:
     with pytest.raises(UsageError, match="published by an earlier version") as caught:
         condition_masks(parse_conditions(["kind=table"]), [_generation(complete=False)])
     assert caught.value.hint == "Run: elt-llm ingest -c handbook --rebuild"
     assert condition_masks(parse_conditions(["page=2020"]), [_generation(complete=False)]).masks[0].sum() == 1
 
 
-def test_a_value_that_no_chunk_has_is_noted_with_the_nearest_value() -> None:
+def test_a_note_reports_a_filter_value_that_no_chunk_has_and_the_most_similar_value() -> None:
     limits = condition_masks(parse_conditions(["kind=tables"]), [_generation()])
     assert limits.notes == (
         "No chunk has this value: kind = tables. Nearest: table.",
@@ -147,7 +147,7 @@ def test_a_value_that_no_chunk_has_is_noted_with_the_nearest_value() -> None:
     )
 
 
-def test_each_listed_value_that_no_chunk_has_is_noted() -> None:
+def test_a_note_reports_each_listed_filter_value_that_no_chunk_has() -> None:
     limits = condition_masks(parse_conditions(["kind in table,texts"]), [_generation()])
     assert limits.notes == ("No chunk has this value: kind in texts. Nearest: text.",)
     assert condition_masks(parse_conditions(["kind in table,text"]), [_generation()]).notes == ()

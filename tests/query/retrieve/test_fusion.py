@@ -28,7 +28,7 @@ def test_relative_score_fusion_scales_each_ranking_and_counts_missing_scores_as_
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS, FUSIONS)
-def test_the_order_of_the_rankings_does_not_change_the_fusion(
+def test_the_order_of_the_rankings_does_not_change_the_fused_ranking(
     one: Ranking, other: Ranking, weight: float, fusion: Fusion
 ) -> None:
     there = fuse(fusion, [one, other], [weight, 1 - weight])
@@ -37,7 +37,7 @@ def test_the_order_of_the_rankings_does_not_change_the_fusion(
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS, FUSIONS)
-def test_every_id_is_fused_once_best_first_with_ties_by_id(
+def test_the_fused_ranking_has_every_id_once_best_first_with_ties_ordered_by_id(
     one: Ranking, other: Ranking, weight: float, fusion: Fusion
 ) -> None:
     fused = fuse(fusion, [one, other], [weight, 1 - weight])
@@ -48,7 +48,7 @@ def test_every_id_is_fused_once_best_first_with_ties_by_id(
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS)
-def test_a_node_that_is_first_in_both_rankings_is_first_in_the_fusion(
+def test_a_node_that_is_first_in_both_rankings_is_first_in_the_fused_ranking(
     one: Ranking, other: Ranking, weight: float
 ) -> None:
     fused = dict(reciprocal_rank_fusion([one, other], [weight, 1 - weight]))
@@ -61,7 +61,7 @@ def test_a_node_that_is_first_in_both_rankings_is_first_in_the_fusion(
 
 
 @given(RANKINGS, RANKINGS, WEIGHTS, FUSIONS)
-def test_no_fused_score_exceeds_the_attainable_score(
+def test_no_fused_score_exceeds_the_highest_attainable_score(
     one: Ranking, other: Ranking, weight: float, fusion: Fusion
 ) -> None:
     weights = [weight, 1 - weight]
@@ -69,6 +69,6 @@ def test_no_fused_score_exceeds_the_attainable_score(
         assert 0 <= score <= attainable_fused_score(fusion, weights) + 1e-12
 
 
-def test_a_ranking_of_weight_0_does_not_change_the_order() -> None:
+def test_a_ranking_with_weight_0_does_not_change_the_fused_order() -> None:
     fused = reciprocal_rank_fusion([[("a", 1.0), ("b", 0.9)], [("b", 8.0), ("a", 7.0)]], [1.0, 0.0])
     assert [node_id for node_id, _ in fused] == ["a", "b"]

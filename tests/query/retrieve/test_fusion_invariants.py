@@ -35,7 +35,7 @@ def in_order(ranking: Ranking) -> list[str]:
 
 
 @given(WEIGHTED_RANKINGS, FUSIONS, st.randoms(use_true_random=False))
-def test_any_order_of_weighted_rankings_fuses_to_the_same_ranking(
+def test_the_order_of_weighted_rankings_does_not_change_the_fused_ranking(
     rankings: list[WeightedScores], fusion: Fusion, chance: Random
 ) -> None:
     shuffled = chance.sample(rankings, len(rankings))
@@ -43,7 +43,7 @@ def test_any_order_of_weighted_rankings_fuses_to_the_same_ranking(
 
 
 @given(SCORES, SCORES, WEIGHTS, FUSIONS, st.randoms(use_true_random=False))
-def test_the_input_order_of_equal_hits_does_not_change_the_fusion(
+def test_the_input_order_of_hits_with_equal_scores_does_not_change_the_fused_ranking(
     one: dict[str, float], other: dict[str, float], weight: float, fusion: Fusion, chance: Random
 ) -> None:
     def arrived(scores: dict[str, float]) -> dict[str, float]:
@@ -110,7 +110,7 @@ def test_the_scale_of_the_scores_of_a_ranking_does_not_change_the_fusion(
 
 
 @given(WEIGHTED_RANKINGS, SCORES, FUSIONS)
-def test_a_ranking_of_weight_0_only_appends_chunks(
+def test_a_ranking_of_weight_0_only_appends_chunks_at_the_end_of_the_fused_ranking(
     rankings: list[WeightedScores], scores: dict[str, float], fusion: Fusion
 ) -> None:
     without = [hit for hit in fused(fusion, rankings) if hit[1] > 0]
@@ -118,17 +118,17 @@ def test_a_ranking_of_weight_0_only_appends_chunks(
 
 
 @given(WEIGHTED_RANKINGS, FUSIONS)
-def test_an_empty_ranking_does_not_change_the_fusion(rankings: list[WeightedScores], fusion: Fusion) -> None:
+def test_an_empty_ranking_does_not_change_the_fused_ranking(rankings: list[WeightedScores], fusion: Fusion) -> None:
     assert fused(fusion, [*rankings, ({}, 1.0)]) == fused(fusion, rankings)
 
 
 @given(SCORES, FUSIONS, st.integers(1, 8).map(lambda eighths: eighths / 8))
-def test_a_single_ranking_keeps_its_order(scores: dict[str, float], fusion: Fusion, weight: float) -> None:
+def test_fusing_a_single_ranking_keeps_its_order(scores: dict[str, float], fusion: Fusion, weight: float) -> None:
     assert in_order(fused(fusion, [(scores, weight)])) == in_order(ranked(scores))
 
 
 @pytest.mark.parametrize("fusion", ["reciprocal_rerank", "relative_score"])
-def test_fusion_is_deterministic(fusion: Fusion) -> None:
+def test_fusing_the_same_rankings_twice_gives_the_same_result(fusion: Fusion) -> None:
     chance = Random(4)  # noqa: S311 - repeatable, not secret
     rankings = [({f"n{number}": chance.random() for number in chance.sample(range(200), 50)}, 0.37) for _ in range(4)]
     assert len({str(fused(fusion, rankings)) for _ in range(20)}) == 1

@@ -47,7 +47,7 @@ def test_both_retrievers_run_at_the_same_time(executor: ThreadPoolExecutor) -> N
     assert HybridRetriever("c", *retrievers, executor=executor).candidates("question")[0].node_id == "a"
 
 
-def test_ranks_and_scores_of_both_retrievers_are_kept(executor: ThreadPoolExecutor) -> None:
+def test_the_hybrid_retriever_keeps_the_ranks_and_scores_of_both_retrievers(executor: ThreadPoolExecutor) -> None:
     retrievers = FixedRetriever({"a": 0.9, "b": 0.4}), FixedRetriever({"b": 7.0, "c": 2.0})
     by_id = {one.node_id: one for one in HybridRetriever("c", *retrievers, executor=executor).candidates("question")}
     assert (by_id["b"].dense_rank, by_id["b"].cosine) == (2, 0.4)
@@ -73,13 +73,13 @@ def test_the_dense_weight_decides_which_retriever_ranks_first(
     assert retriever.candidates("question")[0].node_id == first
 
 
-def test_the_hits_of_the_retrievers_are_not_modified(executor: ThreadPoolExecutor) -> None:
+def test_the_hybrid_retriever_does_not_modify_the_hits_of_the_retrievers(executor: ThreadPoolExecutor) -> None:
     dense = FixedRetriever({"a": 0.9})
     HybridRetriever("c", dense, FixedRetriever({"a": 7.0}), executor=executor).retrieve("question")
     assert dense.hits == {"a": 0.9}
 
 
-def test_the_failure_of_one_retriever_is_recorded_and_the_other_is_used(executor: ThreadPoolExecutor) -> None:
+def test_the_failure_of_one_retriever_is_recorded_and_the_other_retriever_is_used(executor: ThreadPoolExecutor) -> None:
     broken = FixedRetriever({}, failure=CorruptIndex("damaged"))
     retriever = HybridRetriever("c", broken, FixedRetriever({"b": 3.0}), executor=executor)
     results = retriever.start(QueryBundle("question"))()

@@ -25,20 +25,20 @@ def test_the_keyword_retriever_is_a_bm25_retriever_that_returns_ids_only(make_ge
     assert all(hit.node.get_content() == "" for hit in hits)
 
 
-def test_nodes_that_match_no_word_are_not_returned(make_generation: MakeGeneration) -> None:
+def test_the_keyword_retriever_does_not_return_nodes_that_match_no_word(make_generation: MakeGeneration) -> None:
     retriever = KeywordRetriever(make_generation(TEXTS), top_k=4)
     assert retriever.retrieve("zebra") == []
     assert retriever.retrieve("the of and") == []
     assert retriever.retrieve("??!") == []
 
 
-def test_top_k_may_exceed_the_number_of_nodes(make_generation: MakeGeneration) -> None:
+def test_keyword_top_k_may_exceed_the_number_of_nodes(make_generation: MakeGeneration) -> None:
     retriever = KeywordRetriever(make_generation(TEXTS), top_k=50)
     assert retriever.similarity_top_k == 50
     assert len(retriever.retrieve("card leave fixtures")) == 4
 
 
-def test_a_collection_without_words_returns_no_hits(make_generation: MakeGeneration) -> None:
+def test_keyword_search_in_a_collection_without_words_returns_no_hits(make_generation: MakeGeneration) -> None:
     assert KeywordRetriever(make_generation(TEXTS).without_keywords(), top_k=5).retrieve("card") == []
 
 

@@ -79,14 +79,16 @@ def test_cosines_of_different_embedding_models_are_scaled_separately(
     assert [part.tolist() for part in scaled] == [min_max(one).tolist(), min_max(other).tolist()]
 
 
-def test_a_collection_without_cosines_gets_zeros_and_does_not_change_other_collections(make_pools: MakePools) -> None:
+def test_a_collection_without_cosines_gets_zero_scores_and_does_not_change_other_collections(
+    make_pools: MakePools,
+) -> None:
     scaled = scale_cosines(make_pools([2, 3]), [np.array([0.2, 0.6]), None])
     assert [part.tolist() for part in scaled] == [[0.0, 1.0], [0.0, 0.0, 0.0]]
 
 
 @patient
 @given(scores=st.lists(KEYWORDS, min_size=1, max_size=3))
-def test_keyword_scores_keep_their_ratio_and_the_greatest_share_is_1(
+def test_scaling_keeps_the_ratios_of_keyword_scores_and_makes_the_greatest_score_1(
     make_pools: MakePools, scores: list[list[float]]
 ) -> None:
     pools = make_pools([len(one) for one in scores])
@@ -114,7 +116,9 @@ def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
 
 @patient
 @given(question=st.lists(st.sampled_from(["card", "yellow", "quay", "zebra", "the"]), min_size=1, max_size=5))
-def test_no_keyword_score_exceeds_the_attainable_score(make_generation: MakeGeneration, question: list[str]) -> None:
+def test_no_keyword_score_exceeds_the_highest_attainable_score(
+    make_generation: MakeGeneration, question: list[str]
+) -> None:
     generation = make_generation({"a": "yellow card card card", "b": "quay", "c": "yellow", "d": "card quay yellow"})
     query = " ".join(question)
     assert float(generation.keyword.scores(query).max()) <= attainable_keyword_score(query, generation) + 1e-5
@@ -122,7 +126,7 @@ def test_no_keyword_score_exceeds_the_attainable_score(make_generation: MakeGene
 
 @patient
 @given(weight=WEIGHTS, chance=st.randoms(use_true_random=False), strategy=st.sampled_from(["embedding", "none"]))
-def test_the_order_of_collections_and_candidates_changes_no_score(
+def test_the_order_of_collections_and_candidates_does_not_change_any_scaled_score(
     make_generation: MakeGeneration,
     embedding: FakeEmbedding,
     executor: Executor,

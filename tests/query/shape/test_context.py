@@ -60,7 +60,7 @@ def test_a_chunk_is_widened_by_whole_sentences_on_both_sides() -> None:
     assert widen_span(TEXT, span_of("The sail is white."), 0) == span_of("The sail is white.")
 
 
-def test_text_without_sentence_ends_is_added_only_up_to_a_limit() -> None:
+def test_a_chunk_is_widened_with_text_without_sentence_ends_only_up_to_a_limit() -> None:
     text = f"{'word ' * 1000}. The sail is white. {'word ' * 1000}."
     span = (text.index("The sail"), text.index("white.") + len("white."))
     assert widen_span(text, span, 1)[1] == span[1]
@@ -91,7 +91,9 @@ def test_chunks_of_different_documents_are_never_merged() -> None:
 
 
 @given(st.lists(spans(), max_size=8))
-def test_merged_chunks_equal_the_document_text_do_not_touch_and_cover_all_chunks(found: list[Span]) -> None:
+def test_merged_chunks_equal_the_document_text_at_their_spans_do_not_touch_and_cover_all_chunks(
+    found: list[Span],
+) -> None:
     merged = merge_touching(spans_of(found), {PLACE: TEXT})
     read = [read_span(one, TEXT, None) for one in merged]
     assert all(one.node.text == TEXT[one.node.start : one.node.end] for one in read)
@@ -112,7 +114,7 @@ def test_a_wider_chunk_has_the_page_and_section_of_its_first_word() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=10))
-def test_each_parent_is_read_once_and_keeps_all_its_children(children: list[tuple[int, bool]]) -> None:
+def test_each_parent_section_is_read_once_and_keeps_all_its_child_chunks(children: list[tuple[int, bool]]) -> None:
     found = [
         make_chunk(number, (parent * 20, parent * 20 + 5), parent=(parent * 20, parent * 20 + 20) if has else None)
         for number, (parent, has) in enumerate(children)
@@ -137,7 +139,7 @@ def test_no_document_has_more_chunks_than_max_per_source(found: list[tuple[str, 
 
 
 @given(st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), max_size=8))
-def test_near_duplicates_are_dropped_and_each_is_similar_to_a_kept_chunk(vectors: list[list[float]]) -> None:
+def test_near_duplicate_chunks_are_dropped_and_each_is_similar_to_a_kept_chunk(vectors: list[list[float]]) -> None:
     rows = [np.array([*row, 1.0], np.float32) / np.linalg.norm([*row, 1.0]) for row in vectors]
     cosines = similarities([row.astype(np.float32) for row in rows], [b"m"] * len(rows))
     doubles = near_duplicates(cosines, 0.95)
@@ -147,7 +149,9 @@ def test_near_duplicates_are_dropped_and_each_is_similar_to_a_kept_chunk(vectors
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1)), max_size=12), st.integers(1, 200))
-def test_the_token_budget_drops_the_lowest_scores(found: list[tuple[int, float]], budget: int) -> None:
+def test_chunks_with_the_lowest_scores_are_dropped_to_meet_the_token_budget(
+    found: list[tuple[int, float]], budget: int
+) -> None:
     tokens, scores = [one for one, _ in found], [score for _, score in found]
     beyond = indexes_beyond_budget(tokens, scores, budget)
     kept = [index for index in range(len(found)) if index not in beyond]

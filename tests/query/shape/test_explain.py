@@ -33,7 +33,7 @@ def explained(generations: list[Any], **query: Any) -> tuple[SearchResult, dict[
     return found, explain_stage(found.stages, found.chunks, generations).details
 
 
-def test_each_candidate_is_read_or_left_out_for_a_reason(make_generation: MakeGeneration) -> None:
+def test_each_candidate_chunk_is_read_or_left_out_for_a_recorded_reason(make_generation: MakeGeneration) -> None:
     _, details = explained([make_generation(TEXTS)], reranker_top_k=2)
     chunks = details["chunks"]["handbook"]
     ends = {node_id: (one["outcome"], one["place"], one["instead"]) for node_id, one in chunks.items()}
@@ -55,7 +55,9 @@ def test_the_best_chunks_that_were_left_out_are_listed_with_the_score_they_lacke
     assert missed[0]["lacked"] == pytest.approx(found.chunks[0].score - missed[0]["score"])
 
 
-def test_an_irrelevant_chunk_lacks_the_difference_to_the_minimum_relevance(make_generation: MakeGeneration) -> None:
+def test_for_an_irrelevant_chunk_the_lacking_score_is_the_difference_to_the_minimum_relevance(
+    make_generation: MakeGeneration,
+) -> None:
     _, details = explained([make_generation(TEXTS)], min_relevance_score=0.6)
     below = [one for one in details["near misses"] if one["reason"] == "below min_relevance_score"]
     assert below
@@ -68,7 +70,7 @@ def test_a_search_without_explain_fetches_only_the_chunks_that_are_read(make_gen
     assert len(generation.fetched) < len(TEXTS)
 
 
-def test_the_matched_words_are_shown_as_the_question_spells_them(make_generation: MakeGeneration) -> None:
+def test_the_matched_words_are_displayed_as_the_question_spells_them(make_generation: MakeGeneration) -> None:
     words = QuestionTerms("Which Schiedsrichter records U-21 cards?", make_generation({**TEXTS, "n6": "U21 records"}))
     stems = {term["stem"]: (term["written"], term["nodes"]) for term in words.terms}
     assert stems["card"] == ("cards", 3)
@@ -77,7 +79,9 @@ def test_the_matched_words_are_shown_as_the_question_spells_them(make_generation
     assert words.matched(["schiedsrichterassistent"]) == MatchedTerms((), ("Schiedsrichter",))
 
 
-def test_matches_by_another_name_are_listed_as_partial(make_generation: MakeGeneration) -> None:
+def test_words_that_match_by_an_alternative_name_are_listed_as_partially_matched(
+    make_generation: MakeGeneration,
+) -> None:
     names = [AlternativeNames("referee", ("match official",))]
     words = QuestionTerms("Which referee records cards?", make_generation(TEXTS), names)
     assert words.matched(["match", "offici", "card"]) == MatchedTerms(("cards",), ("referee",))
@@ -100,7 +104,7 @@ def test_the_same_node_in_two_collections_is_explained_separately(make_generatio
     st.integers(1, 4),
     st.sampled_from(["hybrid", "dense", "sparse"]),
 )
-def test_every_candidate_has_a_recorded_reason(  # noqa: PLR0917 - one parameter for each thing that varies
+def test_every_candidate_chunk_has_a_recorded_reason(  # noqa: PLR0917 - one parameter for each thing that varies
     make_generation: MakeGeneration,
     texts: list[str],
     others: list[str],
@@ -124,7 +128,7 @@ def test_every_candidate_has_a_recorded_reason(  # noqa: PLR0917 - one parameter
     assert [node_id for _, node_id in read] == [chunk.node_id for chunk in found.chunks]
 
 
-def test_a_chunk_left_out_by_one_pass_may_be_read_from_another() -> None:
+def test_a_chunk_that_one_search_pass_leaves_out_may_be_read_from_another_search_pass() -> None:
     def ranking(*node_ids: str) -> dict[str, Any]:
         parts = [(node_id, {"collection": "a"}) for node_id in node_ids]
         return {"parts": parts, "ranking": [(node_id, 0.5) for node_id in node_ids]}

@@ -16,7 +16,7 @@ def make_chunk(node_id: str, text: str) -> CandidateChunk:
     return CandidateChunk(SearchCandidate(node_id, "handbook", score=0.5), node)
 
 
-def test_equal_texts_become_one_chunk_with_alternates() -> None:
+def test_chunks_with_equal_texts_become_one_chunk_that_lists_its_alternates() -> None:
     texts = {"a": "same", "b": "other", "c": "same\n", "d": "same"}
     merged = merge_equal_texts(make_chunk(node_id, text) for node_id, text in texts.items())
     assert [one.node.node_id for one in merged] == ["a", "b"]
@@ -24,7 +24,7 @@ def test_equal_texts_become_one_chunk_with_alternates() -> None:
     assert [place["source"] for place in merged[0].to_chunk().metadata["alternates"]] == ["c.md", "d.md"]
 
 
-def test_context_written_by_a_model_is_not_in_the_result() -> None:
+def test_context_sentences_written_by_a_language_model_are_not_in_the_search_result() -> None:
     plain = make_chunk("a", "The ferry leaves at noon.")
     context = "Harbour > Times\nIt is from the timetable."
     enriched = replace(plain.node, context=context, metadata={"enrichment": "It is from the timetable."})
@@ -39,19 +39,19 @@ def test_merging_equal_texts_twice_changes_nothing_and_loses_no_occurrence(texts
     assert sum(1 + len(one.alternates) for one in merged) == len(texts)
 
 
-def test_a_score_equal_to_the_minimum_is_kept() -> None:
+def test_a_chunk_with_a_score_equal_to_the_minimum_is_kept() -> None:
     kept, dropped = drop_below([SearchCandidate("a", "c", score=0.5), SearchCandidate("b", "c", score=0.49)], 0.5)
     assert [one.node_id for one in kept] == ["a"]
     assert [one.node_id for one in dropped] == ["b"]
 
 
-def test_ordering_against_lost_in_the_middle_puts_the_weakest_chunks_in_the_middle() -> None:
+def test_the_lost_in_the_middle_order_puts_the_weakest_chunks_in_the_middle() -> None:
     assert lost_in_the_middle([1, 2, 3, 4, 5]) == [1, 3, 5, 4, 2]
     assert lost_in_the_middle([]) == []
 
 
 @given(st.lists(st.integers(), unique=True))
-def test_ordering_against_lost_in_the_middle_keeps_every_chunk(items: list[int]) -> None:
+def test_the_lost_in_the_middle_order_keeps_every_chunk(items: list[int]) -> None:
     ordered = lost_in_the_middle(items)
     assert sorted(ordered) == sorted(items)
     assert items[:1] == ordered[:1]
@@ -59,7 +59,7 @@ def test_ordering_against_lost_in_the_middle_keeps_every_chunk(items: list[int])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
-def test_an_mmr_threshold_of_1_keeps_the_order_of_relevance(relevance: list[float], limit: int) -> None:
+def test_an_mmr_threshold_of_1_ranks_chunks_only_by_relevance(relevance: list[float], limit: int) -> None:
     descending = sorted(relevance, reverse=True)
     similarity = np.eye(len(descending))
     chosen = marginal_relevance_order(descending, similarity, 1.0, limit)
@@ -67,12 +67,12 @@ def test_an_mmr_threshold_of_1_keeps_the_order_of_relevance(relevance: list[floa
 
 
 @given(st.lists(st.floats(0, 1), max_size=12), st.floats(0, 1))
-def test_mmr_chooses_each_chunk_once(relevance: list[float], threshold: float) -> None:
+def test_mmr_never_chooses_a_chunk_twice(relevance: list[float], threshold: float) -> None:
     chosen = marginal_relevance_order(relevance, np.ones((len(relevance), len(relevance))), threshold, 99)
     assert sorted(chosen) == list(range(len(relevance)))
 
 
-def test_a_dissimilar_chunk_is_preferred_to_a_duplicate_of_the_best() -> None:
+def test_mmr_prefers_a_dissimilar_chunk_to_a_duplicate_of_the_best_chunk() -> None:
     vectors = [np.array([1, 0], np.float32), np.array([1, 0], np.float32), np.array([0, 1], np.float32)]
     similarity = similarities(vectors, [b"m"] * 3)
     assert marginal_relevance_order([1.0, 0.9, 0.6], similarity, 0.7, 3) == [0, 2, 1]

@@ -47,7 +47,7 @@ def texts(found: SearchResult) -> list[str]:
     return [chunk.text for chunk in found.chunks]
 
 
-def test_default_settings_leave_chunks_out_only_for_their_rank(publish_generation: Publish) -> None:
+def test_with_default_settings_chunks_are_left_out_only_because_of_their_rank(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings())
     assert set(texts(found)) == {*MAST, *QUAY}
     assert shaped(found).keys() == {
@@ -71,7 +71,7 @@ def test_touching_chunks_are_merged_into_the_exact_text_of_the_document(publish_
     assert sum(len(chunk.metadata["matches"]) for chunk in found.chunks) == 6
 
 
-def test_sentences_around_a_chunk_are_read_with_it(publish_generation: Publish) -> None:
+def test_the_sentences_around_a_chunk_are_read_together_with_the_chunk(publish_generation: Publish) -> None:
     generation = publish_generation(SOURCES)
     found = ask(generation, settings(widen_sentences=1, reranker_top_k=1), "keel oak")
     assert texts(found) == ["\n".join(MAST[1:])]
@@ -81,7 +81,7 @@ def test_sentences_around_a_chunk_are_read_with_it(publish_generation: Publish) 
     assert shaped(found)["read wider"] == {match["node_id"]: list(found.chunks[0].span)}
 
 
-def test_max_per_source_limits_each_document(publish_generation: Publish) -> None:
+def test_max_per_source_limits_the_chunks_of_each_document(publish_generation: Publish) -> None:
     found = ask(publish_generation(SOURCES), settings(max_per_source=1))
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
     assert len(shaped(found)["beyond max_per_source"]) == 4
@@ -93,7 +93,7 @@ def test_top_k_is_filled_with_lower_ranked_chunks_of_other_documents(publish_gen
     assert sorted(chunk.source for chunk in found.chunks) == ["mast.md", "quay.md"]
 
 
-def test_near_duplicates_are_read_once_without_embedding(make_generation: MakeGeneration) -> None:
+def test_near_duplicate_chunks_are_read_once_without_computing_embeddings(make_generation: MakeGeneration) -> None:
     model = FakeEmbedding(256)
     generation = make_generation({"a": "the mast is tall", "b": "The mast is tall!", "c": "oak keel"}, "ship", model)
     embedded = model.texts_embedded
@@ -151,7 +151,7 @@ def test_a_note_reports_that_no_chunk_reaches_half_the_minimum_relevance(make_ge
     assert set(shaped(found)["below min_relevance_score"]) == {"a", "b"}
 
 
-def test_chunks_beyond_the_token_budget_are_left_out_whole_and_recorded(make_generation: MakeGeneration) -> None:
+def test_chunks_beyond_the_token_budget_are_left_out_completely_and_recorded(make_generation: MakeGeneration) -> None:
     generation = make_generation({f"n{number}": "mast " * (40 - number) for number in range(5)})
     found = ask(generation, settings(max_context_tokens=100))
     assert [chunk.text for chunk in found.chunks] == [generation.stored[chunk.node_id].text for chunk in found.chunks]
@@ -161,7 +161,7 @@ def test_chunks_beyond_the_token_budget_are_left_out_whole_and_recorded(make_gen
     assert any(f"{len(left_out)} of 5 chunks were left out" in note for note in found.notes)
 
 
-def test_the_parent_of_a_chunk_is_read_and_the_chunk_is_recorded_as_the_match(tmp_path: Path) -> None:
+def test_the_parent_section_of_a_chunk_is_read_and_the_chunk_is_recorded_as_the_match(tmp_path: Path) -> None:
     body = " ".join(f"The mast has part {number} of oak." for number in range(12))
     folder = write_files(
         tmp_path / "in", {"mast.md": f"# Mast\n\n{body}\n", "quay.md": "# Quay\n\nThe quay is long.\n"}

@@ -40,7 +40,7 @@ def finder_with(make_generation: MakeGeneration, embedding: FakeEmbedding) -> Ca
     return make
 
 
-def test_a_multi_hop_search_continues_with_the_names_in_the_best_chunk(
+def test_the_second_search_of_the_multi_hop_strategy_uses_the_names_in_the_best_chunk(
     finder_with: Callable[..., SearchPipeline],
 ) -> None:
     with finder_with() as pipeline:
@@ -50,7 +50,7 @@ def test_a_multi_hop_search_continues_with_the_names_in_the_best_chunk(
     assert details(found, "combine")["follow-ups"][0] == {"from": "album", "question": "Marta Feld state singer grow"}
 
 
-def test_a_model_writes_the_follow_up_questions_and_decides_when_to_stop(
+def test_a_language_model_writes_the_follow_up_searches_and_decides_when_to_stop(
     finder_with: Callable[..., SearchPipeline],
 ) -> None:
     llm = ScriptedLLM(["1. Where did Marta Feld grow up?", "NONE"])
@@ -60,14 +60,18 @@ def test_a_model_writes_the_follow_up_questions_and_decides_when_to_stop(
     assert len(llm.prompts) == 2
 
 
-def test_a_hypothetical_answer_is_embedded_with_the_question(finder_with: Callable[..., SearchPipeline]) -> None:
+def test_the_hyde_strategy_embeds_a_hypothetical_answer_together_with_the_question(
+    finder_with: Callable[..., SearchPipeline],
+) -> None:
     with finder_with(ScriptedLLM(["Marta Feld\n grew up in Oregon."])) as pipeline:
         found = pipeline.search(QUESTION, strategy="hyde")
     assert details(found, "embed")["hypothetical answers"] == ["Marta Feld grew up in Oregon."]
     assert details(found, "retrieve")["keywords"] == QUESTION
 
 
-def test_the_variants_of_a_multi_query_are_written_by_the_model(finder_with: Callable[..., SearchPipeline]) -> None:
+def test_the_language_model_writes_the_question_variants_of_the_multi_query_strategy(
+    finder_with: Callable[..., SearchPipeline],
+) -> None:
     reply = f'- Where is Marta Feld from?\n2) {QUESTION}\n\n"Home of the singer"\na\nb\nc\nd'
     with finder_with(ScriptedLLM([reply])) as pipeline:
         found = pipeline.search(QUESTION, strategy="multi_query")
@@ -75,7 +79,7 @@ def test_the_variants_of_a_multi_query_are_written_by_the_model(finder_with: Cal
     assert not [note for note in found.notes if "language model" in note]
 
 
-def test_a_code_or_name_without_keyword_hits_is_searched_by_vectors(
+def test_a_code_or_name_that_no_keyword_matches_is_searched_by_vectors(
     finder_with: Callable[..., SearchPipeline],
 ) -> None:
     with finder_with() as pipeline:
@@ -99,11 +103,11 @@ def test_a_code_or_name_without_keyword_hits_is_searched_by_vectors(
         ("the band of Anna Keller was not heard of in that year again", "hybrid"),
     ],
 )
-def test_auto_routes_questions_by_their_form(question: str, strategy: str) -> None:
+def test_the_strategy_auto_selects_a_strategy_by_the_form_of_the_question(question: str, strategy: str) -> None:
     assert choose_route(parse_question(question)).strategy == strategy
 
 
-def test_variants_by_rules_are_the_parts_the_names_and_the_content_words_of_a_question() -> None:
+def test_question_variants_made_by_rules_are_the_parts_the_names_and_the_content_words_of_a_question() -> None:
     twofold = parse_question("What is the transfer fee, and when is it due?")
     assert variants_by_rules(twofold, 4)[:2] == ["What is the transfer fee?", "when is it due?"]
     assert variants_by_rules(parse_question("Are Anna Keller and Paul Novak referees?"), 2) == [
@@ -124,11 +128,11 @@ def test_missing_words_are_the_words_of_the_question_that_a_chunk_lacks() -> Non
     assert missing_words("Where was the singer born?", "A singer of songs.", KeywordTokeniser()) == ["born"]
 
 
-def test_list_marks_are_removed_from_the_lines_of_a_reply() -> None:
+def test_list_markers_are_removed_from_the_lines_of_a_model_reply() -> None:
     assert reply_lines('1. one\n- "two"\n\n***\n(3) three\none') == ["one", "two", "three"]
 
 
-def test_a_candidate_of_question_and_variant_ranks_above_a_candidate_of_the_question_alone() -> None:
+def test_a_candidate_found_by_question_and_variant_ranks_above_a_candidate_found_by_the_question_alone() -> None:
     first = [SearchCandidate("a", "c", score=0.5), SearchCandidate("b", "c", score=0.5)]
     other = [SearchCandidate("b", "c", score=0.9), SearchCandidate("z", "c", score=0.4)]
     combined = add_best_scores(first, [other], 0.5)

@@ -24,14 +24,14 @@ def test_a_single_search_strategy_uses_its_retrievers(name: StrategyName, dense:
     assert strategy.retrievers == RetrieverChoice(dense, keyword)
 
 
-def test_strategies_with_hybrid_search_off_use_only_the_dense_retriever() -> None:
+def test_if_hybrid_search_is_switched_off_strategies_use_only_the_dense_retriever() -> None:
     strategy = create_strategy("hybrid", QuerySettings(use_hybrid_search=False))
     assert isinstance(strategy, SingleSearchStrategy)
     assert strategy.retrievers == RetrieverChoice(dense=True, keyword=False)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_has_its_name(name: StrategyName) -> None:
+def test_every_search_strategy_has_the_name_it_is_registered_under(name: StrategyName) -> None:
     assert create_strategy(name, QuerySettings()).name == name
 
 

@@ -72,7 +72,7 @@ def contradictions(found: SearchResult) -> Mapping[str, bool]:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_candidates_are_unique_best_first_and_deterministic(
+def test_the_candidates_of_a_strategy_are_unique_ordered_best_first_and_deterministic(
     name: StrategyName, question: str, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     first, second = (found_by(name, question, [make_generation(TEXTS)], embedding) for _ in range(2))
@@ -116,7 +116,7 @@ def test_a_strategy_that_lacks_a_model_adds_a_note(
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_a_filter_applies_to_every_pass(
+def test_a_filter_applies_to_every_search_pass_of_a_strategy(
     name: StrategyName, publish_generation: Callable[..., Any], embedding: FakeEmbedding
 ) -> None:
     generation = publish_generation({f"{node_id}.md": [text] for node_id, text in TEXTS.items()})
@@ -165,7 +165,7 @@ def test_every_strategy_returns_at_most_one_chunk_of_a_collection_with_one_chunk
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_variants_and_follow_ups_stay_within_the_settings(
+def test_the_numbers_of_question_variants_and_follow_up_searches_stay_within_the_configured_limits(
     number: int, make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     query = QuerySettings(num_queries=number, max_hops=number)

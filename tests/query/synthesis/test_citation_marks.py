@@ -26,7 +26,7 @@ LOAN = "Books may be borrowed for four weeks"
         ("<b>Four</b> weeks < five weeks.", "<b>Four</b> weeks < five weeks."),
     ],
 )
-def test_every_mark_of_a_source_is_normalised(written: str, read: str) -> None:
+def test_every_form_of_a_citation_mark_is_normalised(written: str, read: str) -> None:
     assert normalise_marks(written) == read
 
 
@@ -47,6 +47,6 @@ def test_normalising_citation_marks_adds_no_citation_number(text: str) -> None:
         "Laut Quelle 1 books",
     ],
 )
-def test_the_number_of_a_source_is_not_part_of_the_claim(opening: str) -> None:
+def test_the_citation_number_is_not_part_of_the_claim(opening: str) -> None:
     (statement,) = split_statements(f"{opening} may be borrowed for four weeks.")
     assert statement.claim == f"{LOAN}."

@@ -5,7 +5,7 @@ from elt_llm_query.synthesis.events import Event, SourcesFound, replay_events
 from model_servers.scripted_model import CHUNKS
 
 
-def test_a_replayed_answer_has_its_sources_under_the_numbers_it_cites() -> None:
+def test_a_cached_answer_that_is_replayed_lists_its_sources_under_the_numbers_it_cites() -> None:
     heard: list[Event] = []
     known = QueryResult(question="How long?", answer="Four weeks [1].", answered=True, chunks=CHUNKS)
     replay_events(known, heard.append, time.perf_counter())

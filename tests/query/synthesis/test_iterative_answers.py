@@ -49,19 +49,19 @@ def looked(*replies: str, most_steps: int = 5) -> tuple[list[RetrievedChunk], Li
     return found, library, log
 
 
-def test_the_quality_gate_lists_missing_words_of_the_question() -> None:
+def test_the_quality_gate_lists_the_question_words_that_the_answer_lacks() -> None:
     poor, whole = measure([FIRST], support=0.9), measure([FIRST, BUDGET, APPROVAL], support=0.9)
     assert (poor.is_enough, poor.missing) == (False, ("approv", "budget"))
     assert (whole.is_enough, whole.missing) == (True, ())
     assert not measure([FIRST, BUDGET, APPROVAL], support=0.1).is_enough
 
 
-def test_question_words_are_never_missing() -> None:
+def test_interrogative_words_are_never_listed_as_missing() -> None:
     found = measure_quality("How long may a book be kept?", [FIRST], 0.9, KeywordTokeniser(), lambda _: 1.0)
     assert found.missing == ("book", "kept")
 
 
-def test_steps_continue_until_no_word_is_missing() -> None:
+def test_search_steps_continue_until_no_question_word_is_missing() -> None:
     found, library, log = looked("RETRIEVE: What is the budget?", "KEYWORD: approves", "never asked for")
     assert [step.kind for step in library.steps] == ["RETRIEVE", "KEYWORD"]
     assert found == [FIRST, BUDGET, APPROVAL]
@@ -69,12 +69,12 @@ def test_steps_continue_until_no_word_is_missing() -> None:
     assert log.stages[0].details["added"] == [BUDGET.node_id]
 
 
-def test_the_search_ends_if_the_model_replies_done_at_the_first_step() -> None:
+def test_iterative_search_ends_if_the_model_replies_done_at_the_first_step() -> None:
     found, library, log = looked("DONE")
     assert (found, library.steps, len(log.stages)) == ([FIRST], [], 1)
 
 
-def test_the_number_of_steps_is_limited() -> None:
+def test_the_number_of_search_steps_is_limited() -> None:
     _, library, _ = looked(*["RETRIEVE: What is the budget?"] * 9, most_steps=3)
     assert len(library.steps) == 3
 

@@ -14,7 +14,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize("name", PROMPT_NAMES)
-def test_a_written_prompt_can_be_read_again(name: str, tmp_path: Path) -> None:
+def test_a_prompt_file_that_was_written_is_read_back_unchanged(name: str, tmp_path: Path) -> None:
     assert load_prompts(written(tmp_path, f"{name}.yaml", shipped_text(name))) == load_prompts(None)  # type: ignore[arg-type]
 
 
@@ -27,7 +27,7 @@ def test_a_written_prompt_can_be_read_again(name: str, tmp_path: Path) -> None:
         ("simple.yml", OWN, "simple.yaml"),
     ],
 )
-def test_a_misspelt_prompt_raises_an_error_with_a_suggestion(
+def test_a_misspelt_prompt_name_raises_an_error_with_a_suggestion(
     name: str, text: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError) as raised:
@@ -37,5 +37,7 @@ def test_a_misspelt_prompt_raises_an_error_with_a_suggestion(
 
 
 @pytest.mark.parametrize(("name", "text"), [("simple.yaml", OWN + "# {x}"), ("simple_of_last_year.yaml", "none: 1")])
-def test_prompts_keep_unknown_braces_and_ignore_unrelated_files(name: str, text: str, tmp_path: Path) -> None:
+def test_prompts_keep_unknown_placeholders_in_braces_and_unrelated_files_are_ignored(
+    name: str, text: str, tmp_path: Path
+) -> None:
     assert load_prompts(written(tmp_path, name, text.replace("Answer", "{json} Answer")))

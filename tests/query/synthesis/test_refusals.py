@@ -33,7 +33,7 @@ def test_a_text_that_only_reports_missing_information_is_a_refusal(text: str) ->
 
 
 @pytest.mark.parametrize("text", ANSWERS)
-def test_a_partial_answer_is_no_refusal(text: str) -> None:
+def test_a_partial_answer_is_not_a_refusal(text: str) -> None:
     assert not is_refusal(text)
 
 
@@ -42,7 +42,9 @@ def test_a_claim_after_a_refusal_is_detected() -> None:
     assert not goes_beyond_refusal("Not found in these documents. The sources do not say more.")
 
 
-def test_a_refusal_of_one_collection_keeps_the_answers_of_the_others(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_a_refusal_for_one_collection_does_not_remove_the_answers_from_other_collections(
+    task: AnswerTask, calls_of: MakeCalls
+) -> None:
     first = "Books may be kept for four weeks [1]. The sources do not mention the reading room."
     second = "The reading room opens at nine [3]. The sources do not mention books."
     both = "Books may be kept for four weeks [1]. The reading room opens at nine [3]."

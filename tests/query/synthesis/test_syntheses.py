@@ -37,14 +37,18 @@ def test_every_synthesis_method_returns_the_answer_and_streams_the_answer(
 
 
 @pytest.mark.parametrize("name", SYNTHESIS_NAMES)
-def test_the_sources_are_numbered_by_their_score_and_fenced(name: Any, task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_the_sources_in_a_prompt_are_numbered_by_score_and_enclosed_in_source_tags(
+    name: Any, task: AnswerTask, calls_of: MakeCalls
+) -> None:
     calls = calls_of(*[REASONED] * 5)
     create_synthesis(name)(task, calls, CollectedText())
     assert '<source number="1" title="Library rules" page="3" section="Loans">\nBooks may be' in prompts_of(calls)[0]
 
 
 @pytest.mark.parametrize("name", SYNTHESIS_NAMES)
-def test_a_failing_model_raises_its_error(name: Any, task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_a_synthesis_with_a_failing_model_raises_the_error_of_the_model(
+    name: Any, task: AnswerTask, calls_of: MakeCalls
+) -> None:
     with pytest.raises(ModelError):
         create_synthesis(name)(task, calls_of(), CollectedText())
 
@@ -57,13 +61,13 @@ def test_reasoning_steps_are_separated_from_the_answer(task: AnswerTask, calls_o
     assert len(heard.pieces) > 1, "the answer is passed on as it is written"
 
 
-def test_a_reply_without_steps_is_an_answer(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_a_model_reply_without_reasoning_steps_is_read_as_an_answer(task: AnswerTask, calls_of: MakeCalls) -> None:
     heard = CollectedText()
     draft = create_synthesis("cot")(task, calls_of(TRUE), heard)
     assert (draft.steps, draft.text, heard.text) == ((), TRUE, TRUE)
 
 
-def test_the_best_of_several_attempts_is_kept(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_the_best_of_several_attempted_answers_is_kept(task: AnswerTask, calls_of: MakeCalls) -> None:
     attempts = (f"1. A guess.\nAnswer: {FALSE}", f"1. Look at source 1.\nAnswer: {TRUE}")
     draft = create_synthesis("tot")(with_answer(task, branches=2), calls_of(*attempts, "1: 6\n2: 9"), CollectedText())
     assert (draft.text, draft.steps) == (TRUE, ("Look at source 1.",))
@@ -71,13 +75,17 @@ def test_the_best_of_several_attempts_is_kept(task: AnswerTask, calls_of: MakeCa
     assert [one["judged"] for one in listed] == [6.0, 9.0]
 
 
-def test_support_by_the_sources_outweighs_the_models_own_score(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_support_by_the_sources_outweighs_the_score_that_the_model_gives_its_own_answer(
+    task: AnswerTask, calls_of: MakeCalls
+) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
     draft = create_synthesis("tot")(with_answer(task, branches=2), calls_of(*attempts, "1: 9\n2: 3"), CollectedText())
     assert draft.text == TRUE
 
 
-def test_without_usable_scores_the_check_by_code_decides(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_if_the_model_gives_no_usable_scores_the_programmatic_check_of_support_decides(
+    task: AnswerTask, calls_of: MakeCalls
+) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
     draft = create_synthesis("tot")(
         with_answer(task, branches=2), calls_of(*attempts, "Both are nice."), CollectedText()
@@ -93,13 +101,15 @@ def test_reflection_removes_a_false_sentence(task: AnswerTask, calls_of: MakeCal
     assert "founded by the king [2] (no source says so)" in prompts_of(calls)[1]
 
 
-def test_reflection_ends_without_problems(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_reflection_ends_when_no_problems_are_found(task: AnswerTask, calls_of: MakeCalls) -> None:
     calls = calls_of(TRUE, "never asked for")
     create_synthesis("reflect")(task, calls, CollectedText())
     assert len(calls.ledger) == 1
 
 
-def test_reflection_is_bounded_and_keeps_the_best_version(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_the_number_of_reflection_rounds_is_limited_and_the_best_version_is_kept(
+    task: AnswerTask, calls_of: MakeCalls
+) -> None:
     calls = calls_of(f"{TRUE} It was founded by the king.", FALSE, FALSE)
     draft = create_synthesis("reflect")(with_answer(task, reflect_steps=2), calls, CollectedText())
     assert draft.text == f"{TRUE} It was founded by the king."
@@ -121,7 +131,9 @@ def test_a_collection_without_an_answer_is_not_merged(task: AnswerTask, calls_of
     assert dict(draft.parts)["house"] == "Not found in these documents."
 
 
-def test_sources_that_do_not_fit_are_dropped_whole_the_weakest_first(task: AnswerTask, window: ContextWindow) -> None:
+def test_sources_that_do_not_fit_into_the_prompt_are_dropped_completely_starting_with_the_weakest(
+    task: AnswerTask, window: ContextWindow
+) -> None:
     narrow = replace(window, most_sources=60)
     calls = ModelCalls(ScriptedLLM([TRUE]), narrow)
     draft = create_synthesis("simple")(task, calls, CollectedText())
@@ -130,7 +142,7 @@ def test_sources_that_do_not_fit_are_dropped_whole_the_weakest_first(task: Answe
     assert draft.dropped[1].text not in prompts_of(calls)[0]
 
 
-def test_a_window_too_small_for_one_chunk_raises_an_error_that_names_the_setting(
+def test_a_context_window_too_small_for_one_chunk_raises_an_error_that_names_the_setting(
     task: AnswerTask, window: ContextWindow
 ) -> None:
     tiny = replace(window, size=window.to_write + 300)
@@ -139,7 +151,7 @@ def test_a_window_too_small_for_one_chunk_raises_an_error_that_names_the_setting
     assert "context_window" in raised.value.hint
 
 
-def test_answers_of_collections_that_are_too_long_together_are_not_sent_to_be_cut(
+def test_answers_of_collections_that_are_together_too_long_to_merge_raise_an_error_and_are_not_truncated(
     task: AnswerTask, window: ContextWindow
 ) -> None:
     narrow = replace(window, size=window.to_write + 700)

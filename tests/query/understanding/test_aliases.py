@@ -39,7 +39,7 @@ def ask(generation: Any, embedding: FakeEmbedding, question: str, aliases: Alias
         ("Does IT mend printing?", "e", {"IT": ["information technology"]}),
     ],
 )
-def test_a_name_is_searched_by_its_alternatives(
+def test_a_name_in_a_question_is_also_searched_by_its_aliases(
     make_generation: MakeGeneration, embedding: FakeEmbedding, question: str, first: str, aliases: dict[str, list[str]]
 ) -> None:
     found = ask(make_generation(TEXTS), embedding, question)
@@ -48,7 +48,7 @@ def test_a_name_is_searched_by_its_alternatives(
     assert brought["keyword"][0][0] == first
 
 
-def test_an_alternative_name_in_a_chunk_covers_the_words_of_the_typed_name(
+def test_an_alias_in_a_chunk_counts_as_covering_the_words_of_the_name_in_the_question(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = ask(make_generation(TEXTS), embedding, "HR approves")
@@ -57,7 +57,7 @@ def test_an_alternative_name_in_a_chunk_covers_the_words_of_the_typed_name(
     assert (coverage["b"] or 0.0) < 0.5  # half a name is none
 
 
-def test_a_stopword_alias_matches_only_as_written(make_generation: MakeGeneration) -> None:
+def test_an_alias_that_is_a_stopword_matches_only_exactly_as_written(make_generation: MakeGeneration) -> None:
     index = AliasIndex(ALIASES, [make_generation(TEXTS)])
     assert index.in_question("Is it repaired?") == ()
     assert index.in_question("Is IT repaired?")[0].others == ("information technology",)
@@ -70,7 +70,9 @@ def test_aliases_match_in_both_directions_with_and_without_diacritics(make_gener
     assert index.in_question("where are headquarters")[0].others == ("Büro",)
 
 
-def test_alternative_names_never_lower_a_score_or_exceed_the_score_of_the_name(make_generation: MakeGeneration) -> None:
+def test_a_match_by_alias_never_lowers_a_score_or_exceeds_the_score_of_a_match_by_the_name(
+    make_generation: MakeGeneration,
+) -> None:
     generation = make_generation(TEXTS | {"f": "HR moved."})
     names = [AlternativeNames("HR", ("human resources", "personnel"))]
     plain = generation.keyword.scores("HR approves")
@@ -80,7 +82,7 @@ def test_alternative_names_never_lower_a_score_or_exceed_the_score_of_the_name(m
     assert gained == {"a"}
 
 
-def test_alternatives_in_a_chunk_are_replaced_by_the_typed_name(make_generation: MakeGeneration) -> None:
+def test_aliases_in_a_chunk_are_replaced_by_the_name_in_the_question(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     stems = generation.stems(["a"])[0]
     assert replace_alternatives(stems, [AlternativeNames("HR", ("human resources",))], generation)[0] == "hr"
@@ -106,7 +108,7 @@ def written(folder: Path, text: str) -> Aliases:
     return load_aliases(load_settings(None, {}, folder))
 
 
-def test_the_example_aliases_file_has_no_aliases(tmp_path: Path) -> None:
+def test_the_shipped_example_aliases_file_defines_no_aliases(tmp_path: Path) -> None:
     assert written(tmp_path, EXAMPLE) == Aliases()
 
 
@@ -133,5 +135,5 @@ def test_a_single_name_in_place_of_a_list_of_aliases_is_refused(tmp_path: Path) 
         written(tmp_path, "aliases:\n  HR: personnel\n")
 
 
-def test_a_missing_aliases_file_gives_no_aliases(tmp_path: Path) -> None:
+def test_a_missing_aliases_file_defines_no_aliases(tmp_path: Path) -> None:
     assert load_aliases(load_settings(None, {}, tmp_path)) == Aliases()

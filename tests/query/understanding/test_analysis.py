@@ -72,7 +72,7 @@ def ask(
         ("loan renewal form", "en", "other"),
     ],
 )
-def test_language_and_intent_are_detected(question: str, language: str, intent: str) -> None:
+def test_the_language_and_the_intent_of_a_question_are_detected(question: str, language: str, intent: str) -> None:
     asked = parse_question(question)
     told = asked_language(question, asked.language)
     assert (told, intent_of(asked, told)) == (language, intent)
@@ -90,11 +90,13 @@ def test_language_and_intent_are_detected(question: str, language: str, intent: 
         ("Kublai Khan", ""),
     ],
 )
-def test_the_language_of_a_question_is_known_only_by_its_function_words(question: str, language: str) -> None:
+def test_the_language_of_a_question_is_detected_only_if_it_contains_function_words(
+    question: str, language: str
+) -> None:
     assert shown_language(question) == language
 
 
-def test_years_and_dates_are_extracted() -> None:
+def test_years_and_dates_are_extracted_from_a_question() -> None:
     assert years_of("between 1999 and 2021, not 2024-03-31 or 20215") == ("1999", "2021")
     text = "on 12 March 2024, 31.12.2023, 2022-05 and Juni 2021, not on 31.02.2023"
     assert dates_of(text) == ("2022-05", "2023-12-31", "2024-03-12", "2021-06")
@@ -114,17 +116,19 @@ def test_short_questions_codes_and_quotations_count_as_keywords(question: str, l
 
 
 @given(st.text(max_size=80))
-def test_the_likeness_of_a_question_to_keywords_is_within_0_and_1(text: str) -> None:
+def test_the_degree_to_which_a_question_resembles_keywords_is_within_0_and_1(text: str) -> None:
     assert 0.0 <= keyword_likeness(parse_question(text)) <= 1.0
 
 
 @given(SHARE, SHARE)
-def test_a_question_more_like_keywords_never_lowers_the_weight_of_keywords(configured: float, likeness: float) -> None:
+def test_the_keyword_weight_is_never_lower_for_a_question_that_resembles_keywords_more(
+    configured: float, likeness: float
+) -> None:
     assert 0.0 <= adapted_dense_weight(configured, likeness) <= configured
 
 
 @given(SHARE, st.lists(SHARE, max_size=30))
-def test_adapted_weights_lie_within_0_and_1_and_weights_of_0_and_1_do_not_change(
+def test_adapted_keyword_weights_lie_within_0_and_1_and_weights_of_0_and_1_do_not_change(
     weight: float, scores: list[float]
 ) -> None:
     keywords = [np.array(scores)]
@@ -138,7 +142,7 @@ def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_scores() ->
     assert adapt_weight(0.5, [peaked]) < 0.5 < adapt_weight(0.5, [flat])
 
 
-def test_filters_are_suggested_and_not_applied(generation: Any, embedding: FakeEmbedding) -> None:
+def test_by_default_filters_are_suggested_but_not_applied(generation: Any, embedding: FakeEmbedding) -> None:
     found = ask(generation, embedding, "What did the finance committee approve in 2021?", "suggest")
     told = found.stages[0].details["could be narrowed with --where"]
     assert told == ["year=2021", "organisations=Finance Committee"]
@@ -146,7 +150,9 @@ def test_filters_are_suggested_and_not_applied(generation: Any, embedding: FakeE
     assert found.notes == ()
 
 
-def test_a_suggested_filter_is_applied_if_configured_with_a_note(generation: Any, embedding: FakeEmbedding) -> None:
+def test_a_suggested_filter_is_applied_with_a_note_if_the_settings_require_it(
+    generation: Any, embedding: FakeEmbedding
+) -> None:
     found = ask(generation, embedding, "What was approved in 2022?", "apply")
     assert [chunk.node_id for chunk in found.chunks] == ["b"]
     assert any("year=2022" in note for note in found.notes)
@@ -161,7 +167,9 @@ def test_suggested_filters_that_exclude_every_chunk_are_dropped_with_a_note(
     assert any(note.startswith("No chunk has year=2022 and section=Archive") for note in found.notes)
 
 
-def test_a_field_with_a_condition_is_not_suggested(generation: Any, embedding: FakeEmbedding) -> None:
+def test_no_filter_is_suggested_for_a_field_that_already_has_a_condition(
+    generation: Any, embedding: FakeEmbedding
+) -> None:
     found = ask(generation, embedding, "What was approved in 2022?", "suggest", where=("year=2021",))
     assert found.stages[0].details["could be narrowed with --where"] == []
 

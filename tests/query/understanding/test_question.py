@@ -57,17 +57,17 @@ from hypothesis import strategies as st
         ("¿Cuándo cierra la sala?", "when", "date"),
     ],
 )
-def test_kind_and_expected_value_are_detected(question: str, kind: str, expects: str) -> None:
+def test_the_kind_of_a_question_and_its_expected_value_are_detected(question: str, kind: str, expects: str) -> None:
     understood = parse_question(question)
     assert (understood.kind, understood.expects) == (kind, expects)
 
 
-def test_names_are_capitalised_words_codes_and_quotations() -> None:
+def test_capitalised_words_codes_and_quotations_in_a_question_are_read_as_names() -> None:
     names = parse_question('Does the Harbour Library lend the "Blue Atlas" to U-14 readers in May?').names
     assert set(names) == {"Harbour Library", "Blue Atlas", "U-14"}
 
 
-def test_the_first_word_of_a_sentence_is_not_a_name() -> None:
+def test_the_first_word_of_a_sentence_is_not_read_as_a_name() -> None:
     assert parse_question("I lost it. Can I borrow another?").names == ()
 
 
@@ -76,7 +76,7 @@ def test_the_terms_of_a_question_keep_its_words_as_written() -> None:
     assert dict(zip(question.terms, question.surfaces, strict=True))["borrow"] == "borrowed"
 
 
-def test_the_counted_noun_is_detected() -> None:
+def test_the_noun_that_a_how_many_question_counts_is_detected() -> None:
     assert parse_question("How many books may I borrow?").counted == "books"
 
 
@@ -96,12 +96,12 @@ def test_thousands_separators_are_removed_from_numbers() -> None:
         ("In welchem Jahr war das?", "de"),
     ],
 )
-def test_the_language_is_detected_by_function_words(text: str, language: str) -> None:
+def test_the_language_of_a_question_is_detected_by_function_words(text: str, language: str) -> None:
     assert question_language(text) == language
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_parsed(text: str) -> None:
+def test_any_text_can_be_parsed_as_a_question(text: str) -> None:
     understood = parse_question(text)
     assert len(understood.terms) == len(understood.surfaces)
 
@@ -116,10 +116,10 @@ def test_any_text_can_be_parsed(text: str) -> None:
         ("Who reads and writes here?", ()),
     ],
 )
-def test_several_questions_in_one_are_split(text: str, parts: tuple[str, ...]) -> None:
+def test_several_questions_in_one_text_are_split(text: str, parts: tuple[str, ...]) -> None:
     assert parse_question(text).parts == parts
 
 
-def test_twofold_questions_are_detected() -> None:
+def test_questions_with_two_parts_are_detected() -> None:
     assert parse_question("How long are loans to adults and to children?").twofold
     assert not parse_question("I am old and grey. How long do loans last?").twofold

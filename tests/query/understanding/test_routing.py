@@ -45,7 +45,9 @@ def chosen(found: SearchResult) -> set[str]:
     return {name for name, one in stage.details["collections"].items() if one["asked"]}
 
 
-def test_only_the_best_collections_are_searched_with_a_note(make_generation: MakeGeneration) -> None:
+def test_if_there_are_many_collections_only_the_best_are_searched_and_a_note_reports_it(
+    make_generation: MakeGeneration,
+) -> None:
     found = search(library(make_generation), "which parts has the canal beside the ferry")
     assert chosen(found) == {"canal", "ferry"}
     assert {chunk.collection for chunk in found.chunks} <= {"canal", "ferry"}
@@ -57,13 +59,13 @@ def test_only_the_best_collections_are_searched_with_a_note(make_generation: Mak
     assert set(retrieve.details["budget"]) == {"canal", "ferry"}
 
 
-def test_collections_without_a_word_of_the_question_are_left_out(make_generation: MakeGeneration) -> None:
+def test_collections_that_contain_no_word_of_the_question_are_left_out(make_generation: MakeGeneration) -> None:
     found = search(library(make_generation), "estuary")
     assert chosen(found) == {"estuary"}
     assert route_of(found).details["collections"]["delta"]["why"] == NO_WORD  # type: ignore[union-attr]
 
 
-def test_all_collections_are_searched_if_few_or_routing_is_off_or_no_word_matches(
+def test_all_collections_are_searched_if_they_are_few_or_routing_is_off_or_no_word_matches(
     make_generation: MakeGeneration,
 ) -> None:
     generations = library(make_generation)
@@ -76,7 +78,7 @@ def test_all_collections_are_searched_if_few_or_routing_is_off_or_no_word_matche
         assert not any("were searched" in note for note in found.notes)
 
 
-def test_a_collection_that_contains_a_name_of_the_question_is_searched_too(make_generation: MakeGeneration) -> None:
+def test_a_collection_that_contains_a_name_from_the_question_is_also_searched(make_generation: MakeGeneration) -> None:
     generations = library(make_generation, {"gauge": f"{'Many other words come first. ' * 9} The Severn Board."})
     found = search(generations, "Are the canal and ferry parts described by the Severn Board?")
     assert chosen(found) == {"canal", "ferry", "gauge"}
@@ -92,14 +94,18 @@ def test_a_name_in_too_many_collections_adds_no_collection_to_the_search(make_ge
     assert "Severn Board" in route_of(found).details["names in too many"]  # type: ignore[union-attr]
 
 
-def test_a_fully_filtered_collection_is_not_searched(make_generation: MakeGeneration) -> None:
+def test_a_collection_whose_chunks_are_all_excluded_by_a_filter_is_not_searched(
+    make_generation: MakeGeneration,
+) -> None:
     where = ("collection!=canal",)
     found = search(library(make_generation), "parts of the canal and the ferry and the gauge", where)
     assert chosen(found) == {"ferry", "gauge"}
     assert route_of(found).details["collections"]["canal"]["why"] == NOTHING  # type: ignore[union-attr]
 
 
-def test_an_empty_collection_is_left_out_and_one_without_keywords_is_searched(make_generation: MakeGeneration) -> None:
+def test_an_empty_collection_is_left_out_but_a_collection_without_a_keyword_index_is_searched(
+    make_generation: MakeGeneration,
+) -> None:
     generations = library(make_generation)
     generations[0] = generations[0].without_keywords()
     found = search([*generations, make_generation({}, "empty")], "parts of the canal and the ferry")

@@ -53,7 +53,7 @@ def _letters(text: str) -> str:
     return re.sub(r"\W", "", text).lower()
 
 
-def test_the_section_that_answers_a_sample_question_is_among_the_first_three(
+def test_the_section_that_answers_a_sample_question_is_among_the_three_best_collections(
     tmp_path: Path, make_generation: MakeGeneration
 ) -> None:
     sections = sections_of(chunks_of(tmp_path / "data", SAMPLES / "documents"), COLLECTIONS)
@@ -70,7 +70,7 @@ def test_the_section_that_answers_a_sample_question_is_among_the_first_three(
 
 
 @pytest.mark.parametrize("handbook", ["debian-policy/html", "govuk-data-standards/content"])
-def test_the_section_below_a_heading_is_found_by_the_heading(
+def test_a_question_that_equals_a_heading_is_routed_to_the_collection_of_its_section(
     handbook: str, datasets: Path, tmp_path: Path, make_generation: MakeGeneration
 ) -> None:
     """A heading is easier to find than a question, because all its words are in the section."""

@@ -45,7 +45,7 @@ def speller(make_generation: MakeGeneration) -> SpellingCorrector:
         ("When may a goolkeaper be registered?", "goolkeaper", "goalkeeper"),  # two mistakes in a long word
     ],
 )
-def test_a_mistyped_word_is_corrected_to_one_of_the_documents(
+def test_a_mistyped_word_is_corrected_to_a_word_of_the_documents(
     speller: SpellingCorrector, question: str, typed: str, meant: str
 ) -> None:
     assert speller.corrections(question, "en")[typed] == meant
@@ -75,20 +75,24 @@ def test_a_word_with_two_equally_likely_corrections_is_not_corrected(make_genera
     assert speller.corrections("how many gallont of it are there", "en") == {}
 
 
-def test_a_word_that_any_collection_has_is_not_corrected(make_generation: MakeGeneration) -> None:
+def test_a_word_that_occurs_in_any_collection_is_not_corrected(make_generation: MakeGeneration) -> None:
     other = make_generation({"x": "presidnet is a trade name"}, "trade")
     speller = SpellingCorrector([make_generation(TEXTS), other], ["en"], frozenset())
     assert speller.corrections("Who is the presidnet of the council?", "en") == {}
 
 
-def test_no_correction_uses_a_word_of_filtered_out_chunks(make_generation: MakeGeneration) -> None:
+def test_no_correction_uses_a_word_that_occurs_only_in_chunks_excluded_by_a_filter(
+    make_generation: MakeGeneration,
+) -> None:
     generation = make_generation(TEXTS)
     mask = np.array([node_id not in ("n1", "n2") for node_id in generation.ids])
     speller = SpellingCorrector([generation], ["en"], frozenset())
     assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [mask]) == {}
 
 
-def test_a_correction_is_searched_noted_and_traced(make_generation: MakeGeneration, embedding: FakeEmbedding) -> None:
+def test_a_spelling_correction_is_searched_and_reported_in_a_note_and_in_the_trace(
+    make_generation: MakeGeneration, embedding: FakeEmbedding
+) -> None:
     settings = Settings(query=QuerySettings(cache_size=0))
     with SearchPipeline([make_generation(TEXTS)], [embedding], settings) as pipeline:
         found = pipeline.search("Who signs a certifcate?")
@@ -99,13 +103,13 @@ def test_a_correction_is_searched_noted_and_traced(make_generation: MakeGenerati
     assert found.searched_for == "Who signs a certificate?"
 
 
-def test_corrections_replace_only_whole_words() -> None:
+def test_spelling_corrections_replace_only_whole_words() -> None:
     made = {"certifcate": "certificate"}
     assert apply_corrections("a certifcate, certifcate-2", made) == "a certificate, certifcate-2"
 
 
 @given(WORD)
-def test_every_single_edit_has_an_edit_distance_of_1(word: str) -> None:
+def test_a_word_with_a_single_edit_has_an_edit_distance_of_1(word: str) -> None:
     assert all(edit_distance(word, made, 2) == 1 and made[:1] in (word[0], "") for made in single_edits(word))
 
 

@@ -25,7 +25,7 @@ def queue(tmp_path: Path) -> Iterator[JobQueue]:
         yield JobQueue(state)
 
 
-def test_keep_alive_comments_are_sent_until_the_job_changes(queue: JobQueue) -> None:
+def test_an_event_stream_sends_keep_alive_comments_until_the_job_changes(queue: JobQueue) -> None:
     jobs = JobActions(cast("Services", SimpleNamespace(queue=queue)))
     identity = queue.submit("ingest", {"collection": "samples"}, LOCAL.name).id
 
@@ -46,7 +46,7 @@ def test_keep_alive_comments_are_sent_until_the_job_changes(queue: JobQueue) -> 
     assert last.status == "cancelled"
 
 
-def test_no_keep_alive_is_sent_unless_requested(queue: JobQueue) -> None:
+def test_an_event_stream_sends_no_keep_alive_comments_unless_requested(queue: JobQueue) -> None:
     jobs = JobActions(cast("Services", SimpleNamespace(queue=queue)))
     identity = queue.submit("ingest", {"collection": "samples"}, LOCAL.name).id
 

@@ -80,7 +80,9 @@ def running_pid(server: RunningServer, identity: str) -> int:
     return pid
 
 
-def test_a_followed_job_reports_its_end_and_has_a_result(client: httpx.Client, followed: Followed) -> None:
+def test_the_event_stream_of_a_job_reports_its_end_and_then_the_job_has_a_result(
+    client: httpx.Client, followed: Followed
+) -> None:
     identity, reported = followed
     assert {name for _, name, _ in reported[:-1]} <= {"progress"}
     _, name, last = reported[-1]
@@ -90,13 +92,17 @@ def test_a_followed_job_reports_its_end_and_has_a_result(client: httpx.Client, f
     assert identity in {job["id"] for job in client.get("/v1/jobs", params={"collection": "samples"}).json()["jobs"]}
 
 
-def test_events_of_an_ended_job_still_report_its_end(client: httpx.Client, followed: Followed) -> None:
+def test_the_event_stream_of_a_job_that_has_already_ended_reports_its_end(
+    client: httpx.Client, followed: Followed
+) -> None:
     identity, reported = followed
     last, _, _ = reported[-1]
     assert [name for _, name, _ in events(client, identity, last)] == ["end"]
 
 
-def test_a_result_is_refused_before_the_job_has_ended(server: RunningServer, client: httpx.Client) -> None:
+def test_a_request_for_the_result_of_a_job_is_refused_before_the_job_has_ended(
+    server: RunningServer, client: httpx.Client
+) -> None:
     with writer_lock(server.data_dir, "somebody else"):
         identity = upload(client, "waiting", NOTE).json()["job"]["id"]
         assert client.get(f"/v1/jobs/{identity}/result").status_code == 409
@@ -140,14 +146,16 @@ def test_a_job_whose_process_is_killed_is_run_again(server: RunningServer, clien
     assert (job["status"], job["attempts"]) == ("done", 2)
 
 
-def test_several_servers_over_one_data_directory_run_each_job_once(server: RunningServer, client: httpx.Client) -> None:
+def test_several_servers_that_share_a_data_directory_run_each_job_once(
+    server: RunningServer, client: httpx.Client
+) -> None:
     with served(server.folder, token=TOKEN):
         jobs = [measured(client) for _ in range(2)]
         assert [(job["status"], job["attempts"]) for job in (ended(client, it) for it in jobs)] == [("done", 1)] * 2
     assert not list((server.data_dir / "jobs" / "queue").iterdir())
 
 
-def test_the_next_server_continues_the_job_of_a_stopped_one(sample_folder: Path, tmp_path: Path) -> None:
+def test_the_next_server_continues_the_job_of_a_stopped_server(sample_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(sample_folder, tmp_path / "project")
     with served(tmp_path / "project") as server:
         identity = measured(server.client, questions=20)
@@ -160,7 +168,7 @@ def test_the_next_server_continues_the_job_of_a_stopped_one(sample_folder: Path,
         assert ended(server.client, identity)["status"] == "done"
 
 
-def test_readers_see_jobs_and_writers_cancel_them(server: RunningServer) -> None:
+def test_a_read_only_key_sees_jobs_but_cannot_cancel_a_job(server: RunningServer) -> None:
     reader, stranger = key(server, "reader", ["samples", "hold"], []), key(server, "stranger", ["other"], ["other"])
     with writer_lock(server.data_dir, "somebody else"):
         identity = upload(server.client, "hold", NOTE).json()["job"]["id"]

@@ -13,7 +13,7 @@ from processes.command_line import FAKE
 from served.documents import wait_for_job
 
 
-def test_a_child_process_gets_the_settings_of_the_server(tmp_path: Path) -> None:
+def test_a_job_process_gets_the_settings_of_the_server(tmp_path: Path) -> None:
     given = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_INGEST__MAX_FILE_MB": "7"}
     loaded = load_settings(None, given, tmp_path)
     assert decode_settings(encode_settings(loaded)) == loaded

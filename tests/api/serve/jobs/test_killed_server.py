@@ -114,7 +114,9 @@ def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, exp
 
 @pytest.mark.faults
 @pytest.mark.long
-def test_repeatedly_killed_servers_reach_the_same_collection_hash(project: Path, expected: str) -> None:
+def test_an_ingest_whose_servers_are_repeatedly_killed_reaches_the_same_collection_hash(
+    project: Path, expected: str
+) -> None:
     seed = int(os.environ.get("SEED", "7"))
     chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     identity = ""

@@ -51,30 +51,30 @@ def test_requests_without_a_key_are_refused(server: RunningServer, key: str | No
 
 
 @pytest.mark.parametrize("host", ["evil.com", "localhost.evil.com", "127.0.0.1:1@evil.com", ""])
-def test_requests_for_another_host_are_refused(server: RunningServer, host: str) -> None:
+def test_requests_with_the_host_name_of_another_server_are_refused(server: RunningServer, host: str) -> None:
     refused = server.client.post("/mcp", headers={**ACCEPT, "host": host}, json=LISTING)
     assert refused.status_code in {421, 400}
 
 
 @pytest.mark.parametrize("origin", ["null", "https://evil.com", "http://localhost:1"])
-def test_pages_of_other_origins_are_refused(server: RunningServer, origin: str) -> None:
+def test_requests_from_web_pages_of_other_origins_are_refused(server: RunningServer, origin: str) -> None:
     refused = server.client.post("/mcp", headers={**ACCEPT, "origin": origin}, json=LISTING)
     assert refused.status_code == 403
     assert "access-control-allow-origin" not in refused.headers
 
 
-def test_pages_of_allowed_origins_are_accepted(server: RunningServer) -> None:
+def test_requests_from_web_pages_of_allowed_origins_are_accepted(server: RunningServer) -> None:
     agent = HttpAgent(server.address, TOKEN, headers={"origin": server.address})
     assert answered(agent.call("list_collections"))["collections"]
 
 
-def test_a_body_that_is_too_large_is_refused(server: RunningServer) -> None:
+def test_a_request_body_that_is_too_large_is_refused(server: RunningServer) -> None:
     large = {**LISTING, "params": {"padding": "x" * (1 << 20)}}
     assert server.client.post("/mcp", headers=ACCEPT, json=large).status_code == 413
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"jsonrpc": "2.0"}', b"\xff" * 9, b"[" * 5000])
-def test_an_invalid_message_is_refused_without_internal_details(server: RunningServer, body: bytes) -> None:
+def test_an_invalid_protocol_message_is_refused_without_internal_details(server: RunningServer, body: bytes) -> None:
     for version in ({}, {"mcp-protocol-version": "2026-07-28"}):
         headers = {**ACCEPT, **version, "content-type": "application/json"}
         refused = server.client.post("/mcp", headers=headers, content=body)
@@ -82,14 +82,14 @@ def test_an_invalid_message_is_refused_without_internal_details(server: RunningS
         assert "Traceback" not in refused.text
 
 
-def test_the_answers_of_tools_have_the_safe_headers(server: RunningServer) -> None:
+def test_responses_with_tool_results_have_the_security_headers(server: RunningServer) -> None:
     refused = server.client.post("/mcp", headers=ACCEPT, json=LISTING)
     assert refused.headers["x-content-type-options"] == "nosniff"
     assert refused.headers["x-request-id"]
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_an_answer_reports_its_progress(written: AnsweringServer, era: Era) -> None:
+def test_a_tool_that_answers_a_question_reports_its_progress(written: AnsweringServer, era: Era) -> None:
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -108,7 +108,7 @@ def test_an_answer_reports_its_progress(written: AnsweringServer, era: Era) -> N
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_cancelling_an_answer_stops_the_model(written: AnsweringServer, era: Era) -> None:
+def test_cancelling_an_answer_stops_the_language_model(written: AnsweringServer, era: Era) -> None:
     assert becomes_true(lambda: threads_named("model") == 0)
     written.model.faults.plan(CHAT, Fault.ENDLESS)
 
@@ -134,7 +134,7 @@ def test_cancelling_an_answer_stops_the_model(written: AnsweringServer, era: Era
         written.model.faults.clear()
 
 
-def test_tools_waiting_for_a_model_do_not_block_others(written: AnsweringServer) -> None:
+def test_tool_calls_that_wait_for_a_model_do_not_block_other_tool_calls(written: AnsweringServer) -> None:
     written.model.faults.plan(CHAT, Fault.ENDLESS)
 
     async def ask_beside(client: Client) -> float:

@@ -43,7 +43,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> CommandResult:
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def test_the_command_names_the_missing_extra(ended: CommandResult) -> None:
+def test_the_mcp_command_names_the_missing_extra(ended: CommandResult) -> None:
     assert ended.code == 2
     assert "uv sync --inexact --extra mcp" in ended.err
 

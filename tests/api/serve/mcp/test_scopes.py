@@ -64,7 +64,7 @@ async def _all_of_it(client: Client) -> list[tuple[str, dict[str, Any], CallTool
     ]
 
 
-def test_every_tool_is_tested_for_unreadable_collections(jobs: ServedJobs) -> None:
+def test_a_test_exists_for_every_tool_with_unreadable_collections(jobs: ServedJobs) -> None:
     async def names(client: Client) -> set[str]:
         return {tool.name for tool in (await client.list_tools()).tools}
 
@@ -92,7 +92,7 @@ def test_a_key_gets_the_collections_it_may_read(jobs: ServedJobs) -> None:
     assert {one["collection"] for one in listed} == {"library", "meadow"}
 
 
-def test_unreadable_collections_look_like_missing_ones(jobs: ServedJobs) -> None:
+def test_the_response_about_an_unreadable_collection_equals_that_about_a_missing_collection(jobs: ServedJobs) -> None:
     reader = agent(jobs, READER)
     for tool, arguments in (
         ("search", {"question": QUESTION, "collections": ["{}"]}),
@@ -132,7 +132,7 @@ def test_jobs_are_visible_only_to_readers_of_their_collections(jobs: ServedJobs)
     assert "There is no job" in refused(agent(jobs, STRANGER).call("job_status", id=queued["id"]))
 
 
-def test_agents_get_the_status_and_result_of_a_job(jobs: ServedJobs) -> None:
+def test_agents_can_read_the_status_and_the_result_of_a_job(jobs: ServedJobs) -> None:
     queued = answered(agent(jobs, WRITER).call("run_job", job="birds", kind="glossary", dry_run=True))
     assert queued["mine"]
     told = jobs.get(f"/v1/jobs/{queued['id']}").json()

@@ -113,7 +113,7 @@ def test_stdout_carries_only_the_protocol_while_an_ingest_prints_warnings(projec
     assert "DEBUG" in err
 
 
-def test_prints_of_libraries_and_of_an_abandoned_call_do_not_reach_stdout(project: Path) -> None:
+def test_text_printed_by_libraries_or_by_an_abandoned_call_does_not_reach_stdout(project: Path) -> None:
     """One library prints, and another one writes to the file descriptor. The end of input abandons the second call."""
     noise = (
         "import os, sys, time\n"
@@ -153,7 +153,7 @@ def test_prints_of_libraries_and_of_an_abandoned_call_do_not_reach_stdout(projec
     assert process.returncode == 0
 
 
-def test_the_process_survives_invalid_lines_and_ends_with_its_input(project: Path) -> None:
+def test_the_server_process_survives_invalid_input_lines_and_ends_when_its_input_ends(project: Path) -> None:
     with running(project) as process:
         assert process.stdin
         asked(process, INITIALIZE)
@@ -165,7 +165,7 @@ def test_the_process_survives_invalid_lines_and_ends_with_its_input(project: Pat
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_the_process_ends_on_a_signal(project: Path, sent: signal.Signals, code: int) -> None:
+def test_the_server_process_ends_on_a_signal(project: Path, sent: signal.Signals, code: int) -> None:
     with running(project) as process:
         asked(process, INITIALIZE)
         process.send_signal(sent)
@@ -181,7 +181,7 @@ def test_the_process_ends_on_a_signal(project: Path, sent: signal.Signals, code:
         ({"ELT_LLM_INGEST__ROOTS": json.dumps([str(SAMPLES)])}, "serve.agents_may_ingest"),
     ],
 )
-def test_agents_can_ingest_only_if_both_settings_allow_it(
+def test_agents_can_ingest_only_if_both_settings_allow_ingestion(
     environment: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(Forbidden) as refusal:

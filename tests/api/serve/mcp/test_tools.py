@@ -47,7 +47,7 @@ def test_every_tool_describes_itself_its_arguments_and_its_result(tools: dict[st
             assert schema.get("description"), (name, argument)
 
 
-def test_every_text_a_tool_takes_is_bounded(tools: dict[str, Tool]) -> None:
+def test_every_text_argument_of_a_tool_has_a_length_limit(tools: dict[str, Tool]) -> None:
     unbounded = [
         (name, argument)
         for name, tool in tools.items()
@@ -78,7 +78,7 @@ def test_only_tools_that_change_data_are_marked_as_changing_data(tools: dict[str
     assert all(hint is not None and hint.open_world_hint is False for hint in hints.values())
 
 
-def test_a_question_is_answered_with_the_documents_own_words(agent: HttpAgent) -> None:
+def test_a_question_is_answered_with_words_of_the_documents(agent: HttpAgent) -> None:
     result = agent.call("ask", question=QUESTION, collections=["samples"])
     told = answered(result)
     assert told["answered"]
@@ -119,7 +119,7 @@ def test_pages_are_reported_for_files_with_pages(agent: HttpAgent) -> None:
         (GUIDE, -1, 5, "greater than or equal to 0"),
     ],
 )
-def test_a_missing_span_is_refused_with_a_message(
+def test_a_span_outside_the_document_is_refused_with_a_message(
     agent: HttpAgent, document: str, start: int, end: int, said: str
 ) -> None:
     assert said in refused(agent.call("get_span", collection="samples", document=document, start=start, end=end))
@@ -139,7 +139,9 @@ def test_a_quote_is_verified_regardless_of_white_space(agent: HttpAgent) -> None
 
 
 @pytest.mark.parametrize("document", [None, GUIDE])
-def test_a_quote_with_a_changed_number_is_rejected_with_the_number(agent: HttpAgent, document: str | None) -> None:
+def test_a_quote_with_a_changed_number_is_rejected_and_the_number_is_named(
+    agent: HttpAgent, document: str | None
+) -> None:
     quote = SENTENCE.replace("85", "90")
     result = agent.call("verify_quote", collection="samples", quote=quote, document=document)
     told = answered(result)
@@ -156,13 +158,13 @@ def test_a_quote_is_searched_only_in_the_named_document(agent: HttpAgent) -> Non
     assert told["nearest"]["source"] == "handbook.pdf"
 
 
-def test_an_unrelated_quote_has_no_similar_text(agent: HttpAgent) -> None:
+def test_for_an_unrelated_quote_no_similar_text_is_returned(agent: HttpAgent) -> None:
     told = answered(agent.call("verify_quote", collection="samples", quote="Zyx qwv", document=GUIDE))
     assert (told["verbatim"], told["nearest"], told["shared"]) == (False, None, 0.0)
     assert "The quote is empty" in refused(agent.call("verify_quote", collection="samples", quote="  \n "))
 
 
-def test_an_answer_is_explained_by_its_trace(agent: HttpAgent) -> None:
+def test_the_explain_tool_returns_the_trace_of_an_answer(agent: HttpAgent) -> None:
     result = agent.call("explain", question=QUESTION)
     names = [stage["name"] for stage in answered(result)["stages"]]
     assert {"understand", "retrieve", "fuse", "rerank", "shape", "explain", "answer"} <= set(names)
@@ -178,7 +180,7 @@ def test_collections_are_listed_and_described(agent: HttpAgent) -> None:
     assert status["embedding"] == "fake fake"
 
 
-def test_profiles_are_compared_on_queries_with_labels(agent: HttpAgent) -> None:
+def test_profiles_are_compared_on_labelled_queries(agent: HttpAgent) -> None:
     queries = [QUESTION, "Can a club appeal against a grade?"]
     result = agent.call(
         "optimize_search", queries=queries, profiles=["default", "fast"], labels={QUESTION: [GUIDE]}, top_k=5
@@ -226,7 +228,9 @@ def test_an_invalid_comparison_is_refused(agent: HttpAgent, arguments: dict[str,
         ("no_such_tool", {}, "no_such_tool"),
     ],
 )
-def test_failures_have_readable_messages(agent: HttpAgent, tool: str, arguments: dict[str, Any], said: str) -> None:
+def test_failed_tool_calls_have_readable_messages(
+    agent: HttpAgent, tool: str, arguments: dict[str, Any], said: str
+) -> None:
     assert said in refused(agent.call(tool, **arguments))
 
 

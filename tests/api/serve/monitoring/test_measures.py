@@ -51,7 +51,9 @@ def seen(
 
 
 @given(TIMES, some.floats(0, 1))
-def test_a_percentile_is_accurate_to_a_fifth(times: list[float], share: float) -> None:
+def test_a_percentile_of_a_histogram_is_within_a_fifth_of_the_exact_percentile(
+    times: list[float], share: float
+) -> None:
     histogram = Histogram()
     for one in times:
         histogram.add(one)
@@ -61,7 +63,7 @@ def test_a_percentile_is_accurate_to_a_fifth(times: list[float], share: float) -
 
 
 @given(TIMES, TIMES)
-def test_added_histograms_equal_the_histogram_of_all_values(first: list[float], second: list[float]) -> None:
+def test_the_sum_of_two_histograms_equals_the_histogram_of_all_values(first: list[float], second: list[float]) -> None:
     one, other, both = Histogram(), Histogram(), Histogram()
     for histogram, values in ((one, first), (other, second), (both, [*first, *second])):
         for value in values:
@@ -73,7 +75,7 @@ def test_added_histograms_equal_the_histogram_of_all_values(first: list[float], 
     assert one.total == pytest.approx(both.total)
 
 
-def test_a_moving_average_follows_the_latest_values() -> None:
+def test_a_moving_average_gives_more_weight_to_the_latest_values() -> None:
     histogram = Histogram()
     for value in (*([10.0] * 100), *([1000.0] * 30)):
         histogram.add(value)
@@ -117,7 +119,7 @@ def test_counts_of_all_servers_survive_a_restart(state: Database) -> None:
     assert series_over(state).of("hour", 48)["2026-03-01T12:00Z"].summary() == told
 
 
-def test_old_hours_and_days_are_dropped_but_not_the_total(state: Database) -> None:
+def test_counts_of_old_hours_and_days_are_dropped_but_stay_in_the_total(state: Database) -> None:
     series = series_over(state)
     for days in (0, 13, 15, 401):
         series.add(seen(at=MOMENT - timedelta(days=days)))
@@ -140,7 +142,7 @@ def test_counts_that_failed_to_save_are_saved_later(tmp_path: Path) -> None:
         assert series_over(other).total().of("kind") == 1
 
 
-def test_a_recorder_works_without_a_server(sample_folder: Path, state: Database) -> None:
+def test_a_usage_recorder_works_without_a_server(sample_folder: Path, state: Database) -> None:
     loaded = load_settings(None, EXTRACTIVE, sample_folder)
     with (
         open_engine(loaded.settings, loaded.data_dir, ["samples"], embedding=FakeEmbedding()) as engine,
@@ -175,7 +177,7 @@ def test_failures_and_cancelled_questions_are_counted_separately(state: Database
     assert (told["failed"], told["cancelled"], told["succeeded"]) == (2, 1, 0)
 
 
-def test_a_finished_answer_counts_once_even_if_its_stream_is_cut_off(state: Database) -> None:
+def test_a_finished_answer_is_counted_once_even_if_its_stream_is_cut_off(state: Database) -> None:
     result = QueryResult(question="Why?", answer="So.", answered=True, confidence=0.5)
 
     def stream(recorder: QuestionRecorder) -> Iterator[QueryResult]:
@@ -189,7 +191,7 @@ def test_a_finished_answer_counts_once_even_if_its_stream_is_cut_off(state: Data
         assert recorder.series.total().summary()["questions"] == 1
 
 
-def test_a_closed_recorder_has_saved_what_it_counted(state: Database) -> None:
+def test_closing_a_recorder_saves_its_counts(state: Database) -> None:
     with QuestionRecorder(series_over(state)) as recorder:
         recorder.record(seen())
     assert series_over(state).total().of("kind") == 1
@@ -203,7 +205,7 @@ def test_a_recorder_saves_its_counts_at_intervals(state: Database) -> None:
             assert datetime.now(UTC) < deadline
 
 
-def test_a_failing_sink_does_not_affect_questions(state: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_metrics_sink_does_not_affect_questions(state: Database, caplog: pytest.LogCaptureFixture) -> None:
     written: list[str] = []
 
     def full(_: QuestionObservation) -> None:
@@ -216,7 +218,7 @@ def test_a_failing_sink_does_not_affect_questions(state: Database, caplog: pytes
 
 
 @pytest.mark.network
-def test_questions_over_http_are_counted_including_refused_ones(sample_folder: Path, tmp_path: Path) -> None:
+def test_questions_sent_over_http_are_counted_even_if_they_are_refused(sample_folder: Path, tmp_path: Path) -> None:
     own_project = copied_project(sample_folder, tmp_path / "project")
     with served(own_project, environment=EXTRACTIVE) as server:
         for question in ("How many points does a ground need for Grade A?", "Who is the queen of Mars?"):

@@ -48,7 +48,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
         server.server_close()
 
 
-def test_a_question_is_a_span_whose_child_spans_have_the_durations_of_the_stages() -> None:
+def test_the_trace_span_of_a_question_has_a_child_span_with_the_duration_of_each_stage() -> None:
     kept = InMemorySpanExporter()
     stages = (TraceStage(name="understand", took_ms=2.0), TraceStage(name="retrieve", took_ms=30.0, kept=8))
     told = QuestionObservation(
@@ -76,7 +76,7 @@ def test_a_question_is_a_span_whose_child_spans_have_the_durations_of_the_stages
     assert SECRET not in "".join(span.to_json() for span in kept.get_finished_spans())
 
 
-def test_a_question_that_failed_is_a_span_with_an_error() -> None:
+def test_the_trace_span_of_a_failed_question_records_the_error() -> None:
     kept = InMemorySpanExporter()
     with SpanExporter(SimpleSpanProcessor(kept)) as spans:
         spans(QuestionObservation("search", "default", "local", "failed", "ModelTimeout"))
@@ -85,7 +85,7 @@ def test_a_question_that_failed_is_a_span_with_an_error() -> None:
 
 
 @pytest.mark.network
-def test_a_server_sends_spans_to_the_collector_of_the_settings(sample_folder: Path, tmp_path: Path) -> None:
+def test_a_server_sends_trace_spans_to_the_configured_collector(sample_folder: Path, tmp_path: Path) -> None:
     needs(EXPORTER)
     with collector() as (address, bodies):
         project = copied_project(sample_folder, tmp_path / "project")
@@ -100,7 +100,7 @@ def test_a_server_sends_spans_to_the_collector_of_the_settings(sample_folder: Pa
 
 
 @pytest.mark.parametrize("address", ["http://collector.example:4318/v1/traces", "https://10.1.2.3/v1/traces"])
-def test_a_remote_collector_must_be_allowed(address: str) -> None:
+def test_a_remote_trace_collector_is_refused_unless_the_settings_allow_it(address: str) -> None:
     needs(EXPORTER)
     with pytest.raises(SettingsError, match="allow_remote_traces"):
         open_span_exporter(address, allow_remote=False)
@@ -108,6 +108,6 @@ def test_a_remote_collector_must_be_allowed(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:4318", "file:///tmp/traces", "http://", "grpc://127.0.0.1:4317"])
-def test_an_address_that_is_not_http_is_refused(address: str) -> None:
+def test_a_collector_address_that_is_not_http_is_refused(address: str) -> None:
     with pytest.raises(SettingsError, match="not an HTTP address"):
         open_span_exporter(address, allow_remote=True)

@@ -51,7 +51,7 @@ def test_prometheus_counters_count_questions_by_outcome(server: RunningServer) -
     assert set(values(found["elt_llm_chunks"], "retriever")) <= {"vector", "keyword", "both"}
 
 
-def test_histograms_are_cumulative_and_end_with_the_total(server: RunningServer) -> None:
+def test_prometheus_histograms_have_cumulative_buckets_of_which_the_last_is_the_total(server: RunningServer) -> None:
     found = families(server)
     for name, label in (("elt_llm_request_seconds", "kind"), ("elt_llm_stage_seconds", "stage")):
         samples = found[name].samples
@@ -65,7 +65,7 @@ def test_histograms_are_cumulative_and_end_with_the_total(server: RunningServer)
     assert {"understand", "retrieve", "answer"} <= {it.labels["stage"] for it in found["elt_llm_stage_seconds"].samples}
 
 
-def test_prometheus_gauges_describe_the_process(server: RunningServer) -> None:
+def test_prometheus_gauges_describe_the_server_process(server: RunningServer) -> None:
     found = families(server)
     assert found["elt_llm_places_free"].samples[0].value == 40
     assert found["elt_llm_engines_open"].samples[0].value == 1
@@ -73,7 +73,7 @@ def test_prometheus_gauges_describe_the_process(server: RunningServer) -> None:
     assert found["process_resident_memory_bytes"].samples[0].value > 0
 
 
-def test_only_administrators_see_metrics(server: RunningServer) -> None:
+def test_only_administrators_can_read_the_metrics(server: RunningServer) -> None:
     with closing(open_state(server.data_dir)) as state:
         secret = KeyTable(state).create("reader", ["*"], ["*"])
     for path in ("/metrics", "/v1/monitoring"):

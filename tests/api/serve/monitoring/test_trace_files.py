@@ -38,7 +38,7 @@ def lines(data_dir: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.network
-def test_each_question_is_traced_without_its_text(sample_folder: Path, tmp_path: Path) -> None:
+def test_by_default_the_trace_file_records_each_question_without_its_text(sample_folder: Path, tmp_path: Path) -> None:
     with served(copied_project(sample_folder, tmp_path / "project"), environment=EXTRACTIVE) as server:
         asked = {"question": "How many points does a ground need for Grade A?"}
         answer = server.client.post("/v1/query", json=asked)
@@ -88,7 +88,7 @@ def test_full_trace_files_are_rotated_and_the_oldest_deleted(tmp_path: Path) -> 
     assert files(tmp_path)[0].name.endswith("-0001.jsonl") is False
 
 
-def test_a_link_in_place_of_a_trace_file_is_not_followed(tmp_path: Path) -> None:
+def test_a_symbolic_link_in_place_of_a_trace_file_is_not_followed(tmp_path: Path) -> None:
     write = TraceFileSink(TraceFiles(tmp_path, most=3), words=False)
     write(observed())
     [path] = files(tmp_path)
@@ -98,7 +98,7 @@ def test_a_link_in_place_of_a_trace_file_is_not_followed(tmp_path: Path) -> None
         write(observed())
 
 
-def test_lines_about_a_document_and_truncated_lines_are_removed(tmp_path: Path) -> None:
+def test_trace_lines_about_a_document_and_truncated_trace_lines_can_be_removed(tmp_path: Path) -> None:
     write = TraceFileSink(TraceFiles(tmp_path, most=3), words=True)
     for name in ("one", "two", "three"):
         write(observed(documents=(("library", name, "hash"),)))
@@ -129,7 +129,7 @@ def asked_about(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def test_forgetting_a_document_removes_its_lines(asked_about: Store) -> None:
+def test_forgetting_a_document_removes_the_trace_lines_about_it(asked_about: Store) -> None:
     before = len(lines(asked_about.data_dir))
     forget(asked_about, COLLECTION, f"part-0/{CANARY}.md", SilentListener())
     assert len(lines(asked_about.data_dir)) == before - 1
@@ -137,7 +137,7 @@ def test_forgetting_a_document_removes_its_lines(asked_about: Store) -> None:
 
 
 @pytest.mark.parametrize("dropped", [True, False])
-def test_purging_keeps_lines_about_published_documents(asked_about: Store, dropped: bool) -> None:
+def test_a_purge_keeps_the_trace_lines_about_published_documents(asked_about: Store, dropped: bool) -> None:
     before = len(lines(asked_about.data_dir))
     if dropped:
         drop(asked_about, COLLECTION)

@@ -55,20 +55,20 @@ def test_a_question_is_answered_with_citations_and_the_time_of_each_stage(one: A
     assert "answer;dur=" in response.headers["server-timing"]
 
 
-def test_explain_reports_the_fate_of_each_chunk(one: AnsweringServer) -> None:
+def test_the_explain_option_reports_for_each_chunk_whether_it_was_kept(one: AnsweringServer) -> None:
     result = one.server.client.post("/v1/ask", json={**ASKED, "explain": True}).json()
     assert result["trace"]["stages"]
     assert any("chunks" in str(stage["details"]) for stage in result["trace"]["stages"])
 
 
-def test_a_search_returns_chunks_and_no_answer(one: AnsweringServer) -> None:
+def test_the_search_route_returns_chunks_but_no_answer(one: AnsweringServer) -> None:
     before = one.asked_of_model()
     found = one.server.client.post("/v1/search", json={**ASKED, "top_k": 3}).json()
     assert len(found["chunks"]) == 3
     assert one.asked_of_model() == before
 
 
-def test_a_stream_sends_sources_then_words_then_the_whole_result(one: AnsweringServer) -> None:
+def test_a_stream_sends_the_sources_then_the_words_and_then_the_complete_result(one: AnsweringServer) -> None:
     with one.server.client.stream("POST", "/v1/ask", json=unlike(1), headers=STREAM) as response:
         reported = list(events(response))
     names = [name for name, _ in reported]
@@ -80,14 +80,14 @@ def test_a_stream_sends_sources_then_words_then_the_whole_result(one: AnsweringS
     assert reported[-1][1]["answered"]
 
 
-def test_an_error_before_the_first_event_has_its_http_status(one: AnsweringServer) -> None:
+def test_an_error_before_the_first_event_of_a_stream_has_its_own_http_status(one: AnsweringServer) -> None:
     for headers in ({}, STREAM):
         response = one.server.client.post("/v1/ask", json={**ASKED, "collections": ["nowhere"]}, headers=headers)
         assert response.status_code == 403
         assert response.json()["error"]["type"] == "forbidden"
 
 
-def test_an_error_within_the_stream_is_the_last_event(one: AnsweringServer) -> None:
+def test_an_error_within_a_stream_is_the_last_event_of_the_stream(one: AnsweringServer) -> None:
     one.model.faults.plan(CHAT, Fault.ERROR_LINE)
     with one.server.client.stream("POST", "/v1/ask", json=unlike(2), headers=STREAM) as response:
         name, content = list(events(response))[-1]
@@ -96,7 +96,7 @@ def test_an_error_within_the_stream_is_the_last_event(one: AnsweringServer) -> N
     assert content["error"]["request_id"] == response.headers["x-request-id"]
 
 
-def test_closing_a_stream_stops_the_model(one: AnsweringServer) -> None:
+def test_closing_a_stream_stops_the_language_model(one: AnsweringServer) -> None:
     one.model.faults.plan(CHAT, Fault.ENDLESS)
     with one.server.client.stream("POST", "/v1/ask", json=unlike(3), headers=STREAM) as response:
         assert next(name for name, _ in events(response) if name == "piece")
@@ -105,7 +105,9 @@ def test_closing_a_stream_stops_the_model(one: AnsweringServer) -> None:
 
 
 @pytest.mark.parametrize("fault", [Fault.ENDLESS, Fault.HANG])
-def test_disconnecting_from_a_whole_answer_stops_the_model(one: AnsweringServer, fault: Fault) -> None:
+def test_a_client_that_disconnects_before_an_answer_without_streaming_stops_the_language_model(
+    one: AnsweringServer, fault: Fault
+) -> None:
     one.model.faults.plan(CHAT, fault)
     before = one.asked_of_model()
     with pytest.raises(httpx.ReadTimeout):
@@ -124,7 +126,7 @@ def test_a_question_may_include_earlier_turns_as_history(one: AnsweringServer) -
     assert "Grade B" in content["question"]
 
 
-def test_a_question_with_session_and_history_is_refused(one: AnsweringServer) -> None:
+def test_a_question_with_both_a_session_and_a_history_is_refused(one: AnsweringServer) -> None:
     session = one.server.client.post("/v1/sessions", json={"collections": ["samples"]}).json()["id"]
     turns = [{"question": "What is it?", "answer": "It is so."}]
     response = one.server.client.post("/v1/ask", json={**ASKED, "session": session, "history": turns})
@@ -147,13 +149,13 @@ def test_an_invalid_request_is_refused_with_the_reason(one: AnsweringServer, wro
     assert response.json()["error"]["type"] == "invalid_request"
 
 
-def test_an_unknown_profile_is_refused_without_paths_of_the_server(one: AnsweringServer) -> None:
+def test_an_unknown_profile_is_refused_and_the_error_contains_no_path_of_the_server(one: AnsweringServer) -> None:
     response = one.server.client.post("/v1/ask", json={**ASKED, "profile": "nobody"})
     assert response.status_code == 400
     assert str(one.server.folder) not in response.text
 
 
-def test_disconnecting_from_a_search_stops_the_model_it_uses(one: AnsweringServer) -> None:
+def test_a_client_that_disconnects_from_a_search_stops_the_model_of_the_search(one: AnsweringServer) -> None:
     one.model.faults.plan(CHAT, Fault.ENDLESS)
     before = one.asked_of_model()
     with pytest.raises(httpx.ReadTimeout):

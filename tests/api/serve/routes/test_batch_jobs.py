@@ -21,7 +21,7 @@ def _listed(jobs: ServedJobs, holder: str = "") -> dict[str, dict[str, Any]]:
     return {job["name"]: job for job in jobs.get("/v1/batch-jobs", holder).json()["jobs"]}
 
 
-def test_jobs_are_listed_with_their_collections_and_kinds(jobs: ServedJobs) -> None:
+def test_batch_jobs_are_listed_with_their_collections_and_their_job_kinds(jobs: ServedJobs) -> None:
     job = _listed(jobs)["closed"]
     assert job["kinds"] == ["glossary", "handbook"]
     assert (job["collections"], job["missing"], job["description"]) == (["library", "secret"], [], "All of it.")
@@ -48,7 +48,7 @@ def test_only_the_operator_sees_mistakes_in_job_files(jobs: ServedJobs) -> None:
     assert jobs.get("/v1/batch-jobs", WRITER).json()["problems"] == []
 
 
-def test_a_finished_job_has_a_report_and_rows_to_download(jobs: ServedJobs) -> None:
+def test_a_finished_batch_job_has_a_report_and_its_rows_can_be_downloaded(jobs: ServedJobs) -> None:
     answer = jobs.post(RUN, {"job": "birds"}, WRITER)
     assert answer.status_code == 202, answer.text
     job = ended(jobs, answer.json()["id"])
@@ -62,7 +62,7 @@ def test_a_finished_job_has_a_report_and_rows_to_download(jobs: ServedJobs) -> N
     assert jobs.get("/v1/rows/birds/glossary/files/html", WRITER).content.startswith(b"<!")
 
 
-def test_a_dry_run_reports_the_plan_and_makes_no_rows(jobs: ServedJobs) -> None:
+def test_a_dry_run_of_a_batch_job_reports_the_plan_and_makes_no_rows(jobs: ServedJobs) -> None:
     answer = jobs.post(RUN, {"job": "closed", "dry_run": True, "limit": 3})
     job = ended(jobs, answer.json()["id"])
     plan = jobs.get(f"/v1/jobs/{job['id']}/result").json()["plan"]
@@ -80,7 +80,7 @@ def test_a_key_cannot_run_a_job_that_reads_other_collections(jobs: ServedJobs) -
     assert refused.json()["error"]["message"].replace("closed", "nothing") == unknown.json()["error"]["message"]
 
 
-def test_a_kind_that_the_sources_do_not_allow_is_refused_before_the_job_is_queued(jobs: ServedJobs) -> None:
+def test_a_job_kind_that_the_sources_do_not_allow_is_refused_before_the_job_is_queued(jobs: ServedJobs) -> None:
     answer = jobs.post("/v1/batch-jobs/catalog", {"job": "rules"})
     assert answer.status_code == 400
     assert "glossary" in answer.json()["error"]["hint"]
@@ -89,16 +89,16 @@ def test_a_kind_that_the_sources_do_not_allow_is_refused_before_the_job_is_queue
 @pytest.mark.parametrize(
     "name", ["../consumer/rules", "/etc/passwd", "consumer/rules.yaml", "rules.yaml", "rules\u0000", ".", "", "a" * 101]
 )
-def test_a_path_is_refused_as_a_job_name(jobs: ServedJobs, name: str) -> None:
+def test_a_job_name_that_is_a_path_is_refused(jobs: ServedJobs, name: str) -> None:
     assert jobs.post(RUN, {"job": name}).status_code in {403, 422}
 
 
-def test_a_job_file_outside_the_folder_is_never_found(jobs: ServedJobs) -> None:
+def test_a_job_file_outside_the_job_folder_is_never_found(jobs: ServedJobs) -> None:
     (jobs.server.folder / "config" / "outside.yaml").write_text("sources: {handbook: [library]}\n", encoding="utf-8")
     assert "outside" not in _listed(jobs)
     assert jobs.post(RUN, {"job": "outside"}).status_code == 403
 
 
 @pytest.mark.parametrize("given", [{"limit": 0}, {"only": "all"}, {"folder": "elsewhere"}, {"anew": "perhaps"}])
-def test_unknown_options_are_refused(jobs: ServedJobs, given: dict[str, object]) -> None:
+def test_unknown_options_of_a_batch_job_are_refused(jobs: ServedJobs, given: dict[str, object]) -> None:
     assert jobs.post(RUN, {"job": "rules", **given}).status_code == 422

@@ -42,7 +42,7 @@ def _keyed(server: RunningServer, name: str, read: list[str]) -> Iterator[httpx.
         KeyTable(state).revoke(name)
 
 
-def test_collections_are_listed_with_size_model_and_health(server: RunningServer) -> None:
+def test_collections_are_listed_with_size_embedding_model_and_health(server: RunningServer) -> None:
     [one] = server.client.get("/v1/collections").json()
     assert (one["name"], one["generation"], one["health"]) == ("samples", 1, "ok")
     assert one["documents"] > 3
@@ -50,7 +50,7 @@ def test_collections_are_listed_with_size_model_and_health(server: RunningServer
     assert one["model"] == "fake fake"
 
 
-def test_a_collection_is_described_as_by_the_status_command(
+def test_the_description_of_a_collection_equals_that_of_the_status_command(
     server: RunningServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     [reported] = CommandLine(server.folder, capsys).done("status", "-c", "samples", "--json").json["collections"]
@@ -58,14 +58,16 @@ def test_a_collection_is_described_as_by_the_status_command(
     assert served_status == reported
 
 
-def test_only_administrators_see_folders_of_the_machine(server: RunningServer, reader: httpx.Client) -> None:
+def test_only_administrators_see_the_paths_of_source_folders(server: RunningServer, reader: httpx.Client) -> None:
     assert server.client.get("/v1/collections/samples").json()["status"]["roots"]
     reported = reader.get("/v1/collections/samples")
     assert reported.json()["status"]["roots"] == []
     assert str(server.folder) not in reported.text
 
 
-def test_an_unreadable_collection_looks_like_an_unknown_one(stranger: httpx.Client) -> None:
+def test_the_response_about_an_unreadable_collection_equals_that_about_an_unknown_collection(
+    stranger: httpx.Client,
+) -> None:
     assert stranger.get("/v1/collections").json() == []
     hidden, missing = stranger.get("/v1/collections/samples"), stranger.get("/v1/collections/nowhere")
     assert hidden.status_code == missing.status_code == 403
@@ -77,12 +79,14 @@ def test_a_read_only_key_cannot_change_a_collection(reader: httpx.Client) -> Non
         assert reader.post(f"/v1/collections/samples/{way}", json={}).status_code == 403
 
 
-def test_an_undamaged_collection_is_verified(server: RunningServer) -> None:
+def test_verifying_an_undamaged_collection_reports_no_damage(server: RunningServer) -> None:
     report = server.client.post("/v1/collections/samples/verify", json={"deep": True}).json()
     assert report == {"ok": True, "damage": [], "unchecked": [], "healed": []}
 
 
-def test_a_damaged_collection_is_reported_repaired_and_searchable_again(sample_folder: Path, tmp_path: Path) -> None:
+def test_damage_to_a_collection_is_reported_and_after_a_repair_the_collection_can_be_searched(
+    sample_folder: Path, tmp_path: Path
+) -> None:
     with served(copied_project(sample_folder, tmp_path / "project")) as own:
         [generation] = (own.data_dir / "collections" / "samples").iterdir()
         damaged = max((path for path in generation.rglob("*") if path.is_file()), key=lambda it: it.stat().st_size)
@@ -96,7 +100,7 @@ def test_a_damaged_collection_is_reported_repaired_and_searchable_again(sample_f
         assert own.client.post("/v1/search", json={"question": "Who decides?"}).json()["chunks"]
 
 
-def test_a_server_reports_damaged_files_before_the_first_question(sample_folder: Path, tmp_path: Path) -> None:
+def test_a_server_reports_damaged_index_files_before_the_first_question(sample_folder: Path, tmp_path: Path) -> None:
     folder = copied_project(sample_folder, tmp_path / "project")
     with served(folder, token="t" * 32) as own:
         [generation] = (own.data_dir / "collections" / "samples").iterdir()

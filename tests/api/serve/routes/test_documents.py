@@ -64,7 +64,7 @@ def test_documents_are_listed_with_their_metadata(client: httpx.Client) -> None:
     assert (handbook["outcome"], handbook["uploaded"]) == ("ok", False)
 
 
-def test_a_list_of_documents_is_paged(client: httpx.Client) -> None:
+def test_a_list_of_documents_is_returned_in_pages(client: httpx.Client) -> None:
     path = "/v1/documents?collection=samples&limit=2"
     parts = [client.get(f"{path}&offset={offset}").json() for offset in (0, 2, 4)]
     sources = [one["source"] for part in parts for one in part["documents"]]
@@ -72,7 +72,9 @@ def test_a_list_of_documents_is_paged(client: httpx.Client) -> None:
     assert len(sources) == parts[0]["total"]
 
 
-def test_a_text_is_returned_whole_by_span_and_by_page(client: httpx.Client, handbook: dict[str, Any]) -> None:
+def test_a_document_text_is_returned_as_a_whole_by_span_or_by_page(
+    client: httpx.Client, handbook: dict[str, Any]
+) -> None:
     path = f"/v1/documents/mine/{handbook['id']}/text"
     whole = client.get(path).json()
     assert (whole["start"], whole["end"], whole["length"]) == (0, len(whole["text"]), len(whole["text"]))
@@ -96,7 +98,7 @@ def test_an_unknown_span_or_page_is_refused(
     assert answer.status_code == status, answer.text
 
 
-def test_a_page_of_an_upload_is_rendered(client: httpx.Client, handbook: dict[str, Any]) -> None:
+def test_a_page_of_an_uploaded_pdf_is_rendered_as_a_picture(client: httpx.Client, handbook: dict[str, Any]) -> None:
     answer = client.get(f"/v1/documents/mine/{handbook['id']}/page/3.png")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
     width, height, different = dots(answer.content)
@@ -104,7 +106,7 @@ def test_a_page_of_an_upload_is_rendered(client: httpx.Client, handbook: dict[st
     assert different > 10
 
 
-def test_missing_pages_and_other_formats_are_not_rendered(client: httpx.Client) -> None:
+def test_a_page_that_does_not_exist_or_is_not_in_a_pdf_is_not_rendered(client: httpx.Client) -> None:
     listed = documents(client, "mine")
     note, handbook = listed["data-protection-policy.md"], listed[HANDBOOK]
     assert client.get(f"/v1/documents/mine/{note['id']}/page/1.png").status_code == 404
@@ -112,14 +114,14 @@ def test_missing_pages_and_other_formats_are_not_rendered(client: httpx.Client) 
     assert client.get(f"/v1/documents/mine/{'0' * 32}/page/1.png").status_code == 404
 
 
-def test_no_page_of_a_file_outside_the_roots_is_rendered(client: httpx.Client) -> None:
+def test_no_page_of_a_file_outside_the_allowed_folders_is_rendered(client: httpx.Client) -> None:
     handbook = documents(client, "samples")[HANDBOOK]
     answer = client.get(f"/v1/documents/samples/{handbook['id']}/page/1.png")
     assert answer.status_code == 404
     assert str(SAMPLES) not in answer.text
 
 
-def test_a_page_of_a_file_below_the_roots_is_rendered(sample_folder: Path, tmp_path: Path) -> None:
+def test_a_page_of_a_file_in_an_allowed_folder_is_rendered(sample_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(sample_folder, tmp_path / "project")
     environment = {**FAKE, "ELT_LLM_INGEST__ROOTS": f"['{SAMPLES}']"}
     with served(tmp_path / "project", environment=environment) as server:
@@ -127,7 +129,7 @@ def test_a_page_of_a_file_below_the_roots_is_rendered(sample_folder: Path, tmp_p
         assert server.client.get(f"/v1/documents/samples/{handbook['id']}/page/1.png").status_code == 200
 
 
-def test_no_page_of_a_changed_file_is_rendered(
+def test_no_page_of_a_file_that_changed_after_ingestion_is_rendered(
     server: RunningServer, client: httpx.Client, handbook: dict[str, Any]
 ) -> None:
     path = f"/v1/documents/mine/{handbook['id']}/page/1.png"
@@ -145,7 +147,7 @@ def test_no_page_of_a_changed_file_is_rendered(
         file.write_bytes(content)
 
 
-def test_a_forgotten_document_is_gone_from_lists_answers_and_folders(
+def test_a_forgotten_document_is_removed_from_lists_answers_and_the_upload_folder(
     server: RunningServer, client: httpx.Client
 ) -> None:
     uploaded(client, "short", {"a.md": "# A\n\nHerons nest in March.\n", "b.md": "# B\n\nStorks nest in April.\n"})

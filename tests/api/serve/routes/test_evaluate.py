@@ -26,7 +26,7 @@ def test_a_collection_is_evaluated_with_questions_generated_from_it(jobs: Served
     assert jobs.get(f"/v1/jobs/{job['id']}", STRANGER).status_code == 403
 
 
-def test_evaluating_an_unreadable_collection_fails_like_an_unknown_one(jobs: ServedJobs) -> None:
+def test_evaluating_an_unreadable_collection_fails_with_the_error_for_an_unknown_collection(jobs: ServedJobs) -> None:
     refused, unknown = (jobs.post("/v1/evaluate", {"collection": name}, READER) for name in ("secret", "nothing"))
     assert (refused.status_code, unknown.status_code) == (403, 403)
     assert refused.json()["error"]["message"].replace("secret", "nothing") == unknown.json()["error"]["message"]
@@ -35,7 +35,9 @@ def test_evaluating_an_unreadable_collection_fails_like_an_unknown_one(jobs: Ser
 @pytest.mark.parametrize(
     "given", [{"questions": 0}, {"questions": 1001}, {"profiles": ["default"] * 6}, {"seed": -1}, {"directory": "x"}]
 )
-def test_too_large_or_unknown_evaluation_requests_are_refused(jobs: ServedJobs, given: dict[str, object]) -> None:
+def test_evaluation_requests_with_too_many_questions_or_unknown_keys_are_refused(
+    jobs: ServedJobs, given: dict[str, object]
+) -> None:
     assert jobs.post("/v1/evaluate", {"collection": "meadow", **given}).status_code == 422
 
 

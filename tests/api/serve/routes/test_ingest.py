@@ -34,7 +34,7 @@ def asked(client: httpx.Client, collection: str, *paths: str, headers: dict[str,
     return client.post("/v1/ingest", json={"collection": collection, "paths": paths}, headers=headers)
 
 
-def test_a_folder_below_the_roots_is_ingested_and_ingested_again(server: RunningServer, client: httpx.Client) -> None:
+def test_a_folder_within_an_allowed_folder_can_be_ingested_twice(server: RunningServer, client: httpx.Client) -> None:
     job = ended(client, asked(client, "shelf", "shelf").json()["id"])
     assert (job["status"], job["error"]) == ("done", "")
     assert documents(client, "shelf").keys() == {"note.md"}
@@ -52,17 +52,17 @@ def test_a_folder_below_the_roots_is_ingested_and_ingested_again(server: Running
         *("file:///etc/passwd", "\\\\server\\share", "/proc/self/environ", "data", "data/kept", "data/kept/uploads"),
     ],
 )
-def test_paths_outside_the_roots_are_refused(client: httpx.Client, path: str) -> None:
+def test_paths_outside_the_allowed_folders_are_refused(client: httpx.Client, path: str) -> None:
     answer = asked(client, "elsewhere", path)
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"]["hint"]
 
 
-def test_a_folder_beside_the_data_directory_is_ingested(client: httpx.Client) -> None:
+def test_a_folder_next_to_the_data_directory_can_be_ingested(client: httpx.Client) -> None:
     assert ended(client, asked(client, "deep", "data/deep").json()["id"])["status"] == "done"
 
 
-def test_only_writers_may_ingest(server: RunningServer, client: httpx.Client) -> None:
+def test_only_a_key_that_may_write_can_ingest(server: RunningServer, client: httpx.Client) -> None:
     reader, writer = key(server, "reads", ["*"], []), key(server, "writes", [], ["mine"])
     assert asked(client, "shelf", "shelf", headers=reader).status_code == 403
     assert asked(client, "shelf", "shelf", headers=writer).status_code == 403
@@ -75,7 +75,7 @@ def test_an_unknown_collection_cannot_be_ingested_again(client: httpx.Client) ->
     assert asked(client, "nothing").status_code == 400
 
 
-def test_without_roots_only_uploads_are_ingested(sample_folder: Path, tmp_path: Path) -> None:
+def test_without_allowed_folders_only_uploads_are_ingested(sample_folder: Path, tmp_path: Path) -> None:
     with served(tmp_path) as server:
         (tmp_path / "note.md").write_text("# Note\n\nWords.\n", encoding="utf-8")
         answer = asked(server.client, "mine", "note.md")

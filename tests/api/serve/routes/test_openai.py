@@ -53,14 +53,16 @@ def test_a_model_is_returned_by_its_name(client: openai.OpenAI, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["nowhere", "profile/nobody", "samples@nobody", "nowhere@fast", "profile/", "@"])
-def test_an_unknown_model_is_refused_in_the_error_shape_of_openai(client: openai.OpenAI, name: str) -> None:
+def test_an_unknown_model_is_refused_with_an_error_in_the_openai_format(client: openai.OpenAI, name: str) -> None:
     with pytest.raises(openai.NotFoundError) as refused:
         client.chat.completions.create(model=name, messages=ASKED)
     assert (refused.value.code, refused.value.param) == ("model_not_found", "model")
     assert refused.value.type == "invalid_request_error"
 
 
-def test_a_whole_answer_has_annotations_citations_footnotes_and_counts(client: openai.OpenAI) -> None:
+def test_an_answer_without_streaming_has_annotations_citations_footnotes_and_token_counts(
+    client: openai.OpenAI,
+) -> None:
     answer = client.chat.completions.create(model="samples", messages=ASKED)
     [choice] = answer.choices
     text = choice.message.content or ""
@@ -86,14 +88,16 @@ def test_the_url_of_an_annotation_returns_the_cited_text(client: openai.OpenAI, 
     ("wanted", "has_notes", "has_list"),
     [("annotations", True, False), ("footnotes", False, True), ("both", True, True)],
 )
-def test_citations_are_placed_as_requested(client: openai.OpenAI, wanted: str, has_notes: bool, has_list: bool) -> None:
+def test_citations_are_placed_in_the_answer_as_the_request_specifies(
+    client: openai.OpenAI, wanted: str, has_notes: bool, has_list: bool
+) -> None:
     answer = client.chat.completions.create(model="samples", messages=ASKED, extra_body={"citations": wanted})
     message = answer.choices[0].message
     assert bool(message.annotations) == has_notes
     assert ("Sources:" in (message.content or "")) == has_list
 
 
-def test_a_stream_sends_words_then_sources_then_token_counts(client: openai.OpenAI) -> None:
+def test_a_stream_sends_the_words_then_the_sources_and_then_the_token_counts(client: openai.OpenAI) -> None:
     chunks = list(
         client.chat.completions.create(
             model="samples", messages=ASKED, stream=True, stream_options={"include_usage": True}
@@ -112,7 +116,9 @@ def test_a_stream_sends_words_then_sources_then_token_counts(client: openai.Open
     assert chunks[-1].usage.total_tokens > 50
 
 
-def test_unsupported_text_of_a_stream_is_corrected_at_its_end(sample_folder: Path, tmp_path: Path) -> None:
+def test_a_streamed_answer_that_the_sources_do_not_support_is_corrected_at_the_end_of_the_stream(
+    sample_folder: Path, tmp_path: Path
+) -> None:
     with (
         answering(sample_folder, tmp_path / "project", "The Moon is made of green cheese [1].") as wrong,
         httpx.Client() as http,
@@ -136,7 +142,7 @@ def test_the_async_client_reads_a_stream(server: AnsweringServer) -> None:
     assert asyncio.run(asked()).startswith(escape_markdown(ANSWER).split("[")[0][:40])
 
 
-def test_earlier_messages_give_the_context_of_a_follow_up(client: openai.OpenAI) -> None:
+def test_a_follow_up_question_is_understood_from_the_earlier_messages(client: openai.OpenAI) -> None:
     turns: list[ChatCompletionMessageParam] = [
         {"role": "user", "content": "How many points does a ground need for Grade A?"},
         {"role": "assistant", "content": "It needs 80 points [1].\n\nSources:\n[1] Handbook, page 3"},
@@ -146,20 +152,22 @@ def test_earlier_messages_give_the_context_of_a_follow_up(client: openai.OpenAI)
     assert "Grade B" in (answer.model_extra or {})["elt_llm"]["understood"]
 
 
-def test_a_system_message_is_ignored_and_a_header_names_it(client: openai.OpenAI) -> None:
+def test_a_system_message_is_ignored_and_a_response_header_reports_it(client: openai.OpenAI) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
     answer = client.chat.completions.with_raw_response.create(model="samples", messages=reported, stop=["."])
     assert answer.headers["x-elt-llm-ignored"] == "stop, system"
     assert answer.parse().choices[0].message.content
 
 
-def test_a_system_message_is_refused_if_the_request_says_so(client: openai.OpenAI) -> None:
+def test_a_system_message_is_refused_if_the_request_sets_system_to_refuse(client: openai.OpenAI) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
     with pytest.raises(openai.BadRequestError, match="prompt of the profile"):
         client.chat.completions.create(model="samples", messages=reported, extra_body={"system": "refuse"})
 
 
-def test_a_title_task_of_a_chat_client_gets_a_title_whole_and_as_a_stream(client: openai.OpenAI) -> None:
+def test_a_chat_client_that_requests_a_title_gets_the_same_title_with_and_without_streaming(
+    client: openai.OpenAI,
+) -> None:
     task = "### Task:\nGenerate a concise title.\nUSER: How many points does a ground need?\nASSISTANT: 85."
     messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": task}]
     whole = client.chat.completions.create(model="samples", messages=messages).choices[0].message.content
@@ -177,13 +185,15 @@ def test_a_title_task_of_a_chat_client_gets_a_title_whole_and_as_a_stream(client
     ],
     ids=lambda it: next(iter(it)),
 )
-def test_parameters_that_must_not_be_ignored_are_refused(client: openai.OpenAI, parameters: dict[str, Any]) -> None:
+def test_request_parameters_that_must_not_be_ignored_are_refused(
+    client: openai.OpenAI, parameters: dict[str, Any]
+) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model="samples", messages=ASKED, **parameters)
     assert (refused.value.code, refused.value.param) == ("unsupported_parameter", next(iter(parameters)))
 
 
-def test_ignored_parameters_are_accepted_with_a_note(client: openai.OpenAI) -> None:
+def test_request_parameters_that_are_ignored_are_accepted_and_a_note_names_them(client: openai.OpenAI) -> None:
     answer = client.chat.completions.create(model="samples", messages=ASKED, temperature=0.7, n=1, user="me", tools=[])
     notes = (answer.model_extra or {})["elt_llm"]["notes"]
     assert any("temperature" in note for note in notes)
@@ -195,7 +205,7 @@ def test_ignored_parameters_are_accepted_with_a_note(client: openai.OpenAI) -> N
     [[], [{"role": "assistant", "content": "Hello."}], [{"role": "user", "content": " "}], [{"role": "user"}]],
     ids=["none", "no question", "empty", "without content"],
 )
-def test_a_chat_without_a_question_is_refused(server: AnsweringServer, messages: list[dict[str, str]]) -> None:
+def test_a_chat_request_without_a_question_is_refused(server: AnsweringServer, messages: list[dict[str, str]]) -> None:
     response = server.server.client.post("/v1/chat/completions", json={"model": "samples", "messages": messages})
     assert response.status_code == 400
     error = response.json()["error"]
@@ -213,7 +223,9 @@ def test_an_error_within_a_stream_reaches_the_client(client: openai.OpenAI, serv
         )
 
 
-def test_a_client_that_closes_its_stream_stops_the_model(client: openai.OpenAI, server: AnsweringServer) -> None:
+def test_a_client_that_closes_its_stream_stops_the_language_model(
+    client: openai.OpenAI, server: AnsweringServer
+) -> None:
     server.model.faults.plan(CHAT, Fault.ENDLESS)
     stream = client.chat.completions.create(
         model="samples", messages=[{"role": "user", "content": QUESTION + "   "}], stream=True
@@ -223,12 +235,12 @@ def test_a_client_that_closes_its_stream_stops_the_model(client: openai.OpenAI, 
     assert becomes_true(lambda: threads_named("model") == 0, 2.0)
 
 
-def test_a_wrong_key_raises_the_authentication_error_of_the_client(server: AnsweringServer) -> None:
+def test_a_wrong_key_raises_the_openai_authentication_error(server: AnsweringServer) -> None:
     with httpx.Client() as http, pytest.raises(openai.AuthenticationError):
         openai.OpenAI(base_url=f"{server.server.address}/v1", api_key="wrong", http_client=http).models.list()
 
 
-def test_embeddings_equal_the_vectors_of_the_index(client: openai.OpenAI) -> None:
+def test_the_embeddings_route_returns_the_same_vectors_as_the_index(client: openai.OpenAI) -> None:
     texts = ["A loan costs 40 euros.", "The gate is blue."]
     made = client.embeddings.create(model="fake", input=texts)
     expected = FakeEmbedding().embed_texts(texts)

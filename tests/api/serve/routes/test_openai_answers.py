@@ -52,19 +52,19 @@ def test_footnotes_are_stripped_from_an_answer_that_a_client_sends_back(text: st
     assert strip_footnotes(text + listed) == (text if listed else strip_footnotes(text))
 
 
-def test_the_warning_of_an_uncertain_answer_is_stripped_from_an_answer_that_a_client_sends_back() -> None:
+def test_the_warning_about_uncertainty_is_stripped_from_an_answer_that_a_client_sends_back() -> None:
     assert strip_footnotes(f"So. [1]\n\n{UNCERTAIN_TEXT}{footnote_list([cited('[1]')])}") == "So. [1]"
 
 
 @given(some.lists(some.sampled_from(["[1]", "[2]", "so", " ", "."]), max_size=30))
-def test_every_annotation_has_the_offsets_of_its_reference(parts: list[str]) -> None:
+def test_every_annotation_has_the_character_offsets_of_its_citation_mark(parts: list[str]) -> None:
     text = "".join(parts)
     for one in citation_annotations(text, [cited("[1]"), cited("[2]")]):
         place = one["url_citation"]
         assert text[place["start_index"] : place["end_index"]] in {place["reference"], ""}
 
 
-def test_a_source_without_a_mention_is_annotated_at_the_end() -> None:
+def test_a_citation_without_a_mark_in_the_answer_is_annotated_at_the_end_of_the_answer() -> None:
     [one] = citation_annotations("It is so.", [cited("[7]")])
     assert (one["url_citation"]["start_index"], one["url_citation"]["end_index"]) == (9, 9)
 
@@ -76,26 +76,26 @@ def test_a_footnote_names_title_section_page_and_file_without_a_link() -> None:
     assert "](https" not in listed
 
 
-def test_a_stream_with_the_final_answer_needs_no_correction() -> None:
+def test_a_stream_whose_text_equals_the_final_answer_is_not_corrected() -> None:
     assert remaining_text("It needs 80 points [1].", result("It needs 80 points. [2]")) == ""
 
 
-def test_a_stream_without_text_ends_with_the_answer() -> None:
+def test_a_stream_without_text_ends_with_the_final_answer() -> None:
     assert remaining_text(" ", result("Not found.")) == "Not found."
 
 
-def test_a_stream_with_another_text_ends_with_the_checked_answer() -> None:
+def test_a_stream_whose_text_differs_from_the_final_answer_ends_with_the_final_answer() -> None:
     assert remaining_text("It needs 90 points.", result("It needs 80 points.")).endswith("It needs 80 points.")
 
 
-def test_usage_counts_the_tokens_of_all_calls() -> None:
+def test_the_usage_field_counts_the_tokens_of_all_model_calls() -> None:
     calls = [{"counted": 100, "written": 7}, {"counted": 50, "written": 5}]
     stages = (TraceStage(name="answer", took_ms=1, details={"context": {"calls": calls}}),)
     used = usage_counts(result("So.", tokens_used=162, trace=Trace(stages=stages)))
     assert (used.prompt_tokens, used.completion_tokens) == (150, 12)
 
 
-def test_messages_become_a_question_with_previous_turns() -> None:
+def test_chat_messages_are_converted_to_a_question_with_the_previous_turns() -> None:
     question, turns = parse_conversation(
         [
             ChatMessage(role="user", content="What does it cost?"),
@@ -108,18 +108,18 @@ def test_messages_become_a_question_with_previous_turns() -> None:
     assert [(one.question, one.answer) for one in turns] == [("What does it cost?", "40 euros [1].")]
 
 
-def test_a_too_long_message_is_refused() -> None:
+def test_a_chat_message_that_is_too_long_is_refused() -> None:
     with pytest.raises(UsageError, match="20,000"):
         parse_conversation([ChatMessage(role="user", content="x" * 20_001)], ignore_system=False)
 
 
 @pytest.mark.parametrize("given", [{"n": 1}, {"tools": []}, {"stop": None}, {"response_format": {"type": "text"}}])
-def test_unsupported_parameters_with_empty_values_are_accepted(given: Mapping[str, Any]) -> None:
+def test_unsupported_request_parameters_are_accepted_if_their_values_are_empty(given: Mapping[str, Any]) -> None:
     reject_unsupported_parameters(given)
     assert ignored_names(given, []) == []
 
 
-def test_ignored_parameters_and_unread_roles_are_named() -> None:
+def test_the_note_names_ignored_parameters_and_message_roles_that_are_not_read() -> None:
     given = {"temperature": 0.5, "max_tokens": 9, "user": "me", "seed": None, "stop": ["."]}
     messages = [ChatMessage(role="system", content="Be brief."), ChatMessage(role="user", content="Why?")]
     assert ignored_names(given, messages) == ["max_tokens", "stop", "system", "temperature"]
@@ -153,29 +153,31 @@ OPEN_WEBUI_CHAT = (
     ],
     ids=["open-webui title", "open-webui tags", "open-webui follow-ups", "LibreChat title"],
 )
-def test_the_tasks_of_chat_clients_are_recognised(prompt: str, reply: str) -> None:
+def test_requests_of_chat_clients_for_titles_tags_or_follow_ups_are_recognised_and_answered(
+    prompt: str, reply: str
+) -> None:
     assert reply_to_task(prompt) == reply
 
 
 @given(some.text(max_size=200))
-def test_the_title_of_any_chat_is_valid_json(question: str) -> None:
+def test_the_title_generated_for_any_chat_is_valid_json(question: str) -> None:
     reply = reply_to_task(f"### Task:\nGenerate a title.\nUSER: {question}")
     assert reply is not None
     assert list(json.loads(reply)) == ["title"]
 
 
 @pytest.mark.parametrize("question", ["What is the title of the handbook?", "Which tasks has the chair?"])
-def test_a_question_is_no_task(question: str) -> None:
+def test_a_question_is_not_treated_as_a_chat_client_request_for_a_title(question: str) -> None:
     assert reply_to_task(question) is None
 
 
-def test_a_picture_in_a_message_is_refused_with_its_type() -> None:
+def test_a_message_with_a_picture_is_refused_and_the_error_names_its_type() -> None:
     with pytest.raises(NotSupported, match="type 'image_url', but only text is read"):
         parse_conversation([ChatMessage(role="user", content=[ContentPart(type="image_url")])], ignore_system=True)
 
 
 @pytest.mark.parametrize("given", [[1, 2, 3], [[1, 2], [3]]])
-def test_token_numbers_are_refused_with_the_option_of_langchain(given: list[Any]) -> None:
+def test_token_numbers_are_refused_as_embedding_input_and_the_hint_names_the_langchain_option(given: list[Any]) -> None:
     with pytest.raises(NotSupported, match="Token numbers") as refused:
         texts_to_embed(given)
     assert "check_embedding_ctx_length=False" in refused.value.hint

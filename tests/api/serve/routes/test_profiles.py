@@ -32,7 +32,7 @@ def profiles(loaded: LoadedSettings) -> Iterator[ProfileActions]:
         yield ProfileActions(services)
 
 
-def test_a_saved_profile_is_loaded_unchanged(profiles: ProfileActions, loaded: LoadedSettings) -> None:
+def test_a_saved_profile_is_read_back_unchanged(profiles: ProfileActions, loaded: LoadedSettings) -> None:
     path = profiles.save(LOCAL, "vectors-first", GIVEN)
     assert path.name == "vectors-first.yaml"
     assert load_profile("vectors-first", loaded).model_dump(mode="json", exclude_unset=True) == GIVEN
@@ -40,7 +40,9 @@ def test_a_saved_profile_is_loaded_unchanged(profiles: ProfileActions, loaded: L
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x85", "\u2028", "\u2029", "\x0b", "\n\n"])
-def test_a_description_cannot_inject_yaml_keys(profiles: ProfileActions, loaded: LoadedSettings, end: str) -> None:
+def test_a_profile_description_cannot_inject_yaml_keys(
+    profiles: ProfileActions, loaded: LoadedSettings, end: str
+) -> None:
     given = {
         "description": f"mine{end}llm:{end}  model: another{end}query:{end}  retriever_top_k: 7{end}"
         "\x00\x1b\ufeff\ufffe"
@@ -79,7 +81,7 @@ def test_an_invalid_profile_is_not_saved(profiles: ProfileActions, loaded: Loade
     assert not (loaded.config_dir / "profiles" / "wrong.yaml").exists()
 
 
-def test_a_profile_is_returned_without_unreadable_collections(profiles: ProfileActions) -> None:
+def test_a_profile_is_returned_without_the_collections_that_the_key_may_not_read(profiles: ProfileActions) -> None:
     profiles.save(LOCAL, "mine", GIVEN)
     assert profiles.get(Principal("reader", read=("samples",), write=()), "mine").collections == ("samples",)
 
@@ -90,7 +92,9 @@ def test_the_default_profile_is_listed_first(profiles: ProfileActions) -> None:
     assert names[1:] == sorted(names[1:])
 
 
-def test_an_invalid_profile_file_does_not_affect_the_others(profiles: ProfileActions, loaded: LoadedSettings) -> None:
+def test_an_invalid_profile_file_does_not_affect_the_other_profiles(
+    profiles: ProfileActions, loaded: LoadedSettings
+) -> None:
     before = profiles.all()
     folder = loaded.config_dir / "profiles"
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,7 +104,7 @@ def test_an_invalid_profile_file_does_not_affect_the_others(profiles: ProfileAct
     assert profiles.get(LOCAL, "fast").description
 
 
-def test_only_changed_values_are_applied_to_a_profile() -> None:
+def test_a_request_changes_only_the_profile_values_that_it_contains() -> None:
     base = Profile(description="Base.", query=QuerySettings(retriever_top_k=20))
     unchanged = {"retriever_top_k": 20, "dense_weight": 0.5, "use_mmr": False}
     changed = apply_changes(base, {"retriever_top_k": 20, "dense_weight": 0.7, "use_mmr": False}, unchanged)

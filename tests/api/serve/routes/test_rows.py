@@ -34,14 +34,14 @@ def test_rows_are_paged_in_the_order_they_were_written(jobs: ServedJobs) -> None
     }
 
 
-def test_rows_are_filtered_by_table_verdict_and_words(jobs: ServedJobs) -> None:
+def test_rows_can_be_filtered_by_table_by_verdict_and_by_words(jobs: ServedJobs) -> None:
     assert _names(jobs, table="folders") == ["a", "b", "c"]
     assert len(_names(jobs, verdict="absent")) == 6
     assert _names(jobs, verdict="conflict") == []
     assert _names(jobs, text="NUMBER thing 3") == ["Term 03"]
 
 
-def test_a_row_has_its_quotes_in_context_and_its_receipts(jobs: ServedJobs) -> None:
+def test_a_row_is_returned_with_its_quotes_in_context_and_its_receipts(jobs: ServedJobs) -> None:
     row = jobs.row("Term 01")
     [quote] = [one for one in row["quotes"] if one["field"] == "definition"]
     evidence = quote["evidence"]
@@ -66,7 +66,7 @@ def test_an_approved_row_stays_approved_when_the_job_is_run_again(jobs: ServedJo
     assert "Term 00" not in _names(jobs, review="none")
 
 
-def test_a_review_always_shows_the_name_of_the_key(jobs: ServedJobs) -> None:
+def test_a_review_always_has_the_name_of_the_key_as_its_reviewer(jobs: ServedJobs) -> None:
     asked = {"table": "terms", "key": "Term 02", "status": "REJECTED", "reviewer": "Registrar"}
     assert jobs.post(f"{JOB}/review", asked, WRITER).json()["row"]["review"]["reviewer"] == "Registrar (key writer)"
     assert jobs.post(f"{JOB}/review", asked).json()["row"]["review"]["reviewer"] == "Registrar"
@@ -81,14 +81,14 @@ def test_a_review_can_be_withdrawn(jobs: ServedJobs) -> None:
     assert "Term 05" in _names(jobs, status="PENDING")
 
 
-def test_a_review_of_a_changed_row_is_a_conflict(jobs: ServedJobs) -> None:
+def test_a_review_of_a_row_that_has_changed_is_refused_as_a_conflict(jobs: ServedJobs) -> None:
     asked = {"table": "terms", "key": "Term 03", "status": "APPROVED", "seen": "0" * 64}
     answer = jobs.post(f"{JOB}/review", asked)
     assert (answer.status_code, answer.json()["error"]["type"]) == (409, "row_changed")
     assert jobs.row("Term 03")["row"]["review"]["status"] == "PENDING"
 
 
-def test_a_read_only_key_sees_rows_and_cannot_review_them(jobs: ServedJobs) -> None:
+def test_a_read_only_key_sees_rows_but_cannot_review_them(jobs: ServedJobs) -> None:
     assert jobs.get(JOB, READER).json()["total"] == 9
     answer = jobs.post(f"{JOB}/review", {"table": "terms", "key": "Term 04", "status": "APPROVED"}, READER)
     assert answer.status_code == 403
@@ -96,7 +96,9 @@ def test_a_read_only_key_sees_rows_and_cannot_review_them(jobs: ServedJobs) -> N
 
 
 @pytest.mark.parametrize("path", ["", "/row?table=terms&key=Term+01", "/status", "/stale", "/files", "/files/xlsx"])
-def test_a_job_with_unreadable_collections_looks_like_an_unknown_one(jobs: ServedJobs, path: str) -> None:
+def test_the_response_about_a_job_with_unreadable_collections_equals_that_about_an_unknown_job(
+    jobs: ServedJobs, path: str
+) -> None:
     refused = jobs.get(f"{JOB}{path}", STRANGER)
     unknown = jobs.get(f"/v1/rows/nothing/glossary{path}", STRANGER)
     assert (refused.status_code, unknown.status_code) == (403, 403)
@@ -115,11 +117,11 @@ def test_an_unknown_row_is_refused(jobs: ServedJobs, key: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/rows/..%2Frules/glossary", "/v1/rows/rules/secrets", f"{JOB}?verdict=maybe"])
-def test_unknown_jobs_kinds_and_filters_are_refused(jobs: ServedJobs, path: str) -> None:
+def test_unknown_jobs_job_kinds_and_row_filters_are_refused(jobs: ServedJobs, path: str) -> None:
     assert jobs.get(path).status_code in {403, 404, 422}
 
 
-def test_the_state_of_the_reviews_is_returned(jobs: ServedJobs) -> None:
+def test_the_number_of_reviews_per_status_is_returned(jobs: ServedJobs) -> None:
     asked = {"table": "terms", "key": "Term 05", "status": "NEEDS_CLARIFICATION", "comment": "Which thing?"}
     assert jobs.post(f"{JOB}/review", asked).status_code == 200
     standing = jobs.get(f"{JOB}/status").json()

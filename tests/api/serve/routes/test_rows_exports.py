@@ -18,7 +18,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
         yield server
 
 
-def test_exactly_the_files_of_a_job_are_listed(jobs: ServedJobs) -> None:
+def test_the_list_of_exported_files_contains_exactly_the_files_of_the_job(jobs: ServedJobs) -> None:
     out = jobs.server.folder / "out"
     (out / "rules-glossary.notes.csv").write_text("somebody's", encoding="utf-8")
     (out / "rules-glossary.link.csv").symlink_to("/etc/passwd")
@@ -43,7 +43,7 @@ def test_exactly_the_files_of_a_job_are_listed(jobs: ServedJobs) -> None:
         ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     ],
 )
-def test_a_file_is_sent_whole_as_an_attachment(jobs: ServedJobs, wanted: str, kind: str) -> None:
+def test_an_exported_file_is_sent_completely_as_an_attachment(jobs: ServedJobs, wanted: str, kind: str) -> None:
     answer = jobs.get(f"{FILES}/{wanted}", READER)
     assert answer.status_code == 200
     headers = answer.headers
@@ -54,7 +54,7 @@ def test_a_file_is_sent_whole_as_an_attachment(jobs: ServedJobs, wanted: str, ki
     assert answer.content == (jobs.server.folder / "out" / name).read_bytes()
 
 
-def test_downloaded_files_open_in_their_formats(jobs: ServedJobs) -> None:
+def test_a_downloaded_file_of_each_export_format_can_be_opened(jobs: ServedJobs) -> None:
     assert json.loads(jobs.get(f"{FILES}/json").content)["job"] == "rules"
     assert "Terms" in load_workbook(BytesIO(jobs.get(f"{FILES}/xlsx").content)).sheetnames
 
@@ -82,7 +82,7 @@ def test_downloading_a_file_requires_read_access_to_all_its_sources(jobs: Served
     assert jobs.get(f"{FILES}/json", STRANGER).status_code == 403
 
 
-def test_a_file_made_from_an_unreadable_collection_is_hidden(jobs: ServedJobs) -> None:
+def test_an_exported_file_made_from_an_unreadable_collection_is_not_listed(jobs: ServedJobs) -> None:
     receipt = jobs.server.folder / "out" / "rules-glossary.terms.csv.receipt.json"
     reported = json.loads(receipt.read_text(encoding="utf-8"))
     changed = {**reported, "documents": [{**one, "collection": "secret"} for one in reported["documents"]]}
@@ -94,7 +94,7 @@ def test_a_file_made_from_an_unreadable_collection_is_hidden(jobs: ServedJobs) -
         receipt.write_text(json.dumps(reported), encoding="utf-8")
 
 
-def test_a_file_reports_whether_it_lacks_later_reviews(jobs: ServedJobs) -> None:
+def test_the_list_of_exported_files_shows_which_files_lack_later_reviews(jobs: ServedJobs) -> None:
     answer = jobs.post(f"{JOB}/review", {"table": "terms", "key": "Term 01", "status": "APPROVED"})
     assert answer.status_code == 200
     assert all(file["before_reviews"] for file in jobs.get(FILES).json()["files"])

@@ -20,7 +20,7 @@ def jobs(tmp_path: Path) -> Iterator[ServedJobs]:
         yield server
 
 
-def test_a_changed_document_makes_its_rows_stale_and_shows_that_the_quote_is_gone(jobs: ServedJobs) -> None:
+def test_a_changed_document_makes_its_rows_stale_and_a_missing_quote_is_reported(jobs: ServedJobs) -> None:
     loaded = load(jobs.server.folder)
     document = jobs.server.folder / "docs" / "a" / "one.md"
     document.write_text(document.read_text(encoding="utf-8").replace("number 1.", "number one."), encoding="utf-8")

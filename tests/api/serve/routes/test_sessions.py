@@ -71,7 +71,7 @@ def test_a_conversation_is_created_asked_listed_read_and_deleted(ann: httpx.Clie
     assert ann.get(f"/v1/sessions/{session}").status_code == 403
 
 
-def test_a_follow_up_uses_the_collections_and_the_profile_of_its_conversation(ann: httpx.Client) -> None:
+def test_a_follow_up_question_uses_the_collections_and_the_profile_of_its_conversation(ann: httpx.Client) -> None:
     session = ann.post("/v1/sessions", json={"collections": ["samples"], "profile": "fast"}).json()["id"]
     asked(ann, session)
     result = asked(ann, session, "and why?")
@@ -105,7 +105,9 @@ def test_a_conversation_over_unreadable_collections_is_refused(
         assert ann.post("/v1/sessions", json=wanted, headers=keys["eve"]).status_code == 403
 
 
-def test_a_second_rating_of_a_turn_replaces_the_first(ann: httpx.Client, keys: Mapping[str, httpx.Headers]) -> None:
+def test_a_second_rating_of_a_turn_replaces_the_first_rating(
+    ann: httpx.Client, keys: Mapping[str, httpx.Headers]
+) -> None:
     session = created(ann)
     asked(ann, session)
     for verdict in ("down", "up"):
@@ -115,7 +117,7 @@ def test_a_second_rating_of_a_turn_replaces_the_first(ann: httpx.Client, keys: M
     assert [(one["by"], one["verdict"], one["question"]) for one in kept] == [("ann", "up", QUESTION)]
 
 
-def test_an_answer_outside_of_conversations_is_rated_by_the_id_of_its_request(
+def test_an_answer_that_belongs_to_no_conversation_is_rated_by_its_request_id(
     ann: httpx.Client, keys: Mapping[str, httpx.Headers]
 ) -> None:
     request = ann.post("/v1/ask", json={"question": QUESTION}).headers["x-request-id"]
@@ -124,7 +126,7 @@ def test_an_answer_outside_of_conversations_is_rated_by_the_id_of_its_request(
     assert ann.post("/v1/feedback", json=rating).json()["collections"] == ["samples"]
 
 
-def test_only_administrators_list_feedback(ann: httpx.Client) -> None:
+def test_only_administrators_can_list_feedback(ann: httpx.Client) -> None:
     assert ann.get("/v1/feedback").status_code == 403
 
 
@@ -138,11 +140,15 @@ def test_only_administrators_list_feedback(ann: httpx.Client) -> None:
         {"verdict": "up", "request_id": NOBODY, "comment": "x" * 2001},
     ],
 )
-def test_feedback_must_name_one_answer_and_have_a_short_comment(ann: httpx.Client, wrong: dict[str, Any]) -> None:
+def test_feedback_without_exactly_one_answer_or_with_a_long_comment_is_refused(
+    ann: httpx.Client, wrong: dict[str, Any]
+) -> None:
     assert ann.post("/v1/feedback", json=wrong).status_code == 422
 
 
-def test_forgetting_a_document_deletes_turns_and_feedback_that_quote_it(sample_folder: Path, tmp_path: Path) -> None:
+def test_forgetting_a_document_deletes_turns_and_feedback_that_quote_the_document(
+    sample_folder: Path, tmp_path: Path
+) -> None:
     with served(copied_project(sample_folder, tmp_path / "project"), environment=EXTRACTIVE) as own:
         session = created(own.client)
         shown = asked(own.client, session)["citations"][0]["source"]

@@ -19,7 +19,7 @@ def _fails(*_: Any) -> NoReturn:
     raise ZeroDivisionError(SECRET)
 
 
-def test_an_unexpected_error_is_reported_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_in_a_stream_is_reported_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
     async def events(asking: QuestionActions) -> AsyncIterator[Any]:
         async for event in asking.stream(LOCAL, AskRequest(question="Why?", session="one")):
             yield event

@@ -44,7 +44,7 @@ def test_unsupported_file_types_are_refused(given: str) -> None:
 
 
 @given(st.text(max_size=400), st.sampled_from([".pdf", ".md", ".DOCX"]))
-def test_every_safe_name_is_one_visible_path_component(stem: str, suffix: str) -> None:
+def test_every_sanitised_file_name_is_one_visible_path_component(stem: str, suffix: str) -> None:
     name = safe_file_name(f"{stem}{suffix}")
     assert name == unicodedata.normalize("NFC", name)
     assert not set(name) & set('/\\\0<>:"|?*\n\r\t')
@@ -74,7 +74,9 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
         ("a.doc", b"PK\x03\x04a newer one in truth"),
     ],
 )
-def test_uploaded_files_whose_content_fits_their_suffix_are_accepted(tmp_path: Path, name: str, content: bytes) -> None:
+def test_an_uploaded_file_whose_content_matches_its_suffix_is_accepted(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
     (tmp_path / "file").write_bytes(content)
     check_content(tmp_path / "file", name)
 
@@ -94,7 +96,9 @@ def test_uploaded_files_whose_content_fits_their_suffix_are_accepted(tmp_path: P
         ("a.txt", b"\0\0\0\0binary"),
     ],
 )
-def test_files_with_other_content_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
+def test_an_uploaded_file_whose_content_does_not_match_its_suffix_is_refused(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(UnsupportedUpload, match="content is that of another file type"):
         check_content(tmp_path / "file", name)

@@ -73,7 +73,7 @@ def test_an_upload_is_cited_under_its_name(client: httpx.Client, shelf: str) -> 
     assert "1931" in answer["answer"]
 
 
-def test_an_upload_replaces_an_earlier_file_of_the_same_name(client: httpx.Client, shelf: str) -> None:
+def test_an_uploaded_file_replaces_an_earlier_file_of_the_same_name(client: httpx.Client, shelf: str) -> None:
     second = uploaded(client, shelf, {"plan.md": "# Plan\n\nThe tower has twelve floors.\n"})
     assert second["status"] == "done"
     document = documents(client, shelf)["plan.md"]
@@ -82,7 +82,7 @@ def test_an_upload_replaces_an_earlier_file_of_the_same_name(client: httpx.Clien
     assert "nine" not in text
 
 
-def test_two_files_of_one_name_in_one_upload_are_refused_and_neither_is_kept(
+def test_two_files_with_the_same_name_in_one_upload_are_refused_and_neither_is_kept(
     server: RunningServer, client: httpx.Client
 ) -> None:
     refused = sent(client, form(FIELD.replace("forms", "twins"), FILE, FILE.replace("# A", "# B")))
@@ -102,7 +102,7 @@ def test_a_forgotten_document_can_be_uploaded_again(server: RunningServer, clien
     assert documents(client, shelf).keys() == listed.keys()
 
 
-def test_an_unreadable_file_is_listed_with_the_reason(client: httpx.Client) -> None:
+def test_an_uploaded_file_that_cannot_be_read_is_listed_with_the_reason(client: httpx.Client) -> None:
     job = uploaded(client, "mixed", {"good.md": "# Good\n\nWords.\n", "broken.pdf": b"%PDF-1.7\nnothing else"})
     assert job["status"] == "done"
     listed = documents(client, "mixed")
@@ -154,7 +154,7 @@ def test_refused_uploads_leave_no_file(
         *("many files", "long name"),
     ],
 )
-def test_malformed_forms_are_refused_and_leave_no_file(
+def test_malformed_upload_forms_are_refused_and_leave_no_file(
     server: RunningServer, client: httpx.Client, body: bytes, status: int
 ) -> None:
     before = kept(server)
@@ -164,16 +164,18 @@ def test_malformed_forms_are_refused_and_leave_no_file(
 
 
 @pytest.mark.parametrize("parts", [(FIELD, FILE), (FILE, FIELD)])
-def test_the_collection_may_be_named_before_or_after_the_files(client: httpx.Client, parts: tuple[str, str]) -> None:
+def test_an_upload_form_may_name_the_collection_before_or_after_the_files(
+    client: httpx.Client, parts: tuple[str, str]
+) -> None:
     cancelled(client, sent(client, form(*parts)))
 
 
-def test_other_content_types_are_refused(client: httpx.Client) -> None:
+def test_an_upload_that_is_not_a_multipart_form_is_refused(client: httpx.Client) -> None:
     assert sent(client, b"{}", "application/json").status_code == 415
     assert sent(client, b"", "multipart/form-data").status_code == 415
 
 
-def test_a_key_uploads_only_where_it_may_write(server: RunningServer, client: httpx.Client) -> None:
+def test_a_key_can_upload_only_to_collections_it_may_write(server: RunningServer, client: httpx.Client) -> None:
     note = {"note.md": "# Note\n\nWords.\n"}
     reader, writer = key(server, "reads", ["*"], []), key(server, "writes", [], ["team_*"])
     before = kept(server)
@@ -183,7 +185,9 @@ def test_a_key_uploads_only_where_it_may_write(server: RunningServer, client: ht
     cancelled(client, upload(client, "team_a", note, writer))
 
 
-def test_unreadable_uploads_create_no_collection_and_are_deleted(server: RunningServer, client: httpx.Client) -> None:
+def test_uploaded_files_that_cannot_be_read_create_no_collection_and_are_deleted(
+    server: RunningServer, client: httpx.Client
+) -> None:
     job = uploaded(client, "hopeless", {"broken.pdf": b"%PDF-1.7\nnothing else"})
     assert job["status"] == "failed"
     assert "broken.pdf" in job["error"]
@@ -194,7 +198,9 @@ def test_unreadable_uploads_create_no_collection_and_are_deleted(server: Running
     assert not [name for name in kept(server) if name.startswith("hopeless/")]
 
 
-def test_a_job_fails_if_every_file_failed_and_keeps_its_counts(client: httpx.Client, shelf: str) -> None:
+def test_an_upload_job_fails_if_all_of_its_files_failed_and_keeps_its_file_counts(
+    client: httpx.Client, shelf: str
+) -> None:
     job = uploaded(client, shelf, dict.fromkeys(("broken.pdf", "other.pdf"), b"%PDF-1.7\nnothing else"))
     assert job["status"] == "failed"
     result = client.get(f"/v1/jobs/{job['id']}/result").json()
@@ -204,12 +210,12 @@ def test_a_job_fails_if_every_file_failed_and_keeps_its_counts(client: httpx.Cli
     assert "plan.md" in documents(client, shelf)
 
 
-def test_no_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
+def test_no_uploaded_file_is_left_in_the_incoming_folder(server: RunningServer) -> None:
     assert not [name for name in kept(server) if name.startswith(f"{INCOMING}/")]
     assert not Path(server.data_dir.parent / "forms").exists()
 
 
-def test_concurrent_uploads_cannot_exceed_the_quota_together(client: httpx.Client, server: RunningServer) -> None:
+def test_concurrent_uploads_together_cannot_exceed_the_quota(client: httpx.Client, server: RunningServer) -> None:
     def brought(number: int) -> httpx.Response:
         words = f"# Note {number}\n\n{'Herons nest in March. ' * 19_000}"  # 0.4 MB of a quota of 1 MB
         files = {"files": (f"note-{number}.md", words.encode(), "text/markdown")}

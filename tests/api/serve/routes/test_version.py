@@ -15,14 +15,14 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
         yield server
 
 
-def test_versions_and_extras_are_returned(jobs: ServedJobs) -> None:
+def test_the_version_route_returns_versions_and_installed_extras(jobs: ServedJobs) -> None:
     reported = jobs.get("/v1/version", READER).json()
     assert reported["packages"]["elt-llm-query"] == importlib.metadata.version("elt-llm-query")
     assert set(reported["extras"]) == {"ui", "mcp", "otel", "llama-cpp", "multilingual", "openai-like"}
     assert reported["paths"] is None
 
 
-def test_only_administrators_see_paths(jobs: ServedJobs) -> None:
+def test_only_administrators_see_the_paths_of_the_installation(jobs: ServedJobs) -> None:
     paths = jobs.get("/v1/version").json()["paths"]
     assert paths["data"] == str(jobs.server.data_dir)
     assert str(jobs.server.folder) not in jobs.get("/v1/version", READER).text

@@ -77,7 +77,7 @@ def locked_server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory)
     return _served_and_ended(folder, place, signal.SIGTERM, "--token-file", file)
 
 
-def test_the_server_listens_on_loopback_only(open_server: EndedServer) -> None:
+def test_by_default_the_server_listens_on_loopback_only(open_server: EndedServer) -> None:
     assert open_server.statuses[0] == 200
     assert open_server.listening == {("127.0.0.1", open_server.port)}
 
@@ -89,7 +89,7 @@ def test_the_server_reports_open_access_at_its_start_only_while_there_is_no_key(
     assert "may ask" not in locked_server.output
 
 
-def test_a_signal_stops_the_server_in_bounded_time_with_its_exit_code(
+def test_a_signal_stops_the_server_within_a_time_limit_with_the_exit_code_of_the_signal(
     open_server: EndedServer, locked_server: EndedServer
 ) -> None:
     assert (open_server.code, locked_server.code) == (130, 143)
@@ -111,7 +111,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", sorted(REFUSED))
 @pytest.mark.parametrize("host", [EVERY, "::"])
-def test_another_address_is_refused(case: str, host: str, own_samples: CommandLine) -> None:
+def test_an_address_other_than_loopback_is_refused_without_a_token(
+    case: str, host: str, own_samples: CommandLine
+) -> None:
     environment, options, reason = REFUSED[case]
     calling = CommandLine(own_samples.folder, own_samples.capsys, {**own_samples.environment, **environment})
     refused = calling("serve", "--host", host, "--port", "0", *options)
@@ -125,7 +127,7 @@ def test_a_proxy_in_front_of_loopback_also_needs_a_token(own_samples: CommandLin
     assert (refused.code, "a token is needed" in refused.err) == (2, True)
 
 
-def test_with_token_flag_and_tls_the_server_listens_encrypted_only(
+def test_with_a_token_the_network_option_and_tls_the_server_accepts_only_encrypted_connections(
     own_samples: CommandLine, tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
     chain, key = certificate
@@ -142,7 +144,7 @@ def test_with_token_flag_and_tls_the_server_listens_encrypted_only(
     assert TOKEN.encode() not in arguments
 
 
-def test_a_port_in_use_is_reported_with_the_cure(own_samples: CommandLine) -> None:
+def test_a_port_in_use_is_reported_with_the_remedy(own_samples: CommandLine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         refused = own_samples("serve", "--port", str(port))
@@ -152,11 +154,11 @@ def test_a_port_in_use_is_reported_with_the_cure(own_samples: CommandLine) -> No
 
 
 @pytest.mark.parametrize("host", ["nowhere invalid", "192.0.2.1", "999.1.1.1", "a" * 300])
-def test_an_address_of_another_machine_is_reported(host: str, own_samples: CommandLine) -> None:
+def test_an_address_that_belongs_to_another_machine_is_reported(host: str, own_samples: CommandLine) -> None:
     assert "is not an address of this machine" in own_samples("serve", "--host", host, "--port", "0").err
 
 
-def test_an_unusable_certificate_is_reported(
+def test_an_unusable_tls_certificate_is_reported(
     own_samples: CommandLine, tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
     chain, key = certificate
@@ -168,7 +170,9 @@ def test_an_unusable_certificate_is_reported(
     assert "Give both" in own_samples("serve", "--port", "0", "--certificate", chain).err
 
 
-def test_a_token_file_is_read_and_one_that_others_can_read_is_reported(locked_server: EndedServer) -> None:
+def test_a_token_file_is_read_and_a_token_file_that_other_users_can_read_is_reported(
+    locked_server: EndedServer,
+) -> None:
     assert locked_server.statuses == [200, 401, 200]
     assert "can read" in locked_server.output
 
@@ -180,7 +184,7 @@ def test_a_token_file_without_a_token_is_reported(own_samples: CommandLine, tmp_
     assert "contains no token" in own_samples("serve", "--token-file", file).err
 
 
-def test_exposed_and_remote_model_servers_cause_warnings() -> None:
+def test_a_warning_is_printed_for_an_exposed_or_remote_model_server() -> None:
     elsewhere = Settings.model_validate(
         {"ollama": {"base_url": "http://me:secret@models.example:1"}, "llm": {"provider": "ollama"}}
     )

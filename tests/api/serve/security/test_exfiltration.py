@@ -63,11 +63,11 @@ def test_the_fake_model_obeys_the_instructions_of_every_hostile_document(
     assert all(SECRET in "".join(pieces_of(events)) for events in answers)
 
 
-def test_most_attack_texts_succeed_if_the_defences_are_switched_off() -> None:
+def test_most_attack_texts_would_succeed_without_the_defences() -> None:
     assert sum(not is_harmless(way_out(place)) for place in PLACES) >= 30
 
 
-def test_no_step_of_any_stream_shows_an_active_address(
+def test_no_intermediate_state_of_a_stream_shows_an_address_that_a_browser_would_request(
     answers: list[list[tuple[str, str]]],
 ) -> None:
     for events in answers:
@@ -83,7 +83,7 @@ def test_no_step_of_any_stream_shows_an_active_address(
         assert "://" not in shown
 
 
-def test_no_shown_chunk_has_an_active_address(answers: list[list[tuple[str, str]]]) -> None:
+def test_no_displayed_chunk_has_an_address_that_a_browser_would_request(answers: list[list[tuple[str, str]]]) -> None:
     for events in answers:
         result = json.loads(events[-1][1])
         for text in (result["answer"], *(it["text"] for it in result["chunks"])):
@@ -92,7 +92,7 @@ def test_no_shown_chunk_has_an_active_address(answers: list[list[tuple[str, str]
 
 
 @pytest.mark.faults
-def test_the_page_shows_all_forty_answers_without_external_requests(hostile: HostileServer) -> None:
+def test_the_web_page_shows_all_forty_hostile_answers_without_external_requests(hostile: HostileServer) -> None:
     with open_browser() as browser, web_chat(browser, hostile.origin, hostile.server.address) as chat:
         for place in sampled(PLACES, 8):
             assert "stored at some degrees" in chat.ask(question_about(place))

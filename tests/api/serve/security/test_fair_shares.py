@@ -80,7 +80,7 @@ def test_an_agent_with_too_many_sessions_loses_only_its_own_oldest_session(serve
 
 
 @pytest.mark.parametrize(("waiting", "status"), [(MOST_EVENTS - 1, 200), (MOST_EVENTS, 503)])
-def test_waiting_events_of_one_caller_are_limited(tmp_path: Path, waiting: int, status: int) -> None:
+def test_the_number_of_waiting_events_per_caller_is_limited(tmp_path: Path, waiting: int, status: int) -> None:
     sessions = [f"reader~{number}" for number in range(waiting)]
 
     def joined(caller: Principal) -> int:
@@ -102,7 +102,7 @@ def test_waiting_events_of_one_caller_are_limited(tmp_path: Path, waiting: int, 
     assert joined(LOCAL) == 200
 
 
-def test_simultaneous_uploads_of_one_caller_are_limited(tmp_path: Path) -> None:
+def test_the_number_of_simultaneous_uploads_per_caller_is_limited(tmp_path: Path) -> None:
     async def main() -> tuple[list[int], int, int]:
         over = asyncio.Event()
 
@@ -137,7 +137,7 @@ def services(sample_folder: Path, tmp_path: Path) -> Iterator[Services]:
         yield one
 
 
-def test_source_cards_are_opened_by_the_bounded_workers(services: Services) -> None:
+def test_requests_to_open_source_cards_run_in_the_bounded_worker_pool(services: Services) -> None:
     card = SourceCard("[1]", "", "samples", "0" * 32, (0, 1))
 
     blocks = build_interface(services).get_blocks()
@@ -157,7 +157,7 @@ def test_source_cards_are_opened_by_the_bounded_workers(services: Services) -> N
     assert "as many questions as it can take" in asyncio.run(while_all_are_busy())
 
 
-def test_queued_jobs_of_one_caller_are_limited(services: Services) -> None:
+def test_the_number_of_queued_jobs_per_caller_is_limited(services: Services) -> None:
     asked = EvaluationRequest(collection="samples")
     for _ in range(MOST_JOBS):
         JobActions(services).submit_evaluation(READER, asked)

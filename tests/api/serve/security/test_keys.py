@@ -54,7 +54,7 @@ def test_every_route_refuses_a_wrong_key(server: RunningServer, stranger: httpx.
     assert reported == {}
 
 
-def test_a_wrong_key_is_refused_however_it_is_sent(stranger: httpx.Client) -> None:
+def test_a_wrong_key_is_refused_in_every_header_that_can_carry_a_key(stranger: httpx.Client) -> None:
     for wrong in WRONG:
         refused = stranger.get("/ready", headers={b"authorization": wrong.encode()})
         assert refused.status_code == 401, wrong
@@ -62,14 +62,14 @@ def test_a_wrong_key_is_refused_however_it_is_sent(stranger: httpx.Client) -> No
         assert refused.headers["www-authenticate"] == "Bearer"
 
 
-def test_no_route_refuses_the_right_key(server: RunningServer) -> None:
+def test_no_route_refuses_a_valid_key(server: RunningServer) -> None:
     plain = [one for one in operations(server) if one.method == "get" and not one.parameters]
     statuses = {one.path: server.client.get(one.path).status_code for one in plain}
     assert not {401, 403, 429} & set(statuses.values()), statuses
     assert len(statuses) > 6
 
 
-def test_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
+def test_a_request_that_contains_two_keys_is_refused(stranger: httpx.Client) -> None:
     twice = [("authorization", f"Bearer {TOKEN}"), ("authorization", "Bearer other")]
     assert stranger.get("/ready", headers=twice).status_code == 401
 
@@ -77,17 +77,17 @@ def test_a_key_sent_twice_is_refused(stranger: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path", ["//health", "/health/", "/health/../ready", "/login/../ready", "/health;/ready", "/HEALTH"]
 )
-def test_paths_similar_to_an_open_path_require_a_key(path: str, stranger: httpx.Client) -> None:
+def test_paths_similar_to_a_path_that_needs_no_key_require_a_key(path: str, stranger: httpx.Client) -> None:
     asked = httpx.Request("GET", stranger.base_url.copy_with(raw_path=path.encode()))
     assert stranger.send(asked).status_code in {401, 403}
 
 
-def test_the_health_route_reports_only_liveness(stranger: httpx.Client) -> None:
+def test_the_health_route_reports_only_that_the_server_is_running(stranger: httpx.Client) -> None:
     assert stranger.get("/health").json() == {"status": "ok"}
     assert stranger.get("/%68ealth").json() == {"status": "ok"}
 
 
-def test_ten_wrong_keys_lock_out_an_address_even_with_the_right_key(sample_folder: Path) -> None:
+def test_after_ten_wrong_keys_an_address_is_locked_out_even_with_a_valid_key(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="10", lockout_seconds="300") as running:
         wrong = [_status(running, f"wrong {number}") for number in range(10)]
         after = running.client.get("/ready")
@@ -99,7 +99,7 @@ def test_ten_wrong_keys_lock_out_an_address_even_with_the_right_key(sample_folde
     assert after.json()["error"]["type"] == "locked_out"
 
 
-def test_a_right_key_does_not_reset_the_count_of_wrong_ones(sample_folder: Path) -> None:
+def test_a_valid_key_does_not_reset_the_count_of_wrong_keys(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="3") as running:
         statuses = [(_status(running, "wrong"), running.client.get("/ready").status_code) for _ in range(3)]
     assert statuses == [(401, 200), (401, 200), (401, 429)]
@@ -133,7 +133,7 @@ def test_a_revoked_key_is_refused_at_once(sample_folder: Path, tmp_path: Path) -
     assert (before, after) == (503, 401)  # this project has no ingested documents
 
 
-def test_the_first_key_made_at_runtime_closes_an_open_server(tmp_path: Path) -> None:
+def test_creating_the_first_key_at_runtime_makes_an_open_server_require_keys(tmp_path: Path) -> None:
     with served(tmp_path) as running:
         before = running.client.get("/v1/collections").status_code
         state = open_state(running.data_dir)

@@ -35,7 +35,9 @@ def _zeros(megabytes: int) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/query", "/v1/documents", "/v1/feedback", "/login", "/mcp"])
-def test_too_large_bodies_are_refused_with_and_without_a_length(path: str, server: RunningServer) -> None:
+def test_request_bodies_that_are_too_large_are_refused_with_and_without_a_content_length(
+    path: str, server: RunningServer
+) -> None:
     if path == "/mcp":
         needs("mcp")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -48,7 +50,7 @@ def test_too_large_bodies_are_refused_with_and_without_a_length(path: str, serve
     )  # this includes the 20 headers of the client
 
 
-def test_reading_stops_soon_after_the_limit(server: RunningServer) -> None:
+def test_the_server_stops_reading_a_body_soon_after_the_size_limit(server: RunningServer) -> None:
     """The client sends a gigabyte in pieces; the server reads up to the limit and closes the connection."""
     sent = 0
     with _connected(server) as connection:
@@ -70,14 +72,14 @@ def test_an_invalid_content_length_is_refused(length: str, server: RunningServer
         assert connection.recv(64).split()[1] in {b"400", b"411", b"413"}
 
 
-def test_a_body_of_two_lengths_is_refused(server: RunningServer) -> None:
+def test_a_request_body_with_two_content_lengths_is_refused(server: RunningServer) -> None:
     with _connected(server) as connection:
         both = ("Content-Length: 5", "Transfer-Encoding: chunked", "Content-Type: application/json")
         connection.sendall(_head("POST /v1/search", *both) + b"0\r\n\r\n")
         assert connection.recv(64).split()[1] == b"400"
 
 
-def test_many_parts_and_huge_names_are_refused_quickly(server: RunningServer) -> None:
+def test_upload_forms_with_many_parts_or_very_long_names_are_refused_quickly(server: RunningServer) -> None:
     """No route that takes uploads accepts these forms, fails with 500, or is slow."""
     started = time.monotonic()
     parts = [("file", (f"{number}.txt", b"x")) for number in range(10_000)]
@@ -87,7 +89,7 @@ def test_many_parts_and_huge_names_are_refused_quickly(server: RunningServer) ->
     assert time.monotonic() - started < 4 * SOON
 
 
-def test_too_large_headers_are_refused(server: RunningServer) -> None:
+def test_request_headers_that_are_too_large_are_refused(server: RunningServer) -> None:
     with _connected(server) as connection:
         connection.sendall(_head("GET /health", "X-Filler: " + "x" * 100_000))
         assert connection.recv(64).split()[1] in {b"400", b"431"}
@@ -114,7 +116,7 @@ MUCH = {
 
 @pytest.mark.parametrize("name", sorted(MUCH))
 @pytest.mark.parametrize("path", ["/v1/search", "/v1/query"])
-def test_excessive_requests_are_refused_quickly(path: str, name: str, server: RunningServer) -> None:
+def test_requests_with_excessive_values_are_refused_quickly(path: str, name: str, server: RunningServer) -> None:
     started = time.monotonic()
     refused = server.client.post(path, content=MUCH[name], headers=JSON)
     assert 400 <= refused.status_code < 500
@@ -123,7 +125,7 @@ def test_excessive_requests_are_refused_quickly(path: str, name: str, server: Ru
     assert time.monotonic() - started < SOON
 
 
-def test_many_ranges_are_refused_everywhere(server: RunningServer) -> None:
+def test_requests_for_many_byte_ranges_are_refused_on_every_route(server: RunningServer) -> None:
     many = "bytes=" + ",".join(f"{number}-{number}" for number in range(2000))
     for path in ("/health", "/openapi.json", "/v1/collections"):
         assert server.client.get(path, headers={"range": many}).status_code == 416, path
@@ -150,7 +152,7 @@ def test_slow_clients_do_not_delay_others(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize(("pause", "status"), [(0.5, 408), (0.0, 200)])
-def test_a_slow_body_is_refused(pause: float, status: int) -> None:
+def test_a_request_body_that_arrives_too_slowly_is_refused(pause: float, status: int) -> None:
     sent: list[Message] = []
 
     async def receive() -> Message:

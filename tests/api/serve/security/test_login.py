@@ -28,7 +28,9 @@ def visitor(server: RunningServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_browsers_are_redirected_to_the_form_and_programs_get_an_error(visitor: httpx.Client) -> None:
+def test_without_a_key_browsers_are_redirected_to_the_login_form_and_programs_get_an_error(
+    visitor: httpx.Client,
+) -> None:
     led = visitor.get("/")
     assert (led.status_code, led.headers["location"]) == (303, "/login")
     for path in ("/v1/collections", "/mcp", "/metrics", "/gradio_api/queue/data"):
@@ -36,7 +38,7 @@ def test_browsers_are_redirected_to_the_form_and_programs_get_an_error(visitor: 
     assert visitor.post("/").status_code == 401
 
 
-def test_the_form_runs_no_script_and_a_right_key_signs_in_and_out(visitor: httpx.Client) -> None:
+def test_the_login_form_runs_no_script_and_a_valid_key_can_sign_in_and_out(visitor: httpx.Client) -> None:
     form = visitor.get("/login")
     assert "<script" not in form.text
     assert "script-src" not in form.headers["content-security-policy"]
@@ -61,7 +63,7 @@ def test_a_wrong_key_sets_no_cookie(visitor: httpx.Client) -> None:
         assert "set-cookie" not in refused.headers
 
 
-def test_login_requests_that_no_form_sends_are_refused(visitor: httpx.Client) -> None:
+def test_login_requests_that_the_login_form_cannot_send_are_refused(visitor: httpx.Client) -> None:
     assert visitor.post("/login", json={"key": TOKEN}).status_code == 415
     assert visitor.post("/login", data={"key": "x" * 20_000}).status_code == 413
     assert visitor.put("/login", data={"key": TOKEN}).status_code == 405
@@ -72,20 +74,20 @@ def test_a_cookie_with_a_wrong_key_is_deleted_by_the_redirect(visitor: httpx.Cli
     assert (led.status_code, "Max-Age=0" in led.headers["set-cookie"]) == (303, True)
 
 
-def test_wrong_keys_in_the_form_count_towards_the_lockout(sample_folder: Path) -> None:
+def test_wrong_keys_in_the_login_form_count_towards_the_lockout(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="3") as running:
         statuses = [httpx.post(f"{running.address}/login", data={"key": "wrong"}).status_code for _ in range(4)]
         assert running.client.get("/ready").status_code == 429
     assert statuses == [401, 401, 401, 429]
 
 
-def test_without_keys_the_form_redirects_to_the_start_page(sample_folder: Path) -> None:
+def test_if_there_are_no_keys_the_login_form_redirects_to_the_start_page(sample_folder: Path) -> None:
     with served(sample_folder) as running:
         led = running.client.get("/login")
     assert (led.status_code, led.headers["location"]) == (303, "/")
 
 
-def test_a_real_browser_signs_in(server: RunningServer) -> None:
+def test_a_real_browser_can_sign_in(server: RunningServer) -> None:
     with open_browser() as browser:
         page = browser.new_page()
         page.goto(f"{server.address}/login")

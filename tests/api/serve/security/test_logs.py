@@ -88,14 +88,14 @@ def _told(path: str, key: str) -> httpx.Response:
     return asyncio.run(ask())
 
 
-def test_details_for_the_operator_are_hidden_from_others() -> None:
+def test_error_details_for_the_operator_are_hidden_from_other_callers() -> None:
     assert CANARY in _told("/broken", TOKEN).text
     for_others = _told("/broken", "of a reader")
     assert (for_others.status_code, for_others.json()["error"]["type"]) == (500, "store_error")
     assert CANARY not in for_others.text
 
 
-def test_an_unexpected_error_shows_only_the_request_id() -> None:
+def test_the_response_to_an_unexpected_error_shows_only_the_request_id() -> None:
     answer = _told("/fails", TOKEN)
     assert answer.status_code == 500
     error = answer.json()["error"]
@@ -105,7 +105,7 @@ def test_an_unexpected_error_shows_only_the_request_id() -> None:
     assert answer.headers["content-security-policy"]
 
 
-def test_a_traceback_shows_locations_without_messages() -> None:
+def test_a_logged_traceback_shows_code_locations_without_error_messages() -> None:
     logged = io.StringIO()
     handler = logging.StreamHandler(logged)
     handler.setFormatter(RedactingFormatter())
@@ -138,13 +138,13 @@ SECRETS = (
 
 @pytest.mark.parametrize("line", SECRETS)
 @pytest.mark.parametrize("as_argument", [True, False])
-def test_secrets_of_libraries_are_hidden_in_the_finished_line(line: str, as_argument: bool) -> None:
+def test_secrets_that_libraries_log_are_masked_in_the_formatted_log_line(line: str, as_argument: bool) -> None:
     message, arguments = ("%s", (line,)) if as_argument else (line.replace("%", "%%"), ())
     record = logging.LogRecord("httpx", logging.DEBUG, __file__, 1, message, arguments, None)
     assert CANARY not in RedactingFormatter([TOKEN]).format(record)
 
 
-def test_exception_text_of_other_formatters_is_not_used() -> None:
+def test_exception_text_cached_by_another_log_formatter_is_not_used() -> None:
     try:
         raise ValueError(CANARY)
     except ValueError:

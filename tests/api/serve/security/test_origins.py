@@ -38,13 +38,13 @@ def server(sample_folder: Path) -> Iterator[RunningServer]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_requests_for_other_hosts_are_refused(host: str, server: RunningServer) -> None:
+def test_requests_with_the_host_name_of_another_server_are_refused(host: str, server: RunningServer) -> None:
     statuses = {path: server.client.get(path, headers={"host": host}).status_code for path in WAYS}
     assert set(statuses.values()) <= {421, 400}, statuses
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_requests_of_other_origins_are_refused(origin: str, server: RunningServer) -> None:
+def test_requests_from_pages_of_other_origins_are_refused(origin: str, server: RunningServer) -> None:
     for path in WAYS:
         for method in ("GET", "POST", "OPTIONS"):
             refused = server.client.request(method, path, headers={"origin": origin})
@@ -62,15 +62,15 @@ def test_requests_with_two_host_headers_or_none_are_refused(server: RunningServe
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1"])
-def test_requests_for_the_names_of_this_machine_are_answered(host: str, server: RunningServer) -> None:
+def test_requests_with_a_host_name_of_this_machine_are_answered(host: str, server: RunningServer) -> None:
     assert server.client.get("/health", headers={"host": host}).status_code == 200
 
 
-def test_pages_of_the_server_itself_may_call(server: RunningServer) -> None:
+def test_requests_from_pages_of_the_server_itself_are_answered(server: RunningServer) -> None:
     assert server.client.get("/v1/collections", headers={"origin": server.address}).status_code == 200
 
 
-def test_a_listed_origin_reads_responses_without_credentials(server: RunningServer) -> None:
+def test_a_page_of_an_allowed_origin_can_read_responses_but_sends_no_credentials(server: RunningServer) -> None:
     ahead = {
         "origin": LISTED,
         "access-control-request-method": "POST",
@@ -93,7 +93,7 @@ def test_no_response_allows_every_origin(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "TEXT/PLAIN;charset=utf-8", None])
-def test_json_with_the_content_type_of_a_form_is_refused(kind: str | None, server: RunningServer) -> None:
+def test_a_json_body_with_the_content_type_of_a_form_is_refused(kind: str | None, server: RunningServer) -> None:
     typed = {"content-type": kind} if kind else {}
     refused = server.client.post("/v1/search", content=b'{"question": "Grade A"}', headers=typed)
     assert refused.status_code == 415
@@ -101,7 +101,7 @@ def test_json_with_the_content_type_of_a_form_is_refused(kind: str | None, serve
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_cross_site_requests_are_refused_unless_a_link_was_followed(site: str, server: RunningServer) -> None:
+def test_cross_site_requests_are_refused_unless_the_user_followed_a_link(site: str, server: RunningServer) -> None:
     output = {"sec-fetch-site": site}
     assert server.client.get("/v1/collections", headers=output).status_code == 403
     assert server.client.post("/login", data={"key": "x"}, headers=output).status_code == 403
@@ -110,13 +110,13 @@ def test_cross_site_requests_are_refused_unless_a_link_was_followed(site: str, s
     assert server.client.post("/login", data={"key": "x"}, headers=followed).status_code == 403
 
 
-def test_a_form_of_another_site_is_refused(server: RunningServer) -> None:
+def test_a_form_submitted_from_another_site_is_refused(server: RunningServer) -> None:
     form = {"origin": "https://evil.com", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     for path in ("/v1/sessions", "/v1/query", "/login", "/logout", "/gradio_api/queue/join", "/gradio_api/upload"):
         assert server.client.post(path, data={"question": "x"}, headers=form).status_code in {403, 415}, path
 
 
-def test_requests_for_hosts_in_the_settings_are_answered(sample_folder: Path) -> None:
+def test_requests_with_a_host_name_listed_in_the_settings_are_answered(sample_folder: Path) -> None:
     with served(sample_folder, allowed_hosts="[rag.example]") as running:
         assert running.client.get("/health", headers={"host": "rag.example:7860"}).status_code == 200
         assert running.client.get("/health", headers={"host": "rag.example.evil"}).status_code == 421

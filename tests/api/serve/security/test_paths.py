@@ -63,11 +63,11 @@ NAMES = (
 )
 
 
-def test_at_least_sixty_unique_hostile_names_are_tried() -> None:
+def test_at_least_sixty_distinct_hostile_file_names_are_tried() -> None:
     assert len(NAMES) == len(set(NAMES)) >= 60
 
 
-def test_no_name_escapes_its_folder_on_any_route(server: RunningServer) -> None:
+def test_no_hostile_file_name_reaches_outside_its_folder_on_any_route(server: RunningServer) -> None:
     """Every name is sent in every parameter of every route; nothing outside is read or written."""
     needs("mcp")
     canary = server.folder.parent / "canary.txt"
@@ -118,7 +118,7 @@ def watched() -> Iterator[tuple[int, list[str]]]:
             watching.join(10)
 
 
-def test_no_route_fetches_an_address_in_any_parameter(server: RunningServer, watched: tuple[int, list[str]]) -> None:
+def test_no_route_fetches_a_url_given_in_a_parameter(server: RunningServer, watched: tuple[int, list[str]]) -> None:
     """The network guard of all tests also fails on requests to other machines."""
     port, asked = watched
     here = (

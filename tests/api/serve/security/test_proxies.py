@@ -45,7 +45,7 @@ def _seen(*headers: tuple[str, str]) -> Scope:
         ([], "127.0.0.1"),
     ],
 )
-def test_the_client_address_comes_from_the_nearest_proxy(values: list[str], address: str) -> None:
+def test_the_client_address_is_taken_from_the_header_of_the_nearest_proxy(values: list[str], address: str) -> None:
     assert _seen(*(("x-forwarded-for", value) for value in values))["client"][0] == address
 
 
@@ -53,7 +53,7 @@ def test_the_client_address_comes_from_the_nearest_proxy(values: list[str], addr
     ("value", "scheme"),
     [("https", "https"), ("http, https", "https"), ("HTTPS", "https"), ("ftp", "http")],
 )
-def test_the_scheme_comes_from_the_nearest_proxy(value: str, scheme: str) -> None:
+def test_the_request_scheme_is_taken_from_the_header_of_the_nearest_proxy(value: str, scheme: str) -> None:
     assert _seen(("x-forwarded-proto", value))["scheme"] == scheme
 
 
@@ -68,7 +68,7 @@ def test_the_scheme_comes_from_the_nearest_proxy(value: str, scheme: str) -> Non
         ("testclient", "other", True),
     ],
 )
-def test_wrong_keys_count_against_the_network_of_the_client(one: str, other: str, same: bool) -> None:
+def test_wrong_keys_are_counted_for_the_network_of_the_client(one: str, other: str, same: bool) -> None:
     assert (network_key({"client": (one, 1)}) == network_key({"client": (other, 1)})) is same
 
 

@@ -60,7 +60,7 @@ def test_no_attack_text_becomes_active_html_when_escaped_as_text(payload: str) -
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_no_attack_text_becomes_active_when_escaped_as_markdown_whole_or_in_pieces(payload: str) -> None:
+def test_no_attack_text_becomes_active_html_when_escaped_as_markdown_at_once_or_in_pieces(payload: str) -> None:
     shown_as = shown(escape_markdown(payload))
     assert shown_as.tags <= FORMATTING
     assert shown_as.active == []
@@ -96,7 +96,7 @@ def test_no_attack_text_becomes_active_when_escaped_as_markdown_whole_or_in_piec
         "[a\n](https://evil.com) [a](\nhttps://evil.com\n)",
     ],
 )
-def test_no_address_becomes_an_image_or_a_link(text: str) -> None:
+def test_no_escaped_address_becomes_an_image_or_a_link(text: str) -> None:
     shown_as = shown(escape_markdown(text))
     assert shown_as.tags <= FORMATTING
     assert shown_as.active == []
@@ -124,7 +124,7 @@ def test_escaping_does_not_change_the_visible_text(text: str) -> None:
 
 
 @given(TEXTS)
-def test_escaping_a_stream_holds_back_at_most_64_characters(text: str) -> None:
+def test_escaping_a_stream_delays_at_most_64_characters(text: str) -> None:
     safe = SafeMarkdown()
     reported = safe.feed(text)
     assert len(show_invisible_characters(text)) - len(reported.replace(JOINER, "")) <= 64 + show_invisible_characters(
@@ -132,7 +132,7 @@ def test_escaping_a_stream_holds_back_at_most_64_characters(text: str) -> None:
     ).count(JOINER)
 
 
-def test_prose_lists_citations_tables_and_code_do_not_change() -> None:
+def test_escaping_does_not_change_prose_lists_citations_tables_or_code() -> None:
     text = (
         "# Grades\n\nA ground needs **25 points**, e.g. 3.5 m of *turf* [1]; see report.pdf [2].\n\n1. First: a < b.\n"
         "2. `os.path.join(x)` at 12:30, 50 % & more\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n```python\nx = {1: 2}\n```\n"
@@ -141,12 +141,12 @@ def test_prose_lists_citations_tables_and_code_do_not_change() -> None:
     assert {"h1", "strong", "em", "ol", "table", "pre"} <= shown(escape_markdown(text)).tags
 
 
-def test_direction_changing_characters_are_shown_by_code() -> None:
+def test_characters_that_change_the_text_direction_are_shown_as_their_code_points() -> None:
     assert escape_html("a\u202eb\x00\ud800\U000e0041") == "a⟨U+202E⟩b⟨U+0000⟩⟨U+D800⟩⟨U+E0041⟩"
     assert escape_markdown("a\u2067b\x1b[31m") == "a⟨U+2067⟩b⟨U+001B⟩[31m"
 
 
-def test_links_point_to_paths_on_this_server_only() -> None:
+def test_links_in_answers_point_only_to_paths_on_this_server() -> None:
     assert route_link("page [4]", "/v1/documents/3?page=4") == "[page \\[4\\]](/v1/documents/3?page=4)"
     assert shown(route_link("](https://evil.com) <b>", "/x#y")).active == [("href", "/x#y")]
     for route in [
@@ -163,7 +163,7 @@ def test_links_point_to_paths_on_this_server_only() -> None:
             route_link("x", route)
 
 
-def test_a_megabyte_is_escaped_in_linear_time() -> None:
+def test_a_megabyte_of_text_is_escaped_in_linear_time() -> None:
     for sign in ("<", "[", "a.", "](", "`", "x"):
         started = time.monotonic()
         assert escape_markdown(sign * (500_000 // len(sign)))

@@ -122,7 +122,7 @@ def test_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None:
     assert reported == []
 
 
-def test_the_same_requests_succeed_with_a_key_that_may_read(scoped: Scoped) -> None:
+def test_requests_refused_without_read_access_succeed_with_a_key_that_may_read(scoped: Scoped) -> None:
     """This shows that the requests of the other tests reach data at all."""
     asked = [one for one in operations(scoped.server) if one.method != "delete" and "cancel" not in one.path]
     answers = {str(one): [_answered(scoped.server.client, it) for it in _reaching(one, scoped.hidden)] for one in asked}
@@ -141,7 +141,7 @@ def test_no_route_lets_a_key_change_a_collection_it_may_not_write(scoped: Scoped
     assert _published(scoped) == before
 
 
-def test_unreadable_and_unknown_collections_are_refused_alike(scoped: Scoped) -> None:
+def test_requests_for_unreadable_and_unknown_collections_are_refused_with_the_same_error(scoped: Scoped) -> None:
     for operation in operations(scoped.server):
         if not set(operation.named("path")) & {"name", "collection"}:
             continue
@@ -160,7 +160,7 @@ def test_a_key_reads_the_collections_in_its_scope(scoped: Scoped) -> None:
     assert refused.status_code == 403
 
 
-def test_agents_have_the_same_access_as_programs(scoped: Scoped) -> None:
+def test_agents_have_the_same_access_as_http_clients(scoped: Scoped) -> None:
     keys = (TOKEN, scoped.reader.headers["authorization"].removeprefix("Bearer "))
     agents = [HttpAgent(scoped.server.address, key) for key in keys]
     asked: dict[str, Any] = {"question": "Which ground needs ninety-nine points?", "prefixes": [""]}

@@ -19,7 +19,7 @@ def result(answer: str, *checked: CheckedSentence, **more: object) -> QueryResul
     return QueryResult.model_validate({"question": "?", "answer": answer, "answered": True, "checked": checked, **more})
 
 
-def test_a_doubtful_sentence_is_marked_with_a_sign_and_its_reason() -> None:
+def test_a_doubtful_sentence_is_marked_with_a_sign_and_the_reason_for_the_doubt() -> None:
     shown = mark_doubtful(
         result("It is so. [1] It is blue.", sentence("It is blue.", "unsupported", "Nothing says blue."))
     )
@@ -29,7 +29,7 @@ def test_a_doubtful_sentence_is_marked_with_a_sign_and_its_reason() -> None:
     assert "⚠ It is blue.</mark>" in shown
 
 
-def test_a_partly_supported_sentence_has_another_sign_and_a_supported_sentence_has_none() -> None:
+def test_a_partly_supported_sentence_has_a_different_sign_and_a_supported_sentence_has_no_sign() -> None:
     shown = mark_doubtful(result("A. B.", sentence("A.", "supported"), sentence("B.", "partly")))
     assert shown.startswith("A. <mark")
     assert "◐ B.</mark>" in shown
@@ -63,7 +63,7 @@ def test_an_uncertain_answer_is_marked() -> None:
     )
 
 
-def test_a_card_shows_the_cited_words_with_surrounding_text() -> None:
+def test_a_source_card_shows_the_cited_words_with_the_surrounding_text() -> None:
     context = chunk("Before it. The cited words. After it.", 0.5)
     citation = Citation(
         reference="[1]",
@@ -84,7 +84,7 @@ def test_a_card_shows_the_cited_words_with_surrounding_text() -> None:
     assert (card.collection, card.document, card.span) == ("library", "rules", (11, 27))
 
 
-def test_payloads_in_text_title_or_table_stay_text() -> None:
+def test_html_payloads_in_a_text_title_or_table_are_shown_as_text() -> None:
     for payload in PAYLOADS:
         [card] = chunk_cards([chunk(payload, 0.5, title=payload)])
         assert "\n" not in card.html, "an empty line would end the HTML"

@@ -86,7 +86,7 @@ def test_an_example_question_made_from_the_documents_is_asked_with_one_click(vis
     expect(page.locator("#status")).to_have_text(re.compile("Answered|closest chunks"))
 
 
-def test_a_source_opens_with_the_cited_words_marked(visit: tuple[Page, PageTraffic]) -> None:
+def test_a_source_opens_with_the_cited_words_highlighted(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
     expect(page.locator("#status")).to_contain_text("Answered")
@@ -114,7 +114,7 @@ def test_text_is_shown_while_the_model_writes_and_the_ask_button_turns_into_stop
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
 
 
-def test_leaving_the_page_stops_the_model(a_browser: Browser, model: AnsweringServer) -> None:
+def test_leaving_the_page_stops_the_language_model(a_browser: Browser, model: AnsweringServer) -> None:
     model.model.faults.plan(CHAT, Fault.ENDLESS)
     with Interface(model.server, a_browser).visited() as (page, _):
         ask(page, f"{QUESTION} Tell it and I will not wait.")
@@ -123,7 +123,7 @@ def test_leaving_the_page_stops_the_model(a_browser: Browser, model: AnsweringSe
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
 
 
-def test_a_follow_up_joins_the_conversation_which_can_be_reopened(
+def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_can_be_reopened(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
     page, _ = visit
@@ -142,7 +142,9 @@ def test_a_follow_up_joins_the_conversation_which_can_be_reopened(
     assert latest["turns"] == 2
 
 
-def test_a_rating_is_stored_with_its_turn(visit: tuple[Page, PageTraffic], model: AnsweringServer) -> None:
+def test_a_rating_of_an_answer_is_stored_with_its_conversation_turn(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
     page, _ = visit
     ask(page, QUESTION)
     expect(page.locator("#status")).to_contain_text("Answered")
@@ -163,7 +165,9 @@ def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, Pa
     assert "(handbook.pdf, page " in text
 
 
-def test_a_question_outside_the_documents_is_not_found(visit: tuple[Page, PageTraffic]) -> None:
+def test_a_question_that_the_documents_do_not_answer_gets_the_outcome_not_found(
+    visit: tuple[Page, PageTraffic],
+) -> None:
     page, _ = visit
     page.get_by_role("checkbox", name="samples").check()
     ask(page, "Which spices go into a vindaloo?")
@@ -171,7 +175,7 @@ def test_a_question_outside_the_documents_is_not_found(visit: tuple[Page, PageTr
     expect(page.locator("#conversation .facts")).to_have_count(0)
 
 
-def test_the_page_of_a_phone_shows_the_question_box_and_the_health_without_scrolling(
+def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrolling(
     a_browser: Browser, model: AnsweringServer
 ) -> None:
     with Interface(model.server, a_browser).visited(width=390, height=844) as (page, _):
@@ -182,13 +186,13 @@ def test_the_page_of_a_phone_shows_the_question_box_and_the_health_without_scrol
         assert box["y"] + box["height"] <= 844
 
 
-def test_an_empty_question_asks_for_one(visit: tuple[Page, PageTraffic]) -> None:
+def test_asking_an_empty_question_shows_a_request_to_type_a_question(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.locator("#status")).to_have_text("Type a question first.")
 
 
-def test_an_unsupported_sentence_has_a_sign_and_the_reason(
+def test_an_unsupported_sentence_is_shown_with_a_sign_and_the_reason(
     a_browser: Browser, sample_folder: Path, tmp_path: Path
 ) -> None:
     with (
@@ -203,7 +207,7 @@ def test_an_unsupported_sentence_has_a_sign_and_the_reason(
         assert seen.complaints == []
 
 
-def test_a_source_in_a_pdf_shows_its_printed_page_if_the_file_may_be_read(
+def test_the_card_of_a_pdf_source_shows_the_page_as_a_picture_if_the_file_may_be_read(
     a_browser: Browser, sample_folder: Path, tmp_path: Path
 ) -> None:
     environment = {**EXTRACTIVE, "ELT_LLM_INGEST__ROOTS": f'["{SAMPLES}"]'}

@@ -21,7 +21,9 @@ def services(sample_folder: Path, tmp_path: Path) -> Iterator[Services]:
         yield services
 
 
-def test_a_question_overtaken_by_the_next_one_is_shown_as_stopped(services: Services) -> None:
+def test_a_question_is_shown_as_stopped_if_the_user_asks_the_next_question_before_its_answer(
+    services: Services,
+) -> None:
     async def ask_twice() -> tuple[list[ConversationState], list[ConversationState]]:
         handler, question = ConversationHandler(services), AskRequest(question=QUESTION)
         overtaken = handler.ask(LOCAL, "browser", question, ConversationState())

@@ -54,7 +54,9 @@ def upload(page: Page, collection: str, *files: Path) -> None:
     page.get_by_role("button", name="Upload", exact=True).click()
 
 
-def test_a_file_is_uploaded_searched_shown_and_forgotten(visit: Page, server: RunningServer, tmp_path: Path) -> None:
+def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
+    visit: Page, server: RunningServer, tmp_path: Path
+) -> None:
     for name, text in (("herons.md", "# Herons\n\nHerons nest in March.\n"), ("storks.md", HOSTILE)):
         (tmp_path / name).write_text(text, encoding="utf-8")
     upload(visit, "birds", tmp_path / "herons.md", tmp_path / "storks.md")
@@ -79,7 +81,7 @@ def test_a_file_is_uploaded_searched_shown_and_forgotten(visit: Page, server: Ru
     expect(visit.locator("#documents-table")).not_to_contain_text("storks.md")
 
 
-def test_a_refused_file_is_named_with_the_reason(visit: Page, tmp_path: Path) -> None:
+def test_a_refused_upload_is_shown_with_the_file_name_and_the_reason(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "note.pdf").write_text("no PDF at all", encoding="utf-8")
     upload(visit, "refused", tmp_path / "note.pdf")
     expect(visit.locator("#documents-status")).to_contain_text(

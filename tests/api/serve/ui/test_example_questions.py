@@ -10,17 +10,17 @@ def shown(*questions: tuple[str, str], language: str = "en") -> tuple[str, ...]:
     return natural_questions(generated, templates_for(language))
 
 
-def test_headings_that_are_questions_come_first_and_table_rows_are_left_out() -> None:
+def test_example_questions_made_from_question_headings_come_first_and_table_rows_are_not_used() -> None:
     about, asked = (HEADING, "What about Loans?"), (HEADING, "Who picks the referees?")
     assert shown((ROW, "Amount for Entry?"), about, asked) == ("Who picks the referees?", "What about Loans?")
 
 
 @pytest.mark.parametrize("text", ["What is body governed by these Rules?", "What is See [What?", "What about duty?"])
-def test_a_subject_with_markup_or_in_small_letters_is_no_example(text: str) -> None:
+def test_a_subject_with_markup_or_in_lower_case_is_not_used_for_an_example_question(text: str) -> None:
     assert shown((DEFINITION, text), (DEFINITION, "What is Proof of age?")) == ("What is Proof of age?",)
 
 
-def test_german_questions_from_templates_are_not_taken_for_headings_that_are_questions() -> None:
+def test_german_questions_made_from_templates_are_not_mistaken_for_question_headings() -> None:
     about, asked = (HEADING, "Was ist mit Urlaub?"), (HEADING, "Wer entscheidet?")
     assert shown(about, (DEFINITION, "Was ist wichtig?"), asked, language="de") == (
         "Wer entscheidet?",
@@ -28,12 +28,12 @@ def test_german_questions_from_templates_are_not_taken_for_headings_that_are_que
     )
 
 
-def test_at_most_four_examples_are_shown_of_which_two_are_headings() -> None:
+def test_at_most_four_example_questions_are_shown_of_which_at_most_two_come_from_headings() -> None:
     asked = [(HEADING, f"Who holds office {number}?") for number in range(9)]
     found = shown(*asked, *((HEADING, f"What about Part {number}?") for number in range(9)))
     assert len(found) == 4
     assert sum(one.startswith("Who") for one in found) == 2
 
 
-def test_documents_without_plain_questions_give_no_examples() -> None:
+def test_no_example_questions_are_made_if_the_documents_yield_no_plain_questions() -> None:
     assert shown() == ()

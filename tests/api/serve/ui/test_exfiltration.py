@@ -71,7 +71,7 @@ def ways_out(page: Page) -> list[str]:
 
 
 @pytest.mark.faults
-def test_none_of_forty_hostile_answers_contacts_another_address(tmp_path: Path) -> None:
+def test_displaying_forty_hostile_answers_contacts_no_other_server(tmp_path: Path) -> None:
     places = sampled(range(len(WAYS_OUT)), 6)
     with visited(tmp_path, [WAYS_OUT[place] for place in places]) as page:
         for place in places:
@@ -82,7 +82,7 @@ def test_none_of_forty_hostile_answers_contacts_another_address(tmp_path: Path) 
             expect(page.locator("#status")).to_be_empty()
 
 
-def test_one_answer_with_forty_hostile_addresses_never_contacts_one(tmp_path: Path) -> None:
+def test_displaying_an_answer_with_forty_hostile_addresses_contacts_none_of_the_addresses(tmp_path: Path) -> None:
     with visited(tmp_path, **ALL_READ) as page:
         ask(page, ALL_AT_ONCE)
         expect(page.locator("#conversation")).to_contain_text(SECRET)

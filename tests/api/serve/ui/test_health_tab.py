@@ -29,7 +29,7 @@ def ask(ui: Interface, question: str) -> None:
     assert ui.server.client.post("/v1/query", json={"question": question}).status_code == 200
 
 
-def test_the_tab_shows_figures_and_plots_of_questions(ui: Interface) -> None:
+def test_the_health_tab_shows_usage_figures_and_plots_of_questions(ui: Interface) -> None:
     ask(ui, "How many points does a ground need for Grade A?")
     ask(ui, "Who is the queen of Mars?")
     with ui.visited("Health", token=TOKEN) as (page, seen):
@@ -53,7 +53,7 @@ def test_the_tab_shows_figures_and_plots_of_questions(ui: Interface) -> None:
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
-def test_the_doctor_shows_findings_and_cures(ui: Interface) -> None:
+def test_the_health_tab_shows_the_findings_and_remedies_of_the_doctor(ui: Interface) -> None:
     with ui.visited("Health", token=TOKEN) as (page, seen):
         page.get_by_role("button", name="Run the doctor").click()
         table = page.locator("#health-findings table")
@@ -63,7 +63,7 @@ def test_the_doctor_shows_findings_and_cures(ui: Interface) -> None:
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
-def test_a_key_that_does_not_administer_sees_no_figures(ui: Interface) -> None:
+def test_a_key_without_the_administrator_scope_sees_no_usage_figures(ui: Interface) -> None:
     with closing(open_state(ui.server.data_dir)) as state:
         secret = KeyTable(state).create("reader", ["*"], ["*"])
     with ui.visited("Health", token=secret) as (page, _):
@@ -73,7 +73,7 @@ def test_a_key_that_does_not_administer_sees_no_figures(ui: Interface) -> None:
         expect(page.locator("#health-findings")).to_contain_text("may not see the state of the server")
 
 
-def test_the_tab_is_legible_on_a_phone(ui: Interface) -> None:
+def test_the_health_tab_is_legible_on_a_phone(ui: Interface) -> None:
     ask(ui, "How many points does a ground need for Grade A?")
     with ui.visited("Health", token=TOKEN, width=390, height=844, dark=True) as (page, _):
         expect(page.locator("#health-plots svg").first).to_be_visible()

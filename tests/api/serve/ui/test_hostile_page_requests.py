@@ -38,23 +38,27 @@ def client(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "PUT"])
 @pytest.mark.parametrize("address", ADDRESSES, ids=lambda it: it[:24])
-def test_an_odd_address_of_the_page_is_no_internal_error(client: httpx.Client, address: str, method: str) -> None:
+def test_a_request_for_a_malformed_page_address_causes_no_internal_error(
+    client: httpx.Client, address: str, method: str
+) -> None:
     assert client.request(method, address).status_code < 500
 
 
 @pytest.mark.parametrize("number", [-1, 99_999, "0", 1.5, True, None])
-def test_an_event_of_an_unknown_handler_is_refused_with_the_cure(client: httpx.Client, number: object) -> None:
+def test_an_event_for_an_unknown_handler_is_refused_with_the_remedy(client: httpx.Client, number: object) -> None:
     answer = client.post(ROUTES[0], json={"data": [], "fn_index": number, "session_hash": "abc"})
     assert (answer.status_code, answer.json()["error"]["hint"]) == (400, "Load the page again.")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'"x"', b"1"])
 @pytest.mark.parametrize("route", [*ROUTES, "/gradio_api/upload"])
-def test_a_body_that_is_no_event_is_no_internal_error(client: httpx.Client, route: str, body: bytes) -> None:
+def test_a_request_body_that_is_not_an_event_causes_no_internal_error(
+    client: httpx.Client, route: str, body: bytes
+) -> None:
     assert client.post(route, content=body, headers={"content-type": "application/json"}).status_code < 500
 
 
-def test_random_events_are_no_internal_errors(client: httpx.Client) -> None:
+def test_random_events_cause_no_internal_errors(client: httpx.Client) -> None:
     chance = random.Random(5)  # noqa: S311 - reproducible events, no secret
     failed = []
     for number in range(ROUNDS):

@@ -33,7 +33,9 @@ def pose(page: Page) -> None:
     page.get_by_label("Question to inspect").fill(QUESTION)
 
 
-def test_a_question_shows_every_chunk_stage_and_near_miss(visit: tuple[Page, PageTraffic]) -> None:
+def test_the_inspect_tab_shows_all_chunks_all_search_stages_and_the_chunks_that_were_nearly_kept(
+    visit: tuple[Page, PageTraffic],
+) -> None:
     page, _ = visit
     pose(page)
     page.keyboard.press("Enter")
@@ -46,7 +48,7 @@ def test_a_question_shows_every_chunk_stage_and_near_miss(visit: tuple[Page, Pag
     expect(page.locator("#trace-text")).to_contain_text("Reranked: embedding")
 
 
-def test_two_settings_are_compared_and_one_is_saved_as_a_profile(
+def test_two_sets_of_search_settings_can_be_compared_and_one_can_be_saved_as_a_profile(
     visit: tuple[Page, PageTraffic], inspected: Interface
 ) -> None:
     page, _ = visit
@@ -96,7 +98,7 @@ def test_a_deleted_profile_is_reported(inspected: Interface) -> None:
         assert seen.complaints == []
 
 
-def test_the_tab_fits_a_phone_in_dark_mode(inspected: Interface) -> None:
+def test_the_inspect_tab_fits_a_phone_screen_in_dark_mode(inspected: Interface) -> None:
     with inspected.visited("Inspect", width=390, height=844, dark=True) as (page, seen):
         pose(page)
         page.keyboard.press("Enter")

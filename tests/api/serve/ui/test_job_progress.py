@@ -30,25 +30,25 @@ def test_a_queued_job_shows_what_it_is_waiting_for(kind: str) -> None:
     assert lines[1:] == notes[-1:]
 
 
-def test_a_forget_job_has_its_own_label() -> None:
+def test_the_progress_of_a_forget_job_has_its_own_label() -> None:
     progress = {"stage": "index", "done": 2, "total": 9, "detail": ""}
     lines = shown("forget", "running", progress=progress).split("\n\n")
     assert lines == ["**Forgetting a document of birds ▶ is running.**", "Building the index: 2 of 9"]
 
 
-def test_rows_have_the_stage_labels_of_the_terminal() -> None:
+def test_the_progress_rows_have_the_same_stage_labels_as_in_the_terminal() -> None:
     progress = {"stage": "rows", "done": 0, "total": 0, "detail": "Averell Cup"}
     lines = shown("glossary", "running", progress=progress).split("\n\n")
     assert lines == ["**Glossary of terms ▶ is running.**", "Making rows: 0 Averell Cup"]
 
 
-def test_the_first_failed_files_are_listed() -> None:
+def test_the_job_progress_lists_the_first_failed_files() -> None:
     lines = shown("ingest", "done", result=READ).split("\n\n")
     assert lines[:3] == ["**Reading documents into birds ✓ is done.**", "1 ok, 7 failed.", "notes-0: It is empty."]
     assert lines[-1] == "2 more failed."
 
 
-def test_failed_rows_are_listed_with_their_cure() -> None:
+def test_failed_rows_are_listed_with_the_remedy() -> None:
     lines = shown("catalog", "done", result={**MADE, "failures": [FAILURE]}).split("\n\n")
     assert lines[1:] == ["3 rows: 1 made now, 1 kept.", "Cup: No model answers. Start it."]
 

@@ -86,7 +86,7 @@ def test_an_approved_row_is_still_approved_after_a_reload(has_run: Interface) ->
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
-def test_a_cell_of_the_table_opens_its_row(has_run: Interface) -> None:
+def test_a_click_on_a_table_cell_opens_its_row(has_run: Interface) -> None:
     with has_run.visited("Jobs") as (page, _):
         _choose_job(page)
         cell = page.locator("#rows").get_by_role("gridcell", name="Amateur Player").first
@@ -105,7 +105,7 @@ def test_export_links_download_the_files(has_run: Interface) -> None:
         assert told["job"] == "terms"
 
 
-def test_the_tab_fits_a_phone(has_run: Interface) -> None:
+def test_the_jobs_tab_fits_a_phone_screen(has_run: Interface) -> None:
     with has_run.visited("Jobs", width=390, height=800, dark=True) as (page, seen):
         _choose_job(page)
         _opened_row(page, "Amateur Player")

@@ -49,7 +49,7 @@ def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         yield one
 
 
-def test_the_page_names_its_scripts_and_runs_no_others(server: RunningServer) -> None:
+def test_the_content_security_policy_of_the_page_allows_only_its_own_scripts(server: RunningServer) -> None:
     response = server.client.get("/")
     policy = dict(part.strip().split(" ", 1) for part in response.headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
@@ -58,7 +58,7 @@ def test_the_page_names_its_scripts_and_runs_no_others(server: RunningServer) ->
     assert policy["connect-src"] == "'self'"
 
 
-def test_the_page_refers_to_no_other_address(server: RunningServer) -> None:
+def test_the_web_page_refers_to_no_other_server(server: RunningServer) -> None:
     page = server.client.get("/").text
     theme = server.client.get("/theme.css").text
     assert re.findall(r"(?:src|href|content)=[\"'](?:https?:)?//[^\"']*", page) == []
@@ -66,12 +66,12 @@ def test_the_page_refers_to_no_other_address(server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize("path", SHUT)
-def test_other_paths_of_gradio_are_closed(server: RunningServer, path: str) -> None:
+def test_paths_of_gradio_that_the_page_does_not_need_are_closed(server: RunningServer, path: str) -> None:
     assert server.client.get(path).status_code in {403, 404}
 
 
 @pytest.mark.parametrize("path", POSTED)
-def test_handlers_cannot_be_called_without_the_queue(server: RunningServer, path: str) -> None:
+def test_event_handlers_cannot_be_called_without_the_gradio_queue(server: RunningServer, path: str) -> None:
     assert server.client.post(path, json={"data": []}).status_code in {404, 405}
 
 
@@ -81,21 +81,21 @@ def test_files_of_the_data_directory_are_not_served(server: RunningServer) -> No
         assert server.client.get(f"/gradio_api/file={server.data_dir / name}").status_code in {403, 404}
 
 
-def test_the_upload_folder_is_private_and_emptied_at_the_start(server: RunningServer) -> None:
+def test_the_upload_folder_is_private_and_is_emptied_when_the_server_starts(server: RunningServer) -> None:
     server.client.get("/")
     folder = server.data_dir / "ui"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert not (folder / "left.txt").exists()
 
 
-def test_a_wrong_key_gets_no_page(sample_folder: Path) -> None:
+def test_a_request_for_the_page_with_a_wrong_key_is_refused(sample_folder: Path) -> None:
     with served(sample_folder, token="t" * 40, environment=EXTRACTIVE) as locked:
         for path in ("/", "/config", "/theme.css", "/gradio_api/queue/data", "/assets/x.js"):
             locked.client.headers["authorization"] = "Bearer wrong"
             assert locked.client.get(path).status_code in {303, 401}
 
 
-def test_without_gradio_visitors_get_the_command_that_installs_it() -> None:
+def test_without_gradio_the_page_shows_the_command_that_installs_gradio() -> None:
     interface = UserInterface(None, library="a_library_that_is_not_there")  # type: ignore[arg-type]  # it needs none
     app = FastAPI()
     add_error_handlers(app)
@@ -110,7 +110,7 @@ def test_without_gradio_visitors_get_the_command_that_installs_it() -> None:
     assert response.json()["error"]["hint"] == "Run: uv sync --inexact --extra ui"
 
 
-def test_a_rewritten_page_differs_by_its_external_references_only() -> None:
+def test_rewriting_a_page_changes_only_its_external_references() -> None:
     page = (
         '<!doctype html><head><meta property="og:image" content="https://x.example/a.png"><script>let a = 1 < 2;'
         "</script><script src='./a.js'></script>"
@@ -123,7 +123,7 @@ def test_a_rewritten_page_differs_by_its_external_references_only() -> None:
     assert page_policy(scripts).count("sha256-") == 1
 
 
-def test_only_the_paths_a_page_needs_belong_to_the_interface() -> None:
+def test_only_the_paths_that_a_page_needs_are_served_by_the_web_interface() -> None:
     assert is_interface_path("/assets/index.js")
     assert not is_interface_path("/v1/query")
     assert not is_interface_path("/gradio_api/run/predict")

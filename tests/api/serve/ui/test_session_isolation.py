@@ -70,7 +70,7 @@ def outside(server: RunningServer) -> list[str]:
     return [*map(str, ways), "", "/gradio_api/file=/etc/passwd", "\0", f"{server.data_dir}/ui"]
 
 
-def test_no_event_copies_or_names_a_file_of_the_machine(two: Two) -> None:
+def test_no_event_makes_the_server_copy_or_reveal_a_file_of_the_machine(two: Two) -> None:
     two.reader.get("/config")
     for client in (two.reader, two.writer):
         for handler, place in (("ask", 0), ("upload", 1), ("explain", 0)):
@@ -84,7 +84,7 @@ def test_no_event_copies_or_names_a_file_of_the_machine(two: Two) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/x", "https://example.org/x", "file:///etc/passwd", "//x/y"])
-def test_no_event_makes_the_server_fetch_an_address(two: Two, address: str) -> None:
+def test_no_event_makes_the_server_fetch_a_url(two: Two, address: str) -> None:
     assert Events(two.writer, "attacker").join("upload", ["brought", [file_of(address)]]).status_code == 403
     assert Events(two.writer, "attacker").join("ask", ["x", [], "default", None], file_of(address)).status_code == 403
 
@@ -111,7 +111,7 @@ def test_a_key_without_write_permission_cannot_upload(two: Two) -> None:
     assert kept(two.server) == before
 
 
-def test_upload_progress_is_visible_to_its_caller_only(two: Two) -> None:
+def test_upload_progress_is_visible_only_to_the_caller_that_uploads(two: Two) -> None:
     two.writer.get("/config")
     told = {"files": (f"{CANARY}.md", b"# Herons\n")}
     assert two.writer.post("/gradio_api/upload?upload_id=known", files=told).status_code == 200
@@ -121,13 +121,13 @@ def test_upload_progress_is_visible_to_its_caller_only(two: Two) -> None:
 
 
 @pytest.mark.parametrize("name", ["x-forwarded-host", "x-forwarded-proto", "x-gradio-server", "x-direct-url"])
-def test_no_header_changes_the_address_in_the_page(two: Two, name: str) -> None:
+def test_no_request_header_changes_the_server_address_in_the_page(two: Two, name: str) -> None:
     for value in ("evil.example", "https://evil.example"):
         assert "evil.example" not in two.reader.get("/", headers={name: value}).text
         assert "evil.example" not in two.reader.get("/config", headers={name: value}).text
 
 
-def test_a_session_is_closed_to_other_callers_who_know_its_name(two: Two) -> None:
+def test_a_caller_who_knows_the_session_name_of_another_caller_cannot_see_its_questions(two: Two) -> None:
     first, second = Events(two.writer, "shared"), Events(two.reader, "shared")
     first.outcome("choices", [])
     second.outcome("choices", [])
@@ -138,7 +138,7 @@ def test_a_session_is_closed_to_other_callers_who_know_its_name(two: Two) -> Non
 
 
 @pytest.mark.parametrize("session", [None, "", "writer~shared", "../x", "a" * 65, 7, ["shared"]])
-def test_an_invalid_session_is_refused(two: Two, session: Any) -> None:
+def test_an_event_with_an_invalid_session_name_is_refused(two: Two, session: Any) -> None:
     told = {"data": [], "fn_index": 0, "session_hash": session, "event_id": "x"}
     assert two.reader.post(JOIN, json=told).status_code == 400
     assert two.reader.post("/gradio_api/cancel", json=told).status_code == 400
@@ -155,7 +155,7 @@ def test_an_invalid_event_is_refused(two: Two, body: bytes) -> None:
     assert answer.status_code == 400
 
 
-def test_a_failing_event_does_not_print_its_text_to_the_terminal(
+def test_an_event_that_fails_does_not_print_the_text_it_contains_to_the_terminal(
     two: Two, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     too_long = f"{CANARY} " * 5000

@@ -69,7 +69,7 @@ def chat(browser: Browser, origin: str, server: RunningServer) -> Iterator[WebCh
         yield opened
 
 
-def test_an_answer_streams_with_citation_numbers_that_lead_to_its_sources(chat: WebChat) -> None:
+def test_a_streamed_answer_has_citation_numbers_that_link_to_its_sources(chat: WebChat) -> None:
     told = chat.ask(QUESTION)
     assert told.startswith("A ground needs 85 points for Grade A")
     turn = chat.page.locator(".turn").last
@@ -84,14 +84,14 @@ def test_an_answer_streams_with_citation_numbers_that_lead_to_its_sources(chat: 
     assert [it for it in chat.seen.complaints if "401" not in it] == []  # before the key was entered
 
 
-def test_unsupported_sentences_are_marked(chat: WebChat) -> None:
+def test_unsupported_sentences_of_an_answer_are_marked_in_the_page(chat: WebChat) -> None:
     chat.ask(QUESTION)
     marked = chat.page.locator(".answer mark")
     assert [text.strip() for text in marked.all_inner_texts()] == [INVENTED]
     assert "do not say" in str(marked.first.get_attribute("title"))
 
 
-def test_a_follow_up_is_asked_in_the_same_conversation(chat: WebChat, server: RunningServer) -> None:
+def test_a_follow_up_question_is_asked_in_the_same_conversation(chat: WebChat, server: RunningServer) -> None:
     before = turns_of(server)
     chat.ask(QUESTION)
     chat.ask("and for Grade B?")
@@ -106,7 +106,9 @@ def turns_of(server: RunningServer) -> dict[str, int]:
     return {it["id"]: it["turns"] for it in server.client.get("/v1/sessions").json()}
 
 
-def test_stopping_ends_the_answer_and_allows_another_question(chat: WebChat, model: ModelHttpServer) -> None:
+def test_the_stop_button_ends_the_answer_and_another_question_can_be_asked(
+    chat: WebChat, model: ModelHttpServer
+) -> None:
     model.faults.plan("/api/chat", Fault.ENDLESS)
     chat.begin("How long does an inspection take?")
     chat.page.get_by_text("on and on and").first.wait_for()
@@ -115,7 +117,7 @@ def test_stopping_ends_the_answer_and_allows_another_question(chat: WebChat, mod
     assert "85 points" in chat.ask(QUESTION)
 
 
-def test_the_key_stays_in_the_page_and_is_required(
+def test_the_page_requires_a_key_and_stores_the_key_nowhere_else(
     browser: Browser, origin: str, server: RunningServer, chat: WebChat
 ) -> None:
     chat.ask(QUESTION)
@@ -154,7 +156,7 @@ def test_hostile_names_titles_and_texts_of_sources_are_shown_as_text(chat: WebCh
     assert chat.elsewhere == []
 
 
-def test_the_page_fits_a_phone(browser: Browser, origin: str, server: RunningServer) -> None:
+def test_the_chat_page_fits_a_phone_screen(browser: Browser, origin: str, server: RunningServer) -> None:
     with web_chat(browser, origin, server.address, width=360, height=640) as phone:
         phone.page.fill("#key", TOKEN)
         phone.ask(QUESTION)

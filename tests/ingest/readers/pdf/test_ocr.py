@@ -54,7 +54,7 @@ def read(path: Path, options: ReaderOptions) -> ParsedDocument:
         return pool.read(ParseRequest(path, options=options))
 
 
-def test_a_scanned_page_is_noted_if_ocr_is_off(scan: Path) -> None:
+def test_a_note_reports_a_scanned_page_if_ocr_is_off(scan: Path) -> None:
     document = read(scan, ReaderOptions())
     assert document.notes == ("page 1 has no text layer",)
     assert document.page_at(document.text.index("keeper")) == 2
@@ -67,7 +67,7 @@ def test_a_scanned_page_is_read_in_any_orientation(scan: Path, options: ReaderOp
     assert " ".join(first.split()) == " ".join(second.split()) == " ".join(LINES)
 
 
-def test_the_same_picture_gives_the_same_document(scan: Path, options: ReaderOptions) -> None:
+def test_reading_the_same_picture_twice_gives_the_same_document(scan: Path, options: ReaderOptions) -> None:
     assert read(scan, options) == read(scan, options)
 
 
@@ -82,14 +82,14 @@ def test_a_missing_language_is_reported_with_the_package_to_install(scan: Path, 
     assert note == "page 1 has no text layer; tesseract has no data for tlh (install tesseract-ocr-tlh)"
 
 
-def test_an_empty_page_is_noted_when_ocr_finds_nothing(tmp_path: Path, options: ReaderOptions) -> None:
+def test_a_note_reports_a_page_on_which_ocr_finds_no_text(tmp_path: Path, options: ReaderOptions) -> None:
     (tmp_path / "empty.pdf").write_bytes(pdf(one_page(stream(b""))))
     document = read(tmp_path / "empty.pdf", options)
     assert document.text == ""
     assert document.notes == ("page 1 has no text layer; OCR found nothing",)
 
 
-def test_the_ocr_options_change_the_reader_identity() -> None:
+def test_the_ocr_options_are_part_of_the_reader_identity() -> None:
     def identity(options: ReaderOptions) -> str:
         reader = create_reader(Path("a.pdf"), options)
         assert reader is not None
@@ -99,7 +99,7 @@ def test_the_ocr_options_change_the_reader_identity() -> None:
     assert len({identity(options) for options in (ReaderOptions(), *on)}) == 5
 
 
-def test_tesseract_is_looked_up_only_if_ocr_is_on() -> None:
+def test_tesseract_is_looked_up_only_if_ocr_is_switched_on() -> None:
     assert ReaderOptions.of(IngestSettings()) == ReaderOptions()
     assert ReaderOptions.of(IngestSettings(ocr=True)).ocr_engine == installed_version()
 
@@ -112,7 +112,7 @@ def table(*words: tuple[int, int, float, str]) -> str:
     )
 
 
-def test_recognised_words_become_lines_and_lines_become_paragraphs() -> None:
+def test_words_recognised_by_ocr_are_joined_to_lines_and_lines_to_paragraphs() -> None:
     words = [(1, 1, 90.0, "The"), (1, 1, 91.0, "har-"), (1, 2, 95.0, "bour"), (2, 1, 90.0, "Next"), (3, 1, 9.0, "~|_")]
     assert [paragraph.text.replace(HYPHEN_AT_LINE_END, "") for paragraph in ocr_paragraphs(table(*words))] == [
         "The harbour",
@@ -120,7 +120,7 @@ def test_recognised_words_become_lines_and_lines_become_paragraphs() -> None:
     ]
 
 
-def test_recognised_list_items_and_rules_start_paragraphs() -> None:
+def test_list_items_and_rules_recognised_by_ocr_start_new_paragraphs() -> None:
     found = ocr_paragraphs(
         table((1, 1, 90.0, "Take:"), (1, 2, 90.0, "• rope"), (1, 3, 90.0, "• tar"), (1, 4, 90.0, "too"))
     )

@@ -22,7 +22,7 @@ def _lines(*texts: str, top: float = 700, left: float = 72, size: float = 12) ->
     return [(left, top - 14 * number, size, text) for number, text in enumerate(texts)]
 
 
-def test_neighbouring_lines_are_joined_to_paragraphs(write_pdf: WritePdf) -> None:
+def test_neighbouring_lines_of_a_pdf_page_are_joined_to_paragraphs(write_pdf: WritePdf) -> None:
     page = [
         *_lines("The first paragraph runs over more than one line of text", "and ends on the second of them."),
         *_lines("The second paragraph stands below a gap.", top=650),
@@ -72,7 +72,7 @@ def test_varying_page_footers_with_a_page_number_are_removed(write_pdf: WritePdf
     assert "17" not in text
 
 
-def test_larger_lines_open_sections(write_pdf: WritePdf) -> None:
+def test_lines_in_a_larger_font_start_new_sections(write_pdf: WritePdf) -> None:
     page = [
         (72, 740, 24, "Handbook"),
         (72, 690, 16, "Scope"),
@@ -90,7 +90,7 @@ def test_larger_lines_open_sections(write_pdf: WritePdf) -> None:
     assert document.section_path(document.text.index("second section")) == ("Handbook", "Terms")
 
 
-def test_rules_and_list_items_keep_their_own_lines(write_pdf: WritePdf) -> None:
+def test_rules_and_list_items_of_a_pdf_page_stay_on_separate_lines(write_pdf: WritePdf) -> None:
     page = _lines(
         "12.1 The referee decides in every matter of the game.",
         "12.2 The captain may ask for a reason of the decision.",
@@ -102,14 +102,14 @@ def test_rules_and_list_items_keep_their_own_lines(write_pdf: WritePdf) -> None:
     assert document.text.count("\n") == 3
 
 
-def test_a_sentence_continues_over_a_page_break_and_both_pages_are_recorded(write_pdf: WritePdf) -> None:
+def test_a_sentence_that_continues_over_a_page_break_is_joined_and_both_pages_are_recorded(write_pdf: WritePdf) -> None:
     first = _lines("The sentence begins on the first page and it is to")
     document = PdfReader().read(write_pdf([first, _lines("end on the second one.")]))
     assert document.text == "The sentence begins on the first page and it is to end on the second one."
     assert document.page_at(document.text.index("end on")) == 2
 
 
-def test_pages_without_a_text_layer_are_noted(write_pdf: WritePdf) -> None:
+def test_a_note_reports_pages_without_a_text_layer(write_pdf: WritePdf) -> None:
     words = _lines("Words.")
     document = PdfReader().read(write_pdf([words, [], words, [], [], [], words]))
     assert document.notes == ("pages 2, 4-6 have no text layer",)
@@ -118,7 +118,7 @@ def test_pages_without_a_text_layer_are_noted(write_pdf: WritePdf) -> None:
     assert (empty.text, empty.notes, empty.title) == ("", ("page 1 has no text layer",), "written")
 
 
-def test_page_numbers_are_formatted_as_ranges() -> None:
+def test_the_page_numbers_of_a_span_are_formatted_as_ranges() -> None:
     assert format_page_numbers([3]) == "page 3"
     assert format_page_numbers([3, 7, 8, 9]) == "pages 3, 7-9"
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_not_a_pdf_is_refused_with_the_reason(tmp_path: Path) -> 
         PdfReader().read(path)
 
 
-def test_a_heading_found_by_the_outline_can_have_two_lines() -> None:
+def test_a_heading_that_the_pdf_outline_lists_can_have_two_lines() -> None:
     lines = [PdfLine("3.1 Relationships between"), PdfLine("Source Packages"), PdfLine("Words of the section.")]
     assert headings_by_outline(lines, [("Relationships between source packages", 2)]) == {0: 2, 1: 2}
 

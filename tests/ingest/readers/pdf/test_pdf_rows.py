@@ -28,14 +28,14 @@ def test_the_numbers_of_a_list_are_not_table_cells() -> None:
     assert _texts(first, second) == ["1. Take it", "2. Leave it"]
 
 
-def test_the_second_line_of_a_cell_joins_the_row_of_the_cell() -> None:
+def test_the_second_line_of_a_table_cell_is_part_of_the_row_of_the_cell() -> None:
     first = _line(100, (72, "Loan"), (200, "A transfer for a"))
     onward = _line(88, (200, "time"))
     second = _line(76, (72, "Term"), (200, "What it means"))
     assert _texts(first, onward, second) == ["Loan | A transfer for a time", "Term | What it means"]
 
 
-def test_a_cell_beside_a_long_cell_joins_the_row() -> None:
+def test_a_cell_beside_a_cell_of_several_lines_is_part_of_the_same_row() -> None:
     head = _line(112, (72, "Class"), (200, "Covers"), (400, "Handled"))
     first, onward = _line(100, (72, "Secret"), (200, "Files of")), _line(88, (200, "cases"))
     last = _line(100, (400, "Locked away"))
@@ -50,7 +50,7 @@ def _right_aligned(top: float, label: str, *cells: tuple[float, str]) -> PdfLine
     return PdfLine(**{**vars(whole), "cells": every if len(every) > 1 else ()})
 
 
-def test_figures_with_a_common_right_edge_are_a_table_below_two_lines_of_heads() -> None:
+def test_figures_with_a_common_right_edge_below_two_lines_of_column_heads_are_read_as_a_table() -> None:
     heads = (
         _right_aligned(112, "", (340, "Year ended"), (420, "Year ended")),
         _right_aligned(100, "EUR", (340, "2025"), (420, "2024")),
@@ -68,7 +68,7 @@ def test_figures_with_a_common_right_edge_are_a_table_below_two_lines_of_heads()
     assert [line.header for line in lines[1:]] == ["EUR | Year ended 2025 | Year ended 2024"] * 2
 
 
-def test_a_row_without_a_figure_in_a_column_keeps_its_other_figures_below_their_heads() -> None:
+def test_a_row_without_a_figure_in_one_column_keeps_its_other_figures_under_the_right_column_heads() -> None:
     head = _right_aligned(100, "", (300, "Note"), (360, "2025"), (420, "2024"))
     rows = [
         _right_aligned(88, "Revenue", (300, "3"), (360, "1,204"), (420, "998")),
@@ -77,7 +77,7 @@ def test_a_row_without_a_figure_in_a_column_keeps_its_other_figures_below_their_
     assert _texts(head, *rows)[2] == "Profit |  | 17 | 12"
 
 
-def test_figures_that_are_drawn_column_by_column_join_the_labels_beside_them() -> None:
+def test_figures_that_are_drawn_column_by_column_are_joined_to_the_row_labels_beside_them() -> None:
     labels = [_line(88, (72, "Revenue")), _line(76, (72, "Costs")), _line(64, (72, "Profit"))]
     column = [
         _right_aligned(100, "", (360, "2025")),

@@ -18,7 +18,7 @@ def report(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ParsedD
     return request.param, PdfReader().read(tmp_path / f"{request.param}.pdf")
 
 
-def test_every_row_of_a_statement_has_its_figures_and_its_years(report: tuple[str, ParsedDocument]) -> None:
+def test_every_row_of_a_financial_statement_has_its_figures_and_its_years(report: tuple[str, ParsedDocument]) -> None:
     from corpora.statements import REPORTS
 
     name, document = report
@@ -30,7 +30,9 @@ def test_every_row_of_a_statement_has_its_figures_and_its_years(report: tuple[st
             assert all(year in rows[row].header for year in years), (statement.title, label)
 
 
-def test_the_unit_below_the_title_is_kept_and_is_in_the_heads(report: tuple[str, ParsedDocument]) -> None:
+def test_the_unit_below_the_title_of_a_financial_statement_is_kept_and_added_to_the_column_heads(
+    report: tuple[str, ParsedDocument],
+) -> None:
     from corpora.statements import REPORTS
 
     name, document = report

@@ -113,7 +113,7 @@ def test_numbers_dates_and_names_follow_the_bidirectional_algorithm(
 
 
 @pytest.mark.parametrize("drawn_from", ["left", "right"])
-def test_a_hebrew_paragraph_over_two_lines_is_one_paragraph(tmp_path: Path, drawn_from: str) -> None:
+def test_a_hebrew_paragraph_of_two_lines_is_read_as_one_paragraph(tmp_path: Path, drawn_from: str) -> None:
     first = list(reversed("אין למחוק רשומות לפני שעברו עשר שנים ממועד"))
     second = list(reversed("הסגירה של התיק."))
     document = PdfReader().read(_write_lines(tmp_path / "he.pdf", [first, second], drawn_from))
@@ -126,7 +126,7 @@ def test_a_right_to_left_word_in_an_english_line_is_read_in_place(tmp_path: Path
     assert document.text == "The term بيانات means data"
 
 
-def test_a_vowel_mark_stays_with_its_letter(tmp_path: Path) -> None:
+def test_an_arabic_vowel_mark_stays_with_its_letter(tmp_path: Path) -> None:
     meanings = ["ك", "\u064f", "ل"]
     # The mark is drawn above the letter kaf, which is right of lam.
     places = [(506.0, 0), (506.5, 1), (500.0, 2)]
@@ -135,7 +135,7 @@ def test_a_vowel_mark_stays_with_its_letter(tmp_path: Path) -> None:
     assert PdfReader().read(path).text == "ك\u064fل"
 
 
-def test_a_font_that_maps_its_letters_to_others_is_named(tmp_path: Path) -> None:
+def test_a_note_names_a_font_that_maps_its_letters_to_wrong_characters(tmp_path: Path) -> None:
     letters = sorted({letter for letter in _ENGLISH if letter != " "})
     shifted = [chr(ord(letter) - 29) if ord(letter) > 64 else "!" for letter in letters]
     codes = {letter: 33 + number for number, letter in enumerate(letters)} | {" ": 32}
@@ -146,7 +146,7 @@ def test_a_font_that_maps_its_letters_to_others_is_named(tmp_path: Path) -> None
     assert document.notes == ("page 1 has an unreadable text layer and is left out; try ingest.ocr",)
 
 
-def test_a_font_without_a_map_to_unicode_is_named(tmp_path: Path) -> None:
+def test_a_note_names_a_font_without_a_map_to_unicode(tmp_path: Path) -> None:
     line = "".join(f"{ord(letter) - 29:04X}" for letter in _ENGLISH)
     fonts = [
         "<</Type/Font/Subtype/Type0/BaseFont/ABCDEF+Made/Encoding/Identity-H/DescendantFonts[6 0 R]>>",
@@ -187,12 +187,14 @@ def test_a_font_with_unknown_glyph_names_but_plain_letters_is_read(tmp_path: Pat
         "class Store:\n    def __init__(self, path: str) -> None:\n        self._path = path\n" * 8,
     ],
 )
-def test_tables_of_contents_forms_tables_code_and_other_languages_are_not_taken_for_meaningless_text(text: str) -> None:
+def test_tables_of_contents_forms_tables_code_and_other_languages_are_not_mistaken_for_meaningless_text(
+    text: str,
+) -> None:
     assert not is_meaningless(text)
 
 
 @pytest.mark.parametrize(
     "text", ["".join(chr(ord(letter) - 29) for letter in _ENGLISH * 3 if letter != " "), "!\"#$ %&'( )*+, -/:; " * 20]
 )
-def test_letters_without_vowels_and_rows_of_signs_are_recognised_as_an_unreadable_text_layer(text: str) -> None:
+def test_words_without_vowels_and_rows_of_signs_are_recognised_as_meaningless_text(text: str) -> None:
     assert is_meaningless(text)
