@@ -1,4 +1,4 @@
-"""The layout of a document for definition search: lines, definition sections, page headers, and spans."""
+"""The layout of a document, which helps to find definitions: lines, definition sections, page headers, and spans."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -31,8 +31,8 @@ _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE: Final = pattern("page_line")
 _CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
-_EDGE = 2  # lines at the top and bottom of a page that may be page headers or footers
-_OFTEN = 3  # minimum pages with the same line
+_EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
+_OFTEN = 3  # minimum number of pages on which a header or footer is repeated
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class TextLine:
 class DocumentLayout:
     """The lines, pieces (sentences, items, rows) and regions (sections that define terms) of a document.
 
-    All offsets are characters of its text. Furniture means page headers, page footers and page numbers.
+    All offsets count characters of the document's text. Furniture means page headers, page footers and page numbers.
     """
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
         self.document = document
         self.text = document.text
         self.headers = set[int]()
-        """The starts of the header rows of the definition tables that were read so far."""
+        """The offsets of the header rows of the definition tables that were read so far."""
         self._headings = sorted(map(_words, settings.headings), key=len, reverse=True)
 
     @cached_property
@@ -75,7 +75,7 @@ class DocumentLayout:
 
     @cached_property
     def heading_lines(self) -> frozenset[int]:
-        """The starts of heading lines, and of the underlines of headings."""
+        """The offsets at which the lines of headings start, and the lines that underline headings."""
         numbers = (bisect_right(self._starts, one.start + 3) - 1 for one in self.document.outline.sections)
         return frozenset(self._starts[number] for number in numbers if number >= 0)
 
@@ -93,7 +93,7 @@ class DocumentLayout:
             if self.announces(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
                 found.append((section.start, next(later, len(self.text))))
-        if not found:  # headings that are not marked are lines that look like headings
+        if not found:  # headings without markup, recognized by their look
             headings = [piece for piece in self.pieces if piece.kind == "heading"]
             ends = [*(piece.start for piece in headings[1:]), len(self.text)]
             pairs = zip(headings, ends, strict=False)
@@ -101,7 +101,7 @@ class DocumentLayout:
         return tuple(found)
 
     def announces(self, title: str) -> bool:
-        """Return whether a title consists of headings of definitions, apart from its number and joining words."""
+        """Return whether a title consists of known headings of definitions, apart from its number and joining words."""
         words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
         found = False
         for name in self._headings:
@@ -153,7 +153,7 @@ class DocumentLayout:
 
     @cached_property
     def _furniture(self) -> frozenset[int]:
-        """The starts of lines at page edges that repeat on several pages, or that are only a page number."""
+        """The offsets of the lines at page edges that repeat on several pages, or that contain only a page number."""
         pages = starmap(self._all_lines_between, pairwise([*self.document.outline.pages, len(self.text)]))
         edges = [line for page in pages for line in {*page[:_EDGE], *page[-_EDGE:]}]
         often = Counter(_DIGITS.sub("#", line.text.casefold()) for line in edges)
@@ -192,10 +192,10 @@ _OPEN_END: Final = pattern("open_end")
 _FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
 _GOES_ON: Final = pattern("further_scope")
-_MAX_MARKS = 4  # maximum emphasis and quotation marks before a term
+_MAX_MARKS = 4  # maximum number of emphasis and quotation marks before a term
 _OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
 _CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
-_AHEAD = 3  # maximum pieces before the next list item
+_AHEAD = 3  # maximum number of pieces before the next list item
 _TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
 
 
@@ -219,7 +219,7 @@ def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[
 
 
 def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without white space and without a final "; and", which leads to the next list item."""
+    """Return the span without outer white space and without a final "; and", which only leads to the next list item."""
     start, end = trim_span(text, start, end)
     tail = _TAIL.search(text, max(start, end - 12), end)
     return (start, tail.start()) if tail else (start, end)
@@ -231,7 +231,7 @@ def one_line(text: str) -> str:
 
 
 def marker_style(text: str) -> str:
-    """Return the style of the marker of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a marker."""
+    """Return the style of a list item's marker: `a`, `A`, `i`, `1`, or the bullet character; empty without a marker."""
     found = _MARKER.match(text)
     if found is None:
         return ""
@@ -252,7 +252,7 @@ class DefinitionExtent:
         self._layout = layout
 
     def end(self, number: int, end: int) -> int:
-        """Return the end of a definition that extends to `end` in the sentence or item pieces[number].
+        """Return the end of a definition that extends at least to `end` in pieces[number], a sentence or list item.
 
         The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
         """
@@ -273,7 +273,7 @@ class DefinitionExtent:
         return pieces[number + 1] if number + 1 < len(pieces) else None
 
     def _is_parted(self, number: int, own: str) -> bool:
-        """Return whether an unfinished sentence continues in the list items below."""
+        """Return whether pieces[number] is an unfinished sentence that continues in the list items below it."""
         following = self._following(number)
         return (
             not own.isalpha()
@@ -283,7 +283,7 @@ class DefinitionExtent:
         )
 
     def _over_page(self, number: int, end: int) -> tuple[int, int]:
-        """Return the end of a sentence that a page break splits, and the number of its last part."""
+        """Return the end of a sentence that a page break may split, and the number of the piece with its last part."""
         one, following = self._layout.pieces[number], self._following(number)
         cut = following is not None and self._layout.page_between(one.start, following.start)
         if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
@@ -294,7 +294,7 @@ class DefinitionExtent:
     def _list(self, number: int, own: str) -> int:
         """Return the number of the last item of the list under pieces[number].
 
-        An item with the marker style `own` ends the list.
+        An item with the marker style `own`, which is that of the definition's own list, ends the list.
         """
         pieces = self._layout.pieces
         first = ""

@@ -16,7 +16,7 @@ _SURE, _UNSURE = 1.0, 0.5
 
 @dataclass(frozen=True)
 class MentionStatement:
-    """A sentence, list item or table row that mentions the name `name`."""
+    """A sentence, list item or table row that mentions `name`."""
 
     document: CorpusDocument
     piece: TextPiece
