@@ -1,4 +1,4 @@
-"""Find the role of a mention in its sentence: described by a verb, or subject or object of a rule."""
+"""Find the role of a mention in its sentence: whether a verb describes it, and whether it takes part in a rule."""
 
 import re
 from typing import Final
@@ -15,7 +15,7 @@ _DETERMINERS: Final = word_list("clause_determiners")
 # These words start a subordinate clause; the subject of the clause follows.
 _SUBORDINATE = re.compile(
     r"(?<!\w)(?:before|after|when|whenever|until|till|if|where|unless|because|while|once|as soon as|bevor|nachdem|wenn"
-    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # "if lost, ..." has no subject
+    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # the clause "if lost, ..." has no subject
     re.IGNORECASE,
 )
 _COORDINATE = re.compile(r"[,;]\s{1,3}(?:and|but|or|und|aber|oder)?\s{0,3}(\w{1,30})", re.IGNORECASE)
@@ -26,7 +26,7 @@ _RELATIVE = re.compile(r"(?<!\w)(?:that|which|who|where|whose)\s{1,3}$", re.IGNO
 
 
 def follows_preposition(before: str, allowed: frozenset[str] = frozenset()) -> bool:
-    """Return whether one of the last three words of `before` is a preposition other than those in `allowed`."""
+    """Return whether the last three words of `before` contain a preposition that is not in `allowed`."""
     return any(word.casefold() in _PREPOSITIONS - allowed for word in before.split()[-_NEAR_BEFORE:])
 
 
