@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Row
 from elt_llm_consumer.jobs.corpus import Corpus
 
-_MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value
+_MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value that a note shows
 _QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
 
 
@@ -36,12 +36,12 @@ class ValueOverride(SettingsSection):
         return self
 
     def is_of(self, table: str, row: Row) -> bool:
-        """Return whether the curated value is for this row."""
+        """Return whether this curated value is meant for the given row."""
         return table == self.table and (row.key == self.key if self.key else row.name == self.name)
 
     @property
     def curation(self) -> Curation:
-        """The curator with date and reason."""
+        """The name of the curator, the date and the reason."""
         return Curation(by=self.by, at=self.at.isoformat(), reason=self.reason)
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class CuratedValues:
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
         """Return a sentence for each problem with a curated value.
 
-        `waiting` has table, key and name of the rows that the job has yet to make. A curated value for such a row is
+        `waiting` lists table, key and name of the rows that the job has yet to make. A curated value for such a row is
         not a problem.
         """
         counts = Counter(map(str, self._overrides))
@@ -115,7 +115,7 @@ class CuratedValues:
         )
 
     def _evidence(self, override: ValueOverride) -> tuple[Evidence, ...]:
-        """Return the first place of the quote in the documents; empty without a quote or a place."""
+        """Return the first occurrence of the quote in the documents as evidence; empty if there is none."""
         documents = (document for corpus in self._corpora for document in corpus.documents)
         for document in documents if override.quote.strip() else ():
             start = document.text.find(override.quote) if override.source in ("", document.source) else -1

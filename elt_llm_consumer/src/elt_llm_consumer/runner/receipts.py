@@ -1,4 +1,4 @@
-"""Write a receipt beside each output file, which records the inputs for `elt-llm replay`."""
+"""Write a receipt beside each output file. It records the inputs, which `elt-llm replay` checks."""
 
 import hashlib
 import importlib.metadata
@@ -21,12 +21,12 @@ from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_nam
 RECEIPT_SUFFIX = ".receipt.json"
 OUR_PACKAGES = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
 _SOURCES = "elt-llm-consumer sources"  # the hash of the source code, on which rows without a model depend
-_SHORT_HASH = 16  # hex digits of a hash in a receipt, which people read too
+_SHORT_HASH = 16  # hex digits of a hash in a receipt, shortened because people read receipts too
 _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
 
 
 class ReceiptDocument(EnterpriseRecord):
-    """A document that a job read, with its identity at the time of the run."""
+    """A document that a job read, as it was at the time of the run."""
 
     collection: str
     source: str

@@ -1,4 +1,4 @@
-"""Check the bytes, the quotes and the inputs of an output against its receipt."""
+"""Check an output file against its receipt: the bytes of the file, its quotes and its inputs."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """The differences from the receipt, one sentence each. Changed libraries alone do not invalidate an output."""
+    """The differences from the receipt, one sentence each. If only libraries have changed, an output is still valid."""
 
     receipt: str
     output: tuple[str, ...]
@@ -45,7 +45,7 @@ class ReplayReport:
 
     @property
     def holds(self) -> bool:
-        """Whether a run now would have the same inputs and outputs as the recorded run."""
+        """Whether the output is valid: a run now would have the same inputs and outputs as the recorded run."""
         return not (self.output or self.evidence or self.documents or self.settings or self.program)
 
     def to_json(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _compare(receipt: OutputReceipt, context: JobContext) -> tuple[tuple[str, ..
 
 
 def _quote_problem(quote: ReceiptQuote, document: CorpusDocument | None) -> str:
-    """Return how a quote differs from its document; empty if the document still has the quote."""
+    """Return a message on how the document differs from a quote; empty if the quote is unchanged."""
     where = f"{quote.collection}: {quote.source}, characters {quote.span[0]} to {quote.span[1]}"
     start, end = quote.span
     if document is None:
@@ -129,7 +129,7 @@ def _document_changes(before: tuple[ReceiptDocument, ...], after: tuple[ReceiptD
 
 
 def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """Return the full name and both values of each key that differs; None is the value of a missing key."""
+    """Return the dotted name and both values of each key that differs. A missing key has the value None."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return [] if before == after else [(prefix, before, after)]
     found = []
