@@ -1,4 +1,4 @@
-"""Read the data that all rows of a catalog share: names, joins, definitions and texts."""
+"""Read the data that all rows of a catalog need: names, joins, definitions and texts."""
 
 import re
 from collections import defaultdict
@@ -64,7 +64,7 @@ class CatalogIndex:
         self.deeper = {skip(name) for name in self.section.deeper}
         """The keys of the names for which the job file requests twice as many search results."""
         self.not_in_texts = {skip(name) for name in self.section.not_in_texts}
-        """The keys of the names that the texts are not expected to cover."""
+        """The keys of the names in the job file that the texts are not expected to cover."""
         drawn = context.model.model.entities if context.model else ()
         types = set(self.section.entity_types)
         self.entities: tuple[Entity, ...] = tuple(
@@ -147,7 +147,7 @@ class CatalogIndex:
     def _defining(self) -> frozenset[int]:
         """Return the numbers of the statements that only define a term.
 
-        They are not read as rules about other names.
+        Such a statement is not a rule about the other names that it mentions.
         """
         found = (
             statement.number

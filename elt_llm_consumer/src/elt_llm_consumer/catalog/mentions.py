@@ -18,7 +18,7 @@ from elt_llm_consumer.names.names import Mention, Names
 from elt_llm_consumer.sentences.statements import TextStatement
 
 _MIN_CAPITALS, _SMALL_FOR_EACH = 3, 2
-# A word in small letters after these words is a verb: "may appeal", "it concerns".
+# A lower-case word after one of these words is a verb: "may appeal", "it concerns".
 _BEFORE_VERB = re.compile(
     r"(?<!\w)(?:may|must|shall|should|can|cannot|could|will|would|to|it|he|she|they|we|you|who|which|not|never)\s{1,3}$",
     re.IGNORECASE,
@@ -43,7 +43,7 @@ class _NameMentions:
 
 
 class MentionFilter:
-    """Find every mention of a name in every statement, and decide which mentions really refer to the name."""
+    """Finds every mention of a name in every statement, and decides which mentions really mean the name."""
 
     def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
         self._statements = statements
@@ -63,7 +63,7 @@ class MentionFilter:
                     usage["small"] += mention.doubt == "small letters"
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """Return the mentions that really refer to a name, by statement number, with offsets in the document."""
+        """Return, by statement number, the mentions that really mean a name, with offsets in the document."""
         if name not in self._by_name:
             return {}
         found = self._by_name[name]
@@ -71,7 +71,7 @@ class MentionFilter:
         return {number: mentions for number, mentions in by_number.items() if mentions}
 
     def names_in(self, number: int) -> list[str]:
-        """Return the names that one statement mentions, each once, in order."""
+        """Return the names that the statement with this number mentions, each once, in order."""
         mentions = self._by_statement.get(number, ())
         counted = (one.name for one in mentions if one in self._that_count(number, self._by_name[one.name]))
         return list(dict.fromkeys(counted))
@@ -131,7 +131,7 @@ class NamedStatement:
 
 
 class StatementIndex:
-    """The statements about each name, computed for all names in one pass over the texts."""
+    """An index of the statements about each name, computed for all names in one pass over the texts."""
 
     def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
         self.statements = statements
@@ -239,7 +239,8 @@ class FieldSubject:
 
         A quote is about the name if it mentions the name, or is under a heading that is the name. If the sentence
         itself mentions the name, any mention in the section of the quote is enough, because a model often adds a name
-        to facts about other entities. "It ..." refers to the start of the sentence before, if that sentence is `kept`.
+        to facts about other entities. An "It" at the start of a sentence counts as the name if the sentence before is
+        `kept` and starts with the name.
         """
         about, subject = [], False
         for sentence, stays in zip(sentences, kept, strict=True):

@@ -46,7 +46,7 @@ class StateList:
 
 
 def find_states(text: str) -> list[StateList]:
-    """Return every "is a, b or c" with three or more adjectives, participles or places, in order.
+    """Return, in order, every list "is a, b or c" of three or more adjectives, participles or places.
 
     These do not count as states: things ("a grower, a miller or a baker"), frequencies, several places of one action
     ("sent to the ward, to the clinic or to the house"), and actions ("or refused by the clerk").
@@ -143,7 +143,7 @@ class FieldCandidate:
     score: float
     value: str = ""
     reasons: tuple[str, ...] = field(default=(), compare=False)
-    """The reasons for the score."""
+    """Phrases that explain the score."""
 
     @property
     def content(self) -> str:
@@ -222,7 +222,7 @@ class SentenceField:
         return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
     def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
-        """Score how directly a statement gives the field for the entity, and return the score with its reason."""
+        """Return a score for how directly a statement gives the field of the entity, and the reason for the score."""
         statement = named.statement
         if self._settings.states and _states_of(named):
             return _STATES, "its states"
@@ -259,7 +259,7 @@ def _states_of(named: NamedStatement) -> StateList | None:
     lists = find_states(statement.text)
     for start, end in named.local_mentions:
         before = statement.text[statement.offset : start]
-        # "If a Card is lost, stolen or found" lists no states, but "the status of a Card is lost, ..." does.
+        # "If a Card is lost, stolen or found" does not list states, but "the status of a Card is lost, ..." does.
         if not _CONDITION.search(before) and (_STATE_OF.search(before) or not follows_preposition(before)):
             for states in lists:
                 if end <= states.copula and _BRACKETS.match(statement.text[end : states.copula]):

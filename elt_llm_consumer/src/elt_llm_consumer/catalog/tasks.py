@@ -1,4 +1,4 @@
-"""Make the rows of the catalog: entities, defined terms with a proposed domain, and relationships."""
+"""Make the rows of the catalog: for entities, for defined terms with a proposed domain, and for relationships."""
 
 import math
 from collections import defaultdict
@@ -92,14 +92,14 @@ _MIN_VOTES = 3
 _MIN_SHARE = 0.5
 _MIN_STATEMENTS = 3
 _PLACES = 3
+_HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares a heading, or only mentions the name
 
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """The votes for one domain as the domain of a term.
+    """The votes of one entity, which occurs together with a term, for its own domain as the domain of the term.
 
-    Each entity that occurs together with the term votes for its own domain. An entity that many statements name adds
-    less to `weight`.
+    `count` is the number of votes. `weight` is lower if many statements name the entity.
     """
 
     domain: str
@@ -135,7 +135,7 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         known = Names(sorted({one.domain for one in index.drawn.values() if one.domain})).mentions(title)
         domain, status = (known[0].name, "existing") if known else (title, "new proposed")
         share, places = len(under) / len(named), [one.statement for one in under[:_PLACES]]
-        evidence = [one.document.evidence(one.start, one.end, 0.5) for one in places]
+        evidence = [one.document.evidence(one.start, one.end, _HEADING_SCORE) for one in places]
         reason = f"{len(under)} of {len(named)} statements about the term are under '{title}'."
     else:
         reason = "Too few statements name the term together with entities of one domain, or are under one heading."
@@ -162,7 +162,7 @@ def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatemen
     defined = {definition.evidence.span for definition in term.definitions}
     for statement in (one.statement for one in named):
         if not any(start <= statement.start and statement.end <= end for start, end in defined):
-            evidence = statement.document.evidence(statement.start, statement.end, 0.6)
+            evidence = statement.document.evidence(statement.start, statement.end, _MENTION_SCORE)
             others = index.statements.names_in(statement)
             yield from (vote(one, _IN_STATEMENT, evidence) for one in others if one in domains)
 
@@ -303,14 +303,14 @@ class EntityTask(_CatalogTask):
         model = self._index.context.model
         in_model = model.of_entity(self._entity) if model else ()
         if term is not None:
-            note = "The model contains the entity, and the texts define it."
+            note = "The texts define this entity of the enterprise model."
             return _source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
         named = [one for one in self._index.statements.of(self.name) if one.mentions]
         if not named:
-            return _source_cell("MODEL_ONLY", in_model, "The model contains the entity, but the texts do not name it.")
+            return _source_cell("MODEL_ONLY", in_model, "The texts do not name this entity of the enterprise model.")
         best = next((one for one in named if one.certain), named[0])
-        mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else 0.6)
-        return _source_cell("BOTH", (*in_model, mention), "The model contains the entity, and the texts name it.")
+        mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else _MENTION_SCORE)
+        return _source_cell("BOTH", (*in_model, mention), "The texts name this entity of the enterprise model.")
 
     def _defined_term(self, term: CatalogTerm | None, joined: JoinPair | None) -> Cell:
         if term is None or joined is None:
@@ -355,7 +355,7 @@ class CatalogTermTask(_CatalogTask):
         term, evidence = self._term, [self._term.definitions[0].evidence]
         before = {
             "source": _source_cell(
-                "HANDBOOK_ONLY", evidence, "The texts define the term, but the model does not contain it."
+                "HANDBOOK_ONLY", evidence, "The texts define the term, but the enterprise model does not contain it."
             ),
             "handbook_term": _source_cell(term.name, evidence, "The texts define the term."),
             **self._proposal,

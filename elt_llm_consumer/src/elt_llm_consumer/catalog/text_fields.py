@@ -136,7 +136,7 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return the facts about `name`; `deeper` searches for twice as many chunks. Raises RetrievalError."""
+        """Return the facts about `name`. If `deeper`, search for twice as many chunks. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)
@@ -230,7 +230,7 @@ def _evidence(candidate: FieldCandidate, about: str = "") -> Evidence:
 
 
 def statement_chunk(document: CorpusDocument, start: int, end: int, headings: Iterable[str] = ()) -> RetrievedChunk:
-    """Return text[start:end] of a document as a chunk."""
+    """Return text[start:end] of a document, with its headings, as a chunk."""
     return RetrievedChunk(
         node_id=f"{document.document_id}:{start}:{end}",
         collection=document.collection,

@@ -158,7 +158,7 @@ class CoverageTask(RowTask):
         return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        """Return the evidence: certain mentions first, then the first statement of each section, then rules."""
+        """Return the evidence, sorted: certain mentions first, then the first statement of each section, then rules."""
         statements = self._statements or self._headings
         seen: dict[str, int] = {}
         ranked = []
@@ -189,7 +189,7 @@ class CoverageJob:
         """Prepare the job. Raises UsageError if the job file names no enterprise model or no texts."""
         if context.model is None or not context.corpus.documents:
             raise UsageError(
-                "A coverage job needs a model and texts, but the job file names no model or no texts.",
+                "A coverage job needs a model and texts, but the job file does not name both.",
                 hint=f"Give sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context
@@ -205,7 +205,7 @@ class CoverageJob:
         ]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return the tables coverage, gaps, domains and rules_without_entity."""
+        """Return a result with the tables coverage, gaps, domains and rules_without_entity."""
         known = {row.key: row for row in rows}
         terms = Names([definitions[0].term for definitions in self._definitions.values()], self._aliases)
         measured = [one for one in self._entities if one.id in known]

@@ -57,7 +57,7 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
-    """Yield short forms without brackets: "the site controller, abbreviated to SC, signs"."""
+    """Yield definitions whose short form is not in brackets: "the site controller, abbreviated to SC, signs"."""
     for found in _ABBREVIATED.finditer(text):
         short = found[1].rstrip(".,")
         left = _clause_start(text, found.start())
@@ -88,6 +88,7 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
     letters = [sign.casefold() for sign in short.removesuffix("s") if sign.isalnum()]
     text = before.rstrip(" \t\n\"“”*_,'’‘")
     words = list(_WORD.finditer(text))
+    # A. Schwartz and M. Hearst search at most this number of words.
     most = min(len(letters) + 5, len(letters) * 2)
     words = words[-most:]
     if not words:
@@ -170,7 +171,7 @@ _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
 _MAX_BEFORE_NAME = 4  # maximum words between a determiner and the words of a term
-_LABEL_LENGTH = 12  # maximum characters of a number before a sentence
+_LABEL_LENGTH = 12  # maximum characters of a rule number before a sentence
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
 _INTRODUCED: Final = pattern("bracket_introduced")
 
@@ -222,7 +223,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     body = text[words[first].start() : end]
     place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
     if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
-        return None  # the bracket is only after the number of a rule or section
+        return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
 
 

@@ -38,7 +38,7 @@ _GIVES: Final = pattern("quoted_before_verb")
 
 
 def gives_meaning(text: str) -> bool:
-    """Return whether a text has a term in quotes or emphasis directly before a defining verb."""
+    """Return whether a text contains a term in quotes or emphasis that is directly before a defining verb."""
     return _GIVES.search(text) is not None
 
 
@@ -177,7 +177,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 
 
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in a sentence or a part of a sentence. `stop` is the end of the list below the sentence."""
+    """Yield the definitions in a sentence or a part of a sentence. The list below the sentence ends at `stop`."""
     text = layout.text
     inverted = _read_inverted(text, piece.start, piece.end)
     if inverted is not None:
@@ -225,7 +225,7 @@ def _definitions_after_verb(
 
 
 def _abbreviation_meaning(text: str, subject: DefinedSubject, begin: int, end: int) -> tuple[int, int] | None:
-    """Return the span of the long form after the verb; None if the subject is not an abbreviation."""
+    """Return the span of the long form after the verb; None if the subject is not an abbreviation of it."""
     short = text[slice(*subject.terms[0])]
     if not is_short_form(short):
         return None

@@ -49,7 +49,7 @@ class DraftFilters:
         self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
     def keep(self, draft: DefinitionDraft) -> bool:
-        """Return whether a possible definition really is a definition that the settings include."""
+        """Return whether a possible definition is a real definition, and the settings include it."""
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
@@ -57,7 +57,7 @@ class DraftFilters:
             return False
         if not settings.shortest_definition <= len(body) <= settings.longest_definition:
             return False
-        if _NUMBERED.match(term) and _NUMBERED.match(body):  # rows of a table of contents
+        if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
             return False
         if self._is_elsewhere(draft, body):
             return False
@@ -154,7 +154,7 @@ def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Definit
 
 
 def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> DefinitionDraft:
-    """Shorten a list entry that is too long for a definition to its first paragraphs."""
+    """If a list entry is too long for a definition, shorten it to its first paragraphs."""
     start, end = draft.body
     if draft.pattern != "list" or end - start <= settings.longest_definition:
         return draft
@@ -207,7 +207,7 @@ _BUCKET = 400
 
 
 def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
-    """Return whether a possible definition is inside a definition of a table or list."""
+    """Return whether a possible definition is inside one of the `bodies`, which are definitions in tables and lists."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]
 
@@ -259,7 +259,7 @@ _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
 _MIN_DIFFERENT = 0.6  # minimum share of different terms among the entries of a list
-_MIN_BODY_WORDS = 4
+_MIN_BODY_WORDS, _MAX_TERM_WORDS = 4, 8
 _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 
@@ -317,10 +317,12 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
             continue
         for kind, entry in _LINE_ENTRIES:
             found = entry.match(line.text)
-            if found is None or not any(map(str.isalpha, found["term"])) or len(found["term"].split()) > 8:
+            if found is None or not any(map(str.isalpha, found["term"])):
+                continue
+            if len(found["term"].split()) > _MAX_TERM_WORDS:
                 continue
             rest = line.text[found.end() :].strip()
-            if rest and is_value(found["term"], rest):  # "Monday: closed"
+            if rest and is_value(found["term"], rest):  # a value such as "Monday: closed" ends the list
                 break
             run = runs[kind]
             if run and number - run[-1][0] > _MAX_LINES_APART:

@@ -32,6 +32,7 @@ _PAGE_LINE: Final = pattern("page_line")
 _CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
 _EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
+_MAX_HEADER_LENGTH = 120  # characters of a page header or footer
 _OFTEN = 3  # minimum number of pages on which a header or footer is repeated
 
 
@@ -163,7 +164,7 @@ class DocumentLayout:
             if "|" not in line.text
             and (
                 _PAGE_LINE.match(line.text)
-                or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < 120)
+                or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < _MAX_HEADER_LENGTH)
             )
         )
 
@@ -188,7 +189,7 @@ _NOTE = re.compile(r"\s?\[\d{1,3}\](?!\()|\s\[\^\w{1,20}\]")
 _MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
 _OPEN_END: Final = pattern("open_end")
-# "(a) as a servant": the first item of a list that continues a sentence.
+# The first item of a list that continues a sentence: "(a) as a servant".
 _FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
 _GOES_ON: Final = pattern("further_scope")
@@ -196,6 +197,8 @@ _MAX_MARKS = 4  # maximum number of emphasis and quotation marks before a term
 _OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
 _CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
 _AHEAD = 3  # maximum number of pieces before the next list item
+_MAX_LIST_PIECES = 200  # maximum number of pieces of a list that continues a definition
+_TAIL_LENGTH = 12  # maximum characters of a final "; and"
 _TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
 
 
@@ -206,7 +209,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
-    """Return the span extended by the quotes, emphasis and bracket around a term at one of its ends."""
+    """Return the span, extended by the quotes, emphasis marks and bracket of a term that is at one end of the span."""
     opening = _OPENING.search(text, max(0, term[0] - _MAX_MARKS), term[0])
     if opening and term[0] == start:
         start = opening.start()
@@ -221,7 +224,7 @@ def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[
 def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span without outer white space and without a final "; and", which only leads to the next list item."""
     start, end = trim_span(text, start, end)
-    tail = _TAIL.search(text, max(start, end - 12), end)
+    tail = _TAIL.search(text, max(start, end - _TAIL_LENGTH), end)
     return (start, tail.start()) if tail else (start, end)
 
 
@@ -299,7 +302,7 @@ class DefinitionExtent:
         pieces = self._layout.pieces
         first = ""
         last = number
-        for place in range(number + 1, min(len(pieces), number + 200)):
+        for place in range(number + 1, min(len(pieces), number + _MAX_LIST_PIECES)):
             one = pieces[place]
             style = marker_style(one.text)
             if one.kind in ("heading", "row", "rule") or (own and style == own != first):

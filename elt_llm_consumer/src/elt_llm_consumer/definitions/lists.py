@@ -79,7 +79,7 @@ _ENTRY: Final = pattern("list_entry")
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
-# A sign before each term, as in "$ access control" of RFC 4949.
+# A sign before each term, as in RFC 4949: "$ access control".
 _TERM_MARK = re.compile(r"[$§►▶→◆]\s{1,9}")
 _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
@@ -112,7 +112,7 @@ class EntryReader:
         """Return the entry that starts with lines[number], or None.
 
         `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
-        that a definition may follow its term without a sign or a capital.
+        that there need not be a sign or a capital letter between a term and its definition.
         """
         line = lines[number]
         if is_table_row(line.text) or self._layout.is_contents(line.text):
@@ -344,7 +344,7 @@ _SHARE, _MIN_RUN = 0.7, 3
 
 
 class DefinitionLists:
-    """Reads the entries of glossaries that are written as lists."""
+    """Reads the definitions in glossaries that are written as lists."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout

@@ -34,6 +34,8 @@ _CODE = re.compile(r"-{1,2}\w|[/$\\<]|.{0,80}(?:->|\w\(\)|\w\([^()\s]{0,40}[,=])
 _ACTING = re.compile(r"[a-z]{3,20}ing\s\S{1,30}\s", re.IGNORECASE)
 _REACH = 14
 _SHARE = 0.5
+_MAX_CONTACT_WORDS, _MAX_ADDRESS_WORDS = 3, 16  # words beside a telephone number or link, and of a postal address
+_CALLED_LENGTH = 60  # maximum characters of "is called" and the like before a term
 
 
 def _holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> bool:
@@ -52,7 +54,7 @@ def _is_name(term: str, body: str) -> bool:
 
 
 def is_value(term: str, body: str) -> bool:
-    """Return whether an entry is a number, time, amount, address, option or section, and not a definition."""
+    """Return whether an entry gives a number, time, amount, address, option or section instead of a definition."""
     if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
         return True
     if _LABEL.fullmatch(term.strip(" :")) and not (_is_meaning(body) or body[:1].islower()):
@@ -62,7 +64,9 @@ def is_value(term: str, body: str) -> bool:
     figures = any(map(str.isdigit, without))
     if all(word in _TIMES or (figures and word in _UNITS) for word in words):
         return True
-    return (without != body and len(words) <= 3) or (len(words) <= 16 and _STREET.search(body) is not None)
+    return (without != body and len(words) <= _MAX_CONTACT_WORDS) or (
+        len(words) <= _MAX_ADDRESS_WORDS and _STREET.search(body) is not None
+    )
 
 
 def _is_meaning(body: str) -> bool:
@@ -118,7 +122,7 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
-    """Return the entries grouped by list. A list within an entry is a separate list."""
+    """Return the entries of each list in a group of its own. A list inside an entry is a separate list."""
     found: list[list[Pair]] = []
     by_end: dict[int, list[Pair]] = {}
     by_body: dict[tuple[int, int], list[Pair]] = {}
@@ -133,7 +137,7 @@ def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
 
 
 def _end_before(text: str, start: int) -> int:
-    """Return the offset at which the text before a block ends, without line breaks."""
+    """Return the offset of the end of the text before a block, without the line breaks in between."""
     while start and text[start - 1] in "\n ":
         start -= 1
     return start
@@ -204,7 +208,7 @@ class _MarkedSentences:
         found = self._after(start, end, piece.end)
         if found is not None:
             return trim_definition(self._text, found[0], stop), found[1]
-        called = _CALLED.search(self._text, max(begin, start - 60), start)
+        called = _CALLED.search(self._text, max(begin, start - _CALLED_LENGTH), start)
         if called is not None and called.start() > begin:
             return trim_span(self._text, begin, called.start()), "sentence"
         return trim_definition(self._text, begin, stop), "sentence"
@@ -230,7 +234,7 @@ class _MarkedSentences:
     def leading(self) -> Iterator[DefinitionDraft]:
         """Yield the definitions in paragraphs that start with an emphasized term.
 
-        Consecutive paragraphs are judged together.
+        Whether paragraphs are definitions is decided together for consecutive paragraphs.
         """
         run: list[tuple[int, DefinitionDraft, bool]] = []
         for start, end in self._marked.leading:

@@ -37,7 +37,7 @@ _OPEN, _CLOSE = "\"“„«‘'*_`", "\"”“»’'*_`"
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
-# "The following definition applies: "Goods" means ..."
+# A subject may follow a colon or dash: "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT: Final = pattern("this_document")
 # "A cover note" may be a term, but "the following note" is not.
@@ -45,6 +45,7 @@ _KINDS = frozenset("item items document documents note notes list lists page tit
 _POINTING = frozenset("following above below first second third next last previous same".split())
 _LIMIT = 320  # maximum characters of a subject before the verb
 _MAX_TERM_WORDS = 8
+_MAX_SHORT_FORM = 12  # maximum characters of an abbreviation in brackets
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]
             inner = found[1].strip("\"“”'‘’*_ ")
             also = _OTHER_NAME.search(" " + inner)
             inner = also[1].strip("\"“”'‘’*_ ") if also else inner
-            if inner.isupper() and len(inner) <= 12 and " " not in inner:
+            if inner.isupper() and len(inner) <= _MAX_SHORT_FORM and " " not in inner:
                 abbreviation = abbreviation or inner
             else:
                 aliases += [inner] if also else []
@@ -270,8 +271,8 @@ def _is_distinguished_kind(body: str) -> bool:
 def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: bool) -> bool:
     """Return whether "is" defines the subject.
 
-    "Is" defines under a heading of definitions, in "A Thing is a ...", for marked terms, and after a phrase such as "In
-    these Rules".
+    "Is" may define a subject under a heading of definitions, a marked term, the subject of "A Thing is a ...", and a
+    subject after a phrase such as "In these Rules".
     """
     names = [text[slice(*term)] for term in subject.terms]
     if not subject.sure and not subject.led and not region:

@@ -20,6 +20,7 @@ from elt_llm_consumer.jobs.sections import GlossarySection
 _MEANING: Final = pattern("meaning_header")
 _OTHER: Final = pattern("other_header")
 _MAX_WORDS = 6
+_MAX_TERM_WORDS, _MIN_MEANING_WORDS = 6, 4  # for the rows of a table without headers
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class TableHeaders:
         self._short = _folded(settings.abbreviation_headers)
 
     def columns(self, cells: Sequence[str]) -> DefinitionColumns | None:
-        """Return the columns if these cells are known headers, else None."""
+        """Return the columns if these cells are headers that the settings list, else None."""
         names = _names(cells)
         term = _first_known(names, self._terms)
         short = _first_known(names, self._short)
@@ -148,14 +149,15 @@ class DefinitionTables:
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
-        plain = len(term.split()) <= 6 and len(body.split()) >= 4 and not any(map(str.isdigit, term + body[:3]))
+        fits = len(term.split()) <= _MAX_TERM_WORDS and len(body.split()) >= _MIN_MEANING_WORDS
+        plain = fits and not any(map(str.isdigit, term + body[:3]))
         defines = plain or distinguishes(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
         return DefinitionColumns(2, 0, 1, None, short=False) if defines else None
 
     def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> DefinitionColumns | None:
         """Return the columns if a row consists of headers, else None. `first` means that the row starts a table.
 
-        Likely headers count at the start of a table, and wherever the table repeats them.
+        Likely headers are accepted only at the start of a table, and where the table repeats them.
         """
         names = tuple(one_line(self._layout.text[start:end]) for start, end in cells)
         known = self._headers.columns(names) or self._likely.get(names)
@@ -187,7 +189,7 @@ class DefinitionTables:
 
 
 def _cells(line: TextLine) -> list[tuple[int, int]]:
-    """Return the stripped spans of the cells of a row. The outer bars of a Markdown row delimit no extra cells."""
+    """Return the stripped spans of the cells of a row. Bars at both ends of a Markdown row do not add empty cells."""
     text = line.text
     bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
     cells = [(start + 1, end) for start, end in pairwise(bounds)]

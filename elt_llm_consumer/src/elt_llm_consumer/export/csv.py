@@ -38,9 +38,9 @@ def row_values(table: Table, row: Row) -> SheetLine:
 
 
 def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
-    """Yield one line for each piece of evidence of each cell, with the columns EVIDENCE_COLUMNS.
+    """Yield one line, with the columns EVIDENCE_COLUMNS, for each piece of evidence of each cell.
 
-    A cell without evidence also has a line.
+    A cell without evidence also gets a line.
     """
     for table in result.tables:
         for row in table.rows:

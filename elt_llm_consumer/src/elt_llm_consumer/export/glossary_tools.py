@@ -10,14 +10,14 @@ from elt_llm_consumer.evidence import JobResult, ReviewStatus, Row
 from elt_llm_consumer.export.csv import csv_bytes
 from elt_llm_consumer.export.text import evidence_places, one_line, printable, safe_name, value_text, write_atomically
 
-_MAX_NAME_LENGTH = 200  # characters; the tools allow 256 with an appended number
+_MAX_NAME_LENGTH = 200  # maximum characters of a name; the tools allow 256, and a number may be appended
 _TABLES = ("terms", "abbreviations", "entities")
 _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
 
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """A glossary entry. `path` has its ancestors from the outermost, then its name; `title` is the full name.
+    """A glossary entry. `path` has its ancestors' names, outermost first, and its own name; `title` is the full name.
 
     `synonyms` and `related` are names from the documents. `disputed` means that the definitions contradict each other.
     """
@@ -162,7 +162,7 @@ _REPLACED_SIGNS = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " 
 
 
 def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Path]:
-    """Write the terms as OpenMetadata's glossary CSV, parents first. The glossary of this name must exist on import."""
+    """Write the terms as a glossary CSV for OpenMetadata, parents first. On import, the glossary must already exist."""
     terms = _glossary_terms(result, _openmetadata_name)
     names = _names_by_title(terms, partial(qualified_name, glossary))
     parent_line = partial(_openmetadata_parent, glossary)

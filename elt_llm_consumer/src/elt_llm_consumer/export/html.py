@@ -14,7 +14,7 @@ from elt_llm_consumer.export.text import printable, rows_by_group, value_text, w
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
 """The columns that may contain the name of a relationship's source or target."""
 _COLUMNS = 4
-_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # in drawing units, as the constants below
+_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # in drawing units, as are the constants below
 _BOX_GAP, _MARGIN = 60, 20
 _LEFT = 90  # space for lines that bend out of the first column
 
@@ -99,7 +99,7 @@ def write_html(result: JobResult, path: Path) -> list[Path]:
 
 
 def html_report(result: JobResult) -> str:
-    """Render the page. Its content security policy allows only its own script and style, by hash."""
+    """Return the page. Its content security policy allows only the page's own script and style, by their hashes."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -125,7 +125,7 @@ def html_report(result: JobResult) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_hash(script),
         style_hash=_hash(style),
-        data=Markup(safe),  # noqa: S704 - nothing in it can close the element
+        data=Markup(safe),  # noqa: S704 - it cannot close the element that contains it
     )
 
 

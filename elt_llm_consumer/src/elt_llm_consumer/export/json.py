@@ -76,7 +76,7 @@ def write_json(result: JobResult, path: Path) -> list[Path]:
 
 
 def result_json(result: JobResult, *, only: str = "") -> dict[str, Any]:
-    """Return the result as JSON values. A table with grouped rows has `domains`, any other table has `rows`."""
+    """Return the result as JSON values. A table with grouped rows has the key `domains`, any other the key `rows`."""
     return {
         "format": FORMAT_VERSION,
         "job": result.job,

@@ -51,7 +51,7 @@ def write_xlsx(result: JobResult, path: Path) -> list[Path]:
     workbook = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     workbook.set_properties({"title": printable(result.job), "created": _CREATED})
     evidence = list(evidence_lines(result))
-    rows_of: dict[tuple[str, str, str], int] = {}  # the first evidence line of each cell
+    rows_of: dict[tuple[str, str, str], int] = {}  # the first line of each cell in the evidence sheet
     for number, values in enumerate(evidence, start=2):
         rows_of.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
     writer = _Sheets(workbook)
@@ -142,7 +142,7 @@ def _link(
 
 
 def _outline(sheet: str, title: str) -> dict[str, int | bool]:
-    """Return the outline of a column: identity columns are hidden, verdicts and evidence can be collapsed."""
+    """Return the outline options of a column. Identity columns are hidden; verdicts and evidence can be collapsed."""
     if sheet != _EVIDENCE and title in _HIDDEN:
         return {"hidden": True}
     return {"level": 1} if title.endswith((": verdict", ": evidence")) else {}

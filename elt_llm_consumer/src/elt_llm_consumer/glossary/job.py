@@ -66,7 +66,7 @@ ABBREVIATION_COLUMNS = ("term", "abbreviation", "defined_in", "used", "used_in")
 
 
 class GlossaryTermTask(RowTask):
-    """Makes the row of one term. A language model only cleans up the text of the definition."""
+    """Makes the row of one term. A language model is used only to clean up the text of the definition."""
 
     def __init__(
         self,

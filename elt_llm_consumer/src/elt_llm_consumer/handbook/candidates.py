@@ -88,7 +88,7 @@ class PhraseUses:
 
 @dataclass(frozen=True)
 class EntityCandidate:
-    """A possible entity. `names` are its name and other names; `key` is unique."""
+    """A candidate entity. `names` has its name and its other names; `key` is unique."""
 
     key: str
     name: str

@@ -186,7 +186,7 @@ def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement]
 
 
 def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
-    """Return the cell with the sections that mention a candidate, and the first statement of each section."""
+    """Return a cell with the sections that mention a candidate; evidence is the first statement of each section."""
     by_section: dict[str, Evidence] = {}
     for one in statements:
         if one.section:
@@ -342,7 +342,7 @@ class HandbookJob:
     def _tasks(self) -> Sequence[RowTask]:
         model = self._model
         writer = None if model.section.describe == "off" else field_writer(self._context)
-        _ = model.relations, model.duties, model.mentions, model.joined  # before several threads use them at once
+        _ = model.relations, model.duties, model.mentions, model.joined  # before several threads use them
         return (
             *(CandidateTask(model, writer, one) for one in model.candidates),
             *(RelationTask(model, one) for one in model.relations),

@@ -39,7 +39,7 @@ class RelationStatement:
     evidence: Evidence
     score: float
     again: bool = False
-    """Whether the sentence calls the source "it" or "they", so that only the previous sentence names the source."""
+    """Whether the source is only called "it" or "they" here, so that the previous sentence must give its name."""
 
 
 @dataclass

@@ -66,7 +66,7 @@ class CorpusDocument:
 
 
 class Corpus:
-    """Documents of some collections, in order of collection and source."""
+    """The documents of one or more collections, in order of collection and source."""
 
     def __init__(self, documents: Sequence[CorpusDocument]) -> None:
         self.documents = tuple(sorted(documents, key=lambda one: (one.collection, one.source, one.document_id)))
@@ -128,7 +128,7 @@ def quote_hash(quote: str) -> str:
     return hashlib.sha256(quote.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_HIERARCHY = " / "  # between the names in the display name of a fact sheet
+_HIERARCHY = " / "  # separates the ancestors' names in the display name of a fact sheet
 _ENTITY, _RELATIONSHIP, _FACT_SHEET = "#entity/", "#relationship/", "#fact-sheet/"
 
 

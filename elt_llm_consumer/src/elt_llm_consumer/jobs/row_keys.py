@@ -69,7 +69,7 @@ class RowKeys:
 
 
 class SourceDocuments:
-    """The documents of the texts, the model and the inventory of a job."""
+    """All documents that a job reads: those of its texts, its enterprise model and its inventory."""
 
     def __init__(self, context: JobContext) -> None:
         structured = [one.corpus for one in (context.model, context.inventory) if one is not None]

@@ -186,7 +186,7 @@ def definition_names(definition: Definition) -> tuple[str, ...]:
     """
     initials = "".join(word[0] for word in words(definition.text))
     short, folded = definition.term, "".join(words(definition.term))
-    # The short form may omit one letter: "FPD" omits the letter of an "and".
+    # The short form may omit the initial of one word, such as that of "and".
     possible = {initials, *(initials[:place] + initials[place + 1 :] for place in range(1, len(initials)))}
     likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in possible
     spelt_out = likely or definition.pattern == "abbreviation"

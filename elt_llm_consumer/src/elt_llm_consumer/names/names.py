@@ -21,7 +21,7 @@ from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-# Words may contain invisible characters. Each character of a script without spaces is a word.
+# Words may contain invisible characters. In a script without spaces, each character is a word.
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _TOKEN = re.compile(
     rf"{_UNSPACED}|(?:(?!{_UNSPACED}){CHARACTER}|(?<=\w)[\u00ad\u200b-\u200d\u2060])+(?:['\u2019]s(?!\w))?|&"
@@ -158,7 +158,7 @@ def _initials(words: Sequence[str]) -> str:
 
 
 def _words_in_order(words: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-    """Return the words with the head noun last and without articles, and whether their order was changed.
+    """Return the words without articles and with the head noun last, and whether the order was changed.
 
     For example, "report of concern" becomes "concern report".
     """
@@ -246,7 +246,7 @@ class _Node:
 
     after: dict[str, "_Node"] = field(default_factory=dict)
     ends: tuple[str, str] | None = None
-    """The name and its form."""
+    """The name, and the form of it that ends at this node."""
 
 
 class Names:
@@ -390,7 +390,7 @@ def _is_part_of_name(word: NameToken) -> bool:
 
 
 def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> NameToken | None:
-    """Return the word at position `other`, if only a space or a hyphen separates it from the word at position `own`."""
+    """Return the word at position `other` if only a space or hyphen separates it from the word at `own`; else None."""
     if not 0 <= other < len(words):
         return None
     left, right = sorted((own, other))

@@ -45,7 +45,7 @@ class ValueOverride(SettingsSection):
         return Curation(by=self.by, at=self.at.isoformat(), reason=self.reason)
 
     def __str__(self) -> str:
-        """Return the table, the row and the field for messages."""
+        """Return the table, the row and the field as a text for messages."""
         return f"{self.table}, {self.key or self.name}, {self.field}"
 
 
@@ -92,7 +92,7 @@ class CuratedValues:
                 for table, key, name in waiting
             )
             if number not in self._applied and not comes:
-                no_table = f" (a {self._kind} has no such table; name the kind of job that has)"
+                no_table = f" (a {self._kind} job has no such table; set the kind of job that has it)"
                 found.append(f"Curated value without a row: {override}{'' if override.table in columns else no_table}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")

@@ -52,7 +52,7 @@ class GoldShare:
 
 @dataclass(frozen=True)
 class GoldReport:
-    """Shares of correct results, and one sentence per error."""
+    """The shares of correct results, and one remark for each error."""
 
     job: str
     kind: str
@@ -94,7 +94,7 @@ def gold_term_key(term: str) -> tuple[str, ...]:
 
 
 def _content_words(text: str) -> list[str]:
-    """Return the folded words of a text without clause numbers, which are single letters and digits."""
+    """Return the folded words of a text without single letters and digits, which are the numbers of clauses."""
     return [word for word in words(text) if len(word) > 1]
 
 
@@ -192,7 +192,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """The location of a quote in the gold file: document, page and words."""
+    """A quote in the gold file, and where it is: document, page and words."""
 
     document: str
     page: int | None = Field(None, ge=1)

@@ -28,7 +28,7 @@ REQUIRED_COLUMNS = ("table", "key", "review_status")
 OPTIONAL_COLUMNS = ("reviewer", "review_comment", "reviewed_at")
 _EXPORT_HINT = "Import the file that the job wrote: .csv of one table, or .xlsx."
 _MAX_BYTES = 64_000_000  # maximum bytes of a file; the largest outputs are many times smaller
-_MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook, against zip bombs
+_MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook; more may be a decompression bomb
 _MAX_LINES = 100_000  # maximum lines of a sheet
 _MAX_COLUMNS = 1_000
 _UNREADABLE = (BadZipFile, BadCompression, ParseError, LookupError, ValueError, TypeError, EOFError, OSError)
@@ -176,7 +176,7 @@ class ImportReport:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 1 if a line is invalid or in conflict with a newer review, else 0."""
+        """The exit code of the command: 1 if a line is invalid or in conflict with a newer review, else 0."""
         return int(bool(self.problems or self.conflicts))
 
     def to_json(self) -> dict[str, Any]:
@@ -243,7 +243,7 @@ class _ReviewImporter:
             self._take(line, status or "PENDING", row)
 
     def _take(self, line: SheetRow, status: str, row: OutputRow) -> None:
-        # The texts are cleaned as in the outputs, so that an unedited sheet is imported as unchanged.
+        # Texts are cleaned as they are for outputs, so that the lines of an unedited sheet count as unchanged.
         reviewer, comment = (printable(unescape_formula(text)) for text in (line.reviewer, line.comment))
         known = self._known.get(row.place)
         differing = self._differing(line, row)

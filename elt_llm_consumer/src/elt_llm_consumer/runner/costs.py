@@ -85,7 +85,7 @@ class TokenCounter:
         self._estimate: TokenEstimate | None = None
 
     def of(self, text: str) -> int:
-        """Return an upper estimate of the number of tokens of a text."""
+        """Return an estimate of the number of tokens in a text that is rather too high than too low."""
         with self._lock:
             self._estimate = self._estimate or TokenEstimate()
         return len(self._estimate.spans(text))
@@ -147,7 +147,7 @@ class RunReport:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 1 if a row failed, else 0."""
+        """The exit code of the command: 1 if a row failed, else 0."""
         return int(bool(self.failures))
 
     def to_json(self) -> dict[str, Any]:

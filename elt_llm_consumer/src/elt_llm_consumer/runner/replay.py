@@ -30,6 +30,8 @@ from elt_llm_consumer.runner.run import recipe_number
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+_MAX_VALUE_LENGTH = 80  # maximum characters of a value that a difference shows
+
 
 @dataclass(frozen=True)
 class ReplayReport:
@@ -83,7 +85,7 @@ def replay(
         file = load_job(loaded.project / receipt.job_file, loaded)
         with open_job(file, loaded, embedding=embedding, llm=llm) as context:
             evidence, documents, settings = _compare(receipt, context)
-    except (EltError, OSError, ValueError) as error:  # ValueError: a path with a zero byte
+    except (EltError, OSError, ValueError) as error:  # a path with a null byte raises ValueError
         return ReplayReport(path.name, output, (), (), (f"The inputs cannot be read: {error}",), ours, libraries)
     return ReplayReport(path.name, output, evidence, documents, settings, ours, libraries)
 
@@ -141,4 +143,4 @@ def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, A
 
 def _shortened(value: object) -> str:
     text = "none" if value in (None, "") else str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= _MAX_VALUE_LENGTH else text[: _MAX_VALUE_LENGTH - 3] + "..."

@@ -209,8 +209,8 @@ def _report(
 def _output_name(file: JobFile, kind: str) -> str:
     """Return the name of the output files: job and kind, since one job file may serve all kinds.
 
-    For a job file outside of the configuration, the name contains the path, so that jobs with equal names do not
-    overwrite each other's files.
+    If the job file is outside of the configuration folder, its path is part of the name, so that jobs with equal names
+    do not overwrite each other's files.
     """
     job = file.name
     if job != file.path.stem:

@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads
+_JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads before they are abandoned
 
 
 class WorkOutcome(Generic[Item, Result]):

@@ -33,9 +33,9 @@ def follows_preposition(before: str, allowed: frozenset[str] = frozenset()) -> b
 def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> bool:
     """Return whether `word` describes what happens to the mentioned thing.
 
-    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe a loan. "Opened with a Loan Card",
-    "a Book without a Loan Card must be closed" and "the Reader pays before work starts" describe neither the card
-    nor the reader. `start` is the offset of the sentence after its number.
+    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe what happens to a loan. "Opened with
+    a Loan Card", "a Book without a Loan Card must be closed" and "the Reader pays before work starts" do not describe
+    what happens to the card or the reader. The sentence starts, after its number, at the offset `start`.
     """
     if word[1] <= mention[0]:
         between = text[word[1] : mention[0]]
@@ -47,7 +47,7 @@ def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> b
 
 
 def is_party_to_rule(text: str, mention: Span, start: int = 0) -> bool:
-    """Return whether the mentioned thing is subject or object of a clause that demands, allows or forbids."""
+    """Return whether the mentioned thing is subject or object of a clause that demands, allows or forbids something."""
     for modal in _MODAL.finditer(text, start):
         if _RELATIVE.search(text[max(start, modal.start() - 10) : modal.start()]):
             continue

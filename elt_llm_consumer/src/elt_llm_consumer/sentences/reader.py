@@ -71,7 +71,7 @@ class NounPhrase:
 
     @property
     def head(self) -> str:
-        """The last word, which names the kind of thing, in lower case."""
+        """The last word of the phrase in lower case. It is the noun that the other words qualify."""
         return self.words[-1].low
 
     @property
@@ -503,7 +503,7 @@ def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
 
 
 def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
-    """Return whether "not" is among the adverbs from `at` on, and the position after these adverbs."""
+    """Return whether "not" is among the adverbs that start at `at`, and the position after these adverbs."""
     negated = False
     while at < len(words) and not words[at].separator:
         low = words[at].low

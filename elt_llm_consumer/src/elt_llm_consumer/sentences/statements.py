@@ -11,7 +11,7 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 _LABEL = re.compile(r"^(?:(?:[A-Z]{0,3}\d[\w.]{0,10}|\(?\w{1,3}[.)]|#{1,6}|[-*\u2022\u2013])[.:)]?\s+){1,2}")
 _TITLE_LABEL = re.compile(r"^(?:[A-Za-z]+ \w{1,4}: |[A-Z]{0,3}\d[\w.]{0,10}[.:)]?\s+|[A-Z][.)]\s+|#{1,6}\s+)")
 _PAGE_NUMBER = re.compile(r"^[ivxlc\d]{1,6}$")
-# "A3 Definitions | 8", "Fees .......... 12": a row of a table of contents.
+# A row of a table of contents: "A3 Definitions | 8", "Fees .......... 12".
 _CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\s{0,3}\|?\s{0,3}$")
 _MIN_CONTENTS = 3  # minimum number of rows of a table of contents
 
@@ -49,7 +49,7 @@ class TextStatement:
 
     @property
     def offset(self) -> int:
-        """The length of the number or bullet before the content in `text`, in characters."""
+        """The offset of the content in `text`, after a number or bullet, in characters."""
         return self.content_start - self.start
 
     @property
