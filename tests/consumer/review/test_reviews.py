@@ -113,7 +113,7 @@ def test_invalid_lines_are_reported_and_valid_lines_are_imported(
 
 def test_a_row_that_is_twice_in_a_sheet_is_reported(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
-    assert report.problems == ("row 2: 'Term 01' is already in row 2",)
+    assert report.problems == ("row 2: 'Term 01' was already reviewed in row 2",)
 
 
 def test_an_exported_workbook_is_imported_with_its_reviews(loaded: LoadedSettings) -> None:
@@ -155,7 +155,7 @@ def test_a_review_in_a_sheet_older_than_the_row_is_stale(loaded: LoadedSettings)
     report = _import(loaded, *read_sheet(sheet))
     assert report.taken == 4
     assert report.notes == (
-        "row 2: 'Term 00' was last written with another definition; its review is stale."
+        "row 2: 'Term 00' has another definition in the last output, so its review is stale."
         " Correct values with sources.curated",
     )
     run(loaded)

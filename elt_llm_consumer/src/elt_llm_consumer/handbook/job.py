@@ -135,7 +135,7 @@ _DESCRIBE = CatalogField(
 _REASON_NOTES: Mapping[CandidateReason, str] = {
     "defined": "Defined.",
     "named": "Written with a capital.",
-    "acting": "Subject or object of rules.",
+    "acting": "Acts in rules, or is acted on.",
     "used": "Often used.",
 }
 
@@ -168,7 +168,7 @@ def _definition(candidate: EntityCandidate) -> Cell:
 def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStatement]) -> Cell:
     others = candidate.names[1:]
     if not others:
-        return absent_cell("No other name of it is known.")
+        return absent_cell("No other name of the candidate is known.")
     defined = [one.evidence for one in candidate.definitions if one.abbreviation or one.aliases]
     met = [one for one in statements if any(mention.form in others for mention in one.mentions)]
     places = defined or [one.evidence(one.weight) for one in met[:1]]
@@ -178,7 +178,10 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
-    note = _REASON_NOTES[candidate.why] + f" Acts {candidate.acting} times and is acted on {candidate.acted_on} times."
+    note = (
+        _REASON_NOTES[candidate.why]
+        + f"  Acts {candidate.acting} times and is acted on {candidate.acted_on} times in rules."
+    )
     if not statements:
         return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]
@@ -192,7 +195,7 @@ def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
         if one.section:
             by_section.setdefault(one.section, one.evidence(one.weight, one.section))
     if not by_section:
-        return absent_cell("No section names it.")
+        return absent_cell("No section mentions the candidate.")
     first = list(by_section)[:most]
     note = f"The first {most} of {len(by_section)}." if len(by_section) > most else ""
     return found_cell(tuple(first), [by_section[name] for name in first], confidence=1.0, note=note)
@@ -297,7 +300,7 @@ def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
 def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement], most: int) -> Cell:
     """Return a cell with `values`, the modalities or counts of a relationship, and at most `most` quotes for each."""
     if not values:
-        return absent_cell("The sentences do not specify it.")
+        return absent_cell("The sentences do not give this detail.")
     by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}
     for one in statements:
         for value in (one.modality, one.count):

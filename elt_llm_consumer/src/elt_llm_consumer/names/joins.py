@@ -141,7 +141,7 @@ def _by_likeness(left: Sequence[NamedItem], right: Sequence[NamedItem], names: N
         for other in near.values():
             likeness = names.likeness(one.name, other.name)
             if likeness.how not in {"same", "alias"} and likeness.score >= MIN_NEAR_LIKENESS:
-                reason = f"'{one.name}' is like '{other.name}' by {likeness.score:.2f}."
+                reason = f"'{one.name}' is similar to '{other.name}': {likeness.score:.2f}."
                 yield JoinPair(one.key, other.key, "fuzzy", likeness.score, reason)
 
 

@@ -11,7 +11,7 @@ from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Row
 from elt_llm_consumer.jobs.corpus import Corpus
 
 _MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value that a note shows
-_QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
+_QUOTE_NOT_FOUND = "The documents do not contain the given quote."
 
 
 class ValueOverride(SettingsSection):
@@ -84,7 +84,7 @@ class CuratedValues:
         counts = Counter(map(str, self._overrides))
         twice = {it: count for it, count in counts.items() if count > 1}
         found = [*dict.fromkeys(self._problems)]
-        found += [f"Curated values given {count} times; the last one applies: {it}." for it, count in twice.items()]
+        found += [f"{count} curated values for one cell; the last one applies: {it}." for it, count in twice.items()]
         columns = {table.name: table.columns for table in result.tables}
         for number, override in enumerate(self._overrides):
             comes = any(

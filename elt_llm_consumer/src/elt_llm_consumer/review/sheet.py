@@ -233,7 +233,7 @@ class _ReviewImporter:
         elif status == "REJECTED" and not line.reviewer:
             self.problems.append(f"{line.where}: the rejection of '{row.place.key}' needs the name of its reviewer")
         elif row.place in self._seen:
-            self.problems.append(f"{line.where}: '{row.place.key}' is already in {self._seen[row.place]}")
+            self.problems.append(f"{line.where}: '{row.place.key}' was already reviewed in {self._seen[row.place]}")
         elif max(len(line.reviewer), len(line.comment)) > MAX_COMMENT_LENGTH:
             self.problems.append(
                 f"{line.where}: the reviewer or comment has more than {MAX_COMMENT_LENGTH:,} characters"
@@ -276,8 +276,8 @@ class _ReviewImporter:
         fields = [name for name, cell in cells.items() if not _cell_matches(line, name, cell)]
         if fields:
             self.notes.append(
-                f"{line.where}: '{row.place.key}' was last written with another {', '.join(fields)}; its review is"
-                " stale. Correct values with sources.curated"
+                f"{line.where}: '{row.place.key}' has another {', '.join(fields)} in the last output, so its"
+                " review is stale. Correct values with sources.curated"
             )
         return bool(fields)
 
