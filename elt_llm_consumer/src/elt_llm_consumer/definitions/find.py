@@ -322,7 +322,7 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
             if len(found["term"].split()) > _MAX_TERM_WORDS:
                 continue
             rest = line.text[found.end() :].strip()
-            if rest and is_value(found["term"], rest):  # a value such as "Monday: closed" ends the list
+            if rest and is_value(found["term"], rest):  # "Monday: closed" is a value and not a definition
                 break
             run = runs[kind]
             if run and number - run[-1][0] > _MAX_LINES_APART:

@@ -76,7 +76,7 @@ class DocumentLayout:
 
     @cached_property
     def heading_lines(self) -> frozenset[int]:
-        """The offsets at which the lines of headings start, and the lines that underline headings."""
+        """The offsets at which heading lines, and the lines that underline headings, start."""
         numbers = (bisect_right(self._starts, one.start + 3) - 1 for one in self.document.outline.sections)
         return frozenset(self._starts[number] for number in numbers if number >= 0)
 

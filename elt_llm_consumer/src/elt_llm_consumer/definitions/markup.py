@@ -234,7 +234,7 @@ class _MarkedSentences:
     def leading(self) -> Iterator[DefinitionDraft]:
         """Yield the definitions in paragraphs that start with an emphasized term.
 
-        Whether paragraphs are definitions is decided together for consecutive paragraphs.
+        Whether they are definitions is decided for consecutive paragraphs together.
         """
         run: list[tuple[int, DefinitionDraft, bool]] = []
         for start, end in self._marked.leading:

@@ -1,4 +1,4 @@
-"""Find candidate entities: terms that the texts define, capitalized names, and nouns that act or are acted on in rules."""
+"""Find candidate entities: defined terms, capitalized names, and nouns that act or are acted on in rules."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re

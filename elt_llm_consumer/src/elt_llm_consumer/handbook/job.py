@@ -178,10 +178,7 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
-    note = (
-        _REASON_NOTES[candidate.why]
-        + f"  Acts {candidate.acting} times and is acted on {candidate.acted_on} times in rules."
-    )
+    note = _REASON_NOTES[candidate.why] + f" Acts {candidate.acting} times and is acted on {candidate.acted_on} times."
     if not statements:
         return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]
