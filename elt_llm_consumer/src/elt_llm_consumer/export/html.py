@@ -16,7 +16,7 @@ _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "tar
 _COLUMNS = 4
 _WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # in drawing units, as are the constants below
 _BOX_GAP, _MARGIN = 60, 20
-_LEFT = 90  # space for lines that bend out of the first column
+_LEFT = 90  # space for lines that curve to the left of the first column
 
 
 def relationship_graph(result: JobResult) -> dict[str, Any] | None:

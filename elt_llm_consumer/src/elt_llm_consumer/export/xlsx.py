@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from xlsxwriter.workbook import Workbook
     from xlsxwriter.worksheet import Worksheet
 
-_MAX_CELL_LENGTH = 32_767  # characters per cell
+_MAX_CELL_LENGTH = 32_767  # maximum characters per cell
 _CUT_NOTE = " … (full text in the JSON file)"
 _MAX_LINKS = 65_000  # maximum links per sheet; Excel allows 65,530
 _SHEET_NAME = 31
 _EVIDENCE = "Evidence"
 _NOTES = "Notes"
 _WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30, "note": 120}
-_WIDE, _MIDDLE, _NARROW = 45, 24, 12  # characters
+_WIDE, _MIDDLE, _NARROW = 45, 24, 12  # column widths, in characters
 _LONG, _SHORT = 60, 16  # characters: a column is wide if its longest value has at least _LONG, narrow if at most _SHORT
 _HIDDEN = ("table", "key")
 """Hidden columns, by which `elt-llm review import` recognises a row."""

@@ -33,7 +33,7 @@ class Genus:
 
 
 class KindClassifier:
-    """Decides of which kind a candidate entity is, such as role or document."""
+    """Determines the kind of each candidate entity, such as role or document."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Apply curated values, which reviewers set in a file with name, date and reason."""
+"""Apply curated values, which reviewers set in a file together with their name, the date and a reason."""
 
 from collections import Counter
 from collections.abc import Sequence

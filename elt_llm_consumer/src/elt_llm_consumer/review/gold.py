@@ -31,7 +31,7 @@ _MAX_REMARKS = 40
 
 @dataclass(frozen=True)
 class GoldShare:
-    """A measure with its name: `right` of `of` items are correct."""
+    """A named share of correct items: `right` items out of `of` are correct."""
 
     name: str
     right: float
@@ -109,7 +109,7 @@ def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
     wanted, given = _content_words(gold), _content_words(quote)
     if not wanted:
         return False
-    # The window is as long as the gold text and moves by an eighth of this length.
+    # The part of the quote that is compared is as long as the gold text. It moves by an eighth of this length.
     step = max(1, len(wanted) // 8)
     starts = range(0, max(1, len(given) - len(wanted) + step), step)
     return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least * len(wanted) for start in starts)
@@ -371,7 +371,7 @@ def _has_words(gold: GoldField, cell: Cell) -> bool:
 
 _GLOSSARY_TABLES = ("terms", "abbreviations")
 _NAME_COLUMNS = ("term", "abbreviation", "synonyms")
-_SHORT_SENTENCE = 4  # words
+_SHORT_SENTENCE = 4  # words; a quote with fewer words must match the whole sentence
 
 
 def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:

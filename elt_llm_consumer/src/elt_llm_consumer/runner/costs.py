@@ -156,7 +156,7 @@ class RunReport:
 
 
 def row_failure(task: RowTask, error: Exception) -> RowFailure:
-    """Return the failure of a row with a reason on one line."""
+    """Return the failure of a row. Its reason is the message of the error on one line."""
     if isinstance(error, EltError):
         return RowFailure(task.table, task.key, task.name, str(error), error.hint)
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_LENGTH]
