@@ -221,7 +221,7 @@ def test_an_older_sheet_does_not_replace_a_newer_review(loaded: LoadedSettings) 
     report = _import(loaded, of_bob)
     [conflict] = report.conflicts
     assert (report.taken, report.exit_code) == (0, 1)
-    assert "'Term 00' has the review APPROVED by Ann of " in conflict
+    assert "'Term 00' keeps the review APPROVED by Ann of " in conflict
     assert "import with --replace" in conflict
     run(loaded)
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
