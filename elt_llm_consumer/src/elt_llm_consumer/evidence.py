@@ -1,4 +1,4 @@
-"""Rows, cells and their evidence: the result of a job."""
+"""The result of a job: tables of rows, whose cells have evidence."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -30,12 +30,12 @@ class Evidence(EnterpriseRecord):
     about: str = Field("", description="The value that the quote supports, if the cell has several values; empty: all.")
 
     def supporting(self, value: str) -> "Evidence":
-        """Return the evidence as the quote that supports one of several values; "" means all values."""
+        """Return a copy that supports only `value`, which is one of a cell's several values; "" means all values."""
         return self.model_copy(update={"about": value})
 
     @property
     def place(self) -> str:
-        """Return the source with its page, such as "handbook.pdf, page 8"."""
+        """Return the path of the document and the page, such as "handbook.pdf, page 8"."""
         return self.source if self.page is None else f"{self.source}, page {self.page}"
 
 
@@ -106,7 +106,7 @@ def inferred_cell(value: Value, note: str = "", evidence: Iterable[Evidence] = (
 
 
 def with_note(cell: Cell, note: str) -> Cell:
-    """Return a copy of the cell with a text appended to its note."""
+    """Return a copy of the cell with `note` appended to its note."""
     return cell.model_copy(update={"note": " ".join(filter(None, [cell.note, note]))}) if note else cell
 
 
@@ -162,7 +162,7 @@ def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 class JobResult(EnterpriseRecord):
-    """The result of a job. Two runs over the same texts with the same settings give the same bytes."""
+    """The result of a job. Two runs over the same texts with the same settings give results with equal bytes."""
 
     job: str
     kind: str

@@ -81,7 +81,7 @@ def test_a_term_that_refers_to_another_term_gets_the_definition_of_that_term_as_
 
 def test_a_term_that_no_document_defines_has_no_definition() -> None:
     cell = _rows(_result(_context()))["Guest"].cells["definition"]
-    assert (cell.verdict, cell.note) == ("absent", "It is only referred to where it is defined: Rule Z9.")
+    assert (cell.verdict, cell.note) == ("absent", "The texts only refer to another place for the definition: Rule Z9.")
 
 
 def test_uses_of_a_term_outside_its_definition_are_counted_with_their_sections() -> None:

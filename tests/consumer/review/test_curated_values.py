@@ -68,7 +68,7 @@ def test_quotes_of_curated_values_are_looked_up_and_missing_quotes_are_reported(
     [evidence] = cells["Term 01"]["definition"]["evidence"]
     assert evidence["quote"] == there
     assert cells["Term 02"]["definition"]["evidence"] == []
-    assert notes == ["Curated value: terms, Term 02, definition: The quote given for it is not in the documents."]
+    assert notes == ["Curated value: terms, Term 02, definition: The documents do not contain the given quote."]
     assert set(notes) <= set(report.notes)
 
 
@@ -83,7 +83,7 @@ def test_a_curated_null_marks_the_field_as_absent(tmp_path: Path) -> None:
     ("before", "after", "told"),
     [
         ("key: Term 01", "key: Term 77", "Curated value without a row: terms, Term 77, definition."),
-        ("table: terms", "table: words", "Curated value without a row: words, Term 01, definition (a glossary has no"),
+        ("table: terms", "table: words", "Curated value without a row: words, Term 01, definition (a glossary job"),
         ("field: definition", "field: colour", "Curated value for an unknown column: terms, Term 01, colour."),
     ],
 )
@@ -124,4 +124,4 @@ def test_two_curated_values_for_the_same_field_are_reported(tmp_path: Path) -> N
     run(loaded)
     cells, notes = _written(loaded)
     assert cells["Term 01"]["definition"]["value"] == "Something else."
-    assert notes == ["Curated values given 2 times; the last one applies: terms, Term 01, definition."]
+    assert notes == ["2 curated values for one cell; the last one applies: terms, Term 01, definition."]

@@ -92,7 +92,7 @@ def test_an_invented_term_lowers_precision_and_a_distractor_read_as_a_term_is_re
     assert report.share("precision") == GoldShare("precision", 4, 5)
     assert report.share("distractors avoided").right == 0
     assert [remark.split(":")[0] for remark in report.remarks] == [
-        "not a term of gold",
+        "not a term of the gold file",
         "distractor listed as a definition",
     ]
 
@@ -105,14 +105,14 @@ def test_an_optional_gold_term_is_neither_required_nor_counted_as_wrong(gold: Pa
 def test_a_definition_that_differs_from_that_of_the_gold_term_is_counted_as_wrong(gold: Path) -> None:
     report = compared(gold, row("Loans", "means we save paper"), *PERFECT[1:])
     assert report.share("precision").right == 3
-    assert any(remark.startswith("another definition than gold: Loans") for remark in report.remarks)
+    assert any(remark.startswith("another definition than in the gold file: Loans") for remark in report.remarks)
 
 
 def test_a_gold_contradiction_that_the_job_missed_is_reported(gold: Path) -> None:
     day = row("Day", '"Day" means any day but Sunday', OTHER)
     report = compared(gold, PERFECT[0], PERFECT[1], day, PERFECT[3])
     assert report.share("contradictions shown") == GoldShare("contradictions shown", 0, 1)
-    assert report.share("contradictions that are").value is None
+    assert report.share("contradictions that are right").value is None
     assert report.remarks == ("contradiction not shown: Day",)
 
 
@@ -183,8 +183,8 @@ def test_a_wrongly_joined_near_duplicate_is_reported(gold_catalog: Path) -> None
     assert report.share("matching F1") == GoldShare("matching F1", 0, 4)
     assert report.share("near-duplicates kept apart") == GoldShare("near-duplicates kept apart", 1, 2)
     assert "near-duplicates joined: Shelf, Loan" in report.remarks
-    assert "Loan, formal_definition: gold says found" in report.remarks
-    assert "Shelf, formal_definition: gold says absent" in report.remarks
+    assert "Loan, formal_definition: expected found" in report.remarks
+    assert "Shelf, formal_definition: expected absent" in report.remarks
 
 
 def test_a_found_cell_that_does_not_contain_the_words_of_the_gold_cell_is_reported(gold_catalog: Path) -> None:
@@ -218,8 +218,8 @@ def test_coverage_classes_and_gaps_are_compared_with_gold_by_name(tmp_path: Path
     assert report.share("gaps, MATCHED").right == 0
     assert report.share("gaps, MODEL_ONLY").value is None
     assert report.remarks == (
-        "coverage of Room: no row, gold says ABSENT",
-        "gap of Loan: MODEL_ONLY, gold says MATCHED",
+        "coverage of Room: no row, expected ABSENT",
+        "gap of Loan: MODEL_ONLY, expected MATCHED",
     )
 
 

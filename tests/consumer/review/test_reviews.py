@@ -113,7 +113,7 @@ def test_invalid_lines_of_a_review_sheet_are_reported_and_valid_lines_are_import
 
 def test_a_row_that_occurs_twice_in_a_review_sheet_is_reported(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
-    assert report.problems == ("row 2: 'Term 01' is already in row 2",)
+    assert report.problems == ("row 2: 'Term 01' was already reviewed in row 2",)
 
 
 def test_an_exported_workbook_is_imported_with_its_reviews(loaded: LoadedSettings) -> None:
@@ -155,7 +155,7 @@ def test_a_review_from_a_sheet_that_is_older_than_the_row_is_stale(loaded: Loade
     report = _import(loaded, *read_sheet(sheet))
     assert report.taken == 4
     assert report.notes == (
-        "row 2: 'Term 00' was last written with another definition; its review is stale."
+        "row 2: 'Term 00' has another definition in the last output, so its review is stale."
         " Correct values with sources.curated",
     )
     run(loaded)
@@ -221,7 +221,7 @@ def test_importing_an_older_sheet_does_not_replace_a_newer_review(loaded: Loaded
     report = _import(loaded, of_bob)
     [conflict] = report.conflicts
     assert (report.taken, report.exit_code) == (0, 1)
-    assert "'Term 00' has the review APPROVED by Ann of " in conflict
+    assert "'Term 00' keeps the review APPROVED by Ann of " in conflict
     assert "import with --replace" in conflict
     run(loaded)
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"

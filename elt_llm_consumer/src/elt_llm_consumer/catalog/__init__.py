@@ -1,1 +1,1 @@
-"""The catalog job: a row for every entity, with fields from model, inventory and texts."""
+"""The catalog job: one row for every entity, with fields from the enterprise model, the inventory and the texts."""

@@ -1,4 +1,4 @@
-"""Read the data that all rows of a catalog share: names, joins, definitions and texts."""
+"""Read the data that all rows of a catalog need: names, joins, definitions and texts."""
 
 import re
 from collections import defaultdict
@@ -34,9 +34,9 @@ from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
 
 _DEFINING = frozenset({"table", "list", "sentence", "reference"})
-"""Patterns of definitions that are whole statements; other definitions are part of a rule."""
+"""The definition patterns whose match is a whole statement. A match of any other pattern is only part of a rule."""
 _LEAD_LENGTH = 120
-# The text before a defined term: punctuation, an article, and the scope of the definition.
+# What may precede a defined term in its sentence: punctuation, an article, and a scope such as "In these Rules,".
 _LEADS_TO_TERM = re.compile(
     r"^[\W\d]{0,12}(?:(?:for|in|im|für)\s[^.;:]{1,90},\s{1,3})?(?:(?:the|an?|der|die|das|ein|eine)\s{1,3})?\W{0,6}$",
     re.IGNORECASE,
@@ -53,7 +53,7 @@ class CatalogTerm:
 
 
 class CatalogIndex:
-    """Entities, fact sheets and terms, the joins between them, and the fields that are read for each row."""
+    """Holds the entities, fact sheets and terms, the joins between them, and the readers of the text fields."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -64,7 +64,7 @@ class CatalogIndex:
         self.deeper = {skip(name) for name in self.section.deeper}
         """The keys of the names for which the job file requests twice as many search results."""
         self.not_in_texts = {skip(name) for name in self.section.not_in_texts}
-        """The keys of the names that the texts are not expected to cover."""
+        """The keys of the names in the job file that the texts are not expected to cover."""
         drawn = context.model.model.entities if context.model else ()
         types = set(self.section.entity_types)
         self.entities: tuple[Entity, ...] = tuple(
@@ -90,12 +90,12 @@ class CatalogIndex:
 
     @cached_property
     def names(self) -> Names:
-        """Return the names of the model with their aliases."""
+        """Return the names of the enterprise model's entities with their aliases."""
         return Names([one.name for one in self.drawn.values()], self.aliases)
 
     @cached_property
     def to_sheets(self) -> JoinResult:
-        """Join the entities of the whole model to fact sheets."""
+        """Join all entities of the enterprise model to fact sheets."""
         right = fact_sheet_items(self.sheets.values(), self.context.file.spec.sources.alias_columns)
         return join_names(entity_items(self.drawn.values()), right, self.names, self.section.least_likeness)
 
@@ -108,7 +108,7 @@ class CatalogIndex:
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:
-        """Join terms without an entity to fact sheets that are not in the model."""
+        """Join the terms that match no entity to the fact sheets that match no entity."""
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
@@ -117,12 +117,12 @@ class CatalogIndex:
 
     @cached_property
     def terms_alone(self) -> tuple[CatalogTerm, ...]:
-        """Return the defined terms that were joined with no entity, by name."""
+        """Return the defined terms that match no entity, sorted by name."""
         return tuple(self.terms[key] for key in self.to_terms.right_alone if key in self.terms)
 
     @cached_property
     def statements(self) -> StatementIndex:
-        """Return the statements of the texts about entities, and about terms without an entity."""
+        """Return the index of the statements about entities, and about terms that match no entity."""
         names = [one.name for one in self.drawn.values()] + [one.name for one in self.terms_alone]
         records = [(name, *(f"{name} {word}" for word in self.section.record_words)) for name in dict.fromkeys(names)]
         return StatementIndex(
@@ -131,7 +131,7 @@ class CatalogIndex:
 
     @cached_property
     def text_fields(self) -> Mapping[str, TextField]:
-        """Return the fields that are read from the texts, by name."""
+        """Return the reader of each field that comes from the texts, by field name."""
         default, engines = self.context.engine, self.context.engines
         return {
             name: TextField(field, self.section, self.statements, engines.get(field.profile, default), self._defining)
@@ -140,14 +140,14 @@ class CatalogIndex:
         }
 
     def sheet_of(self, joined: JoinPair | None) -> FactSheet | None:
-        """Return the fact sheet with which an item is joined; None without a join."""
+        """Return the fact sheet of a joined pair; None if there is no pair."""
         return self.sheets[joined.right] if joined else None
 
     @cached_property
     def _defining(self) -> frozenset[int]:
         """Return the numbers of the statements that only define a term.
 
-        They are not read as rules about other names.
+        Such a statement is not a rule about the other names that it mentions.
         """
         found = (
             statement.number
@@ -166,7 +166,7 @@ class CatalogIndex:
         return [known[key] for key in self.terms]
 
     def _terms(self) -> dict[str, CatalogTerm]:
-        """Return the terms by key, with their first capitalised spelling or else their last spelling."""
+        """Return the terms by key. A term's name is its first capitalised spelling, or else its last spelling."""
         found: dict[str, list[Definition]] = defaultdict(list)
         names: dict[str, str] = {}
         for definition in self.definitions:
@@ -182,7 +182,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Return whether a defined word, such as "must", is too common, so that it would get the rules of other terms."""
+    """Return whether a defined word, such as "must", is so common that rules about other terms would count for it."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

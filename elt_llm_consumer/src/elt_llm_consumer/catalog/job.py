@@ -17,12 +17,12 @@ _LEADING_COLUMNS = ("source", "handbook_term", "inventory_match", "proposed_doma
 
 
 class CatalogJob:
-    """Join model, inventory and texts, and read the fields of each entity from the texts."""
+    """Joins the enterprise model, the inventory and the texts, and reads the fields of each entity from the texts."""
 
     kind = "catalog"
 
     def __init__(self, context: JobContext) -> None:
-        """Prepare the job. Raises UsageError if it names no enterprise model."""
+        """Prepare the job. Raises UsageError if the job file names no enterprise model."""
         if context.model is None:
             raise UsageError(
                 "A catalog job needs an enterprise model, but the job file names none.",
@@ -32,11 +32,11 @@ class CatalogJob:
         self._index = CatalogIndex(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Return entities in the order of the model, then terms by name, then relationships."""
+        """Return tasks for the entities in the order of the model, then the terms by name, then the relationships."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return the tables, and the number of entities that have each field."""
+        """Return a result with the tables, and with the number of entities that have a value for each field."""
         entities = tuple(row for row in rows if "source" in row.cells)
         relationships = tuple(row for row in rows if "source" not in row.cells)
         columns = (*_LEADING_COLUMNS, *self._index.fields, "relationships")

@@ -1,7 +1,7 @@
-"""Find the statements about each name, by mentions of the name, pronouns, and headings.
+"""Find the statements about each name: by mentions of the name, by pronouns, and by headings.
 
 Grounding checks whether the chunks support a sentence, but not what the sentence is about: "We hold grades" is
-supported by the handbook of any other register. `FieldSubject` checks the subject.
+supported by the handbook of any other register. `FieldSubject` checks what a sentence is about.
 """
 
 import re
@@ -18,7 +18,7 @@ from elt_llm_consumer.names.names import Mention, Names
 from elt_llm_consumer.sentences.statements import TextStatement
 
 _MIN_CAPITALS, _SMALL_FOR_EACH = 3, 2
-# A word in small letters after these words is a verb: "may appeal", "it concerns".
+# A lower-case word after one of these words is a verb: "may appeal", "it concerns".
 _BEFORE_VERB = re.compile(
     r"(?<!\w)(?:may|must|shall|should|can|cannot|could|will|would|to|it|he|she|they|we|you|who|which|not|never)\s{1,3}$",
     re.IGNORECASE,
@@ -39,11 +39,11 @@ _ARTICLE_OR_NOTHING = re.compile(
 class _NameMentions:
     by_statement: dict[int, list[Mention]] = field(default_factory=lambda: defaultdict(list))
     usage: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """The counts of "capital" and "small" by document."""
+    """For each document, how often the name is written with a capital ("capital") and without one ("small")."""
 
 
 class MentionFilter:
-    """Find every mention of a name in every statement, and decide which mentions really refer to the name."""
+    """Finds every mention of a name in every statement, and decides which mentions really mean the name."""
 
     def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
         self._statements = statements
@@ -63,7 +63,7 @@ class MentionFilter:
                     usage["small"] += mention.doubt == "small letters"
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """Return the mentions that really refer to a name, by statement number, with offsets in the document."""
+        """Return, by statement number, the mentions that really mean a name, with offsets in the document."""
         if name not in self._by_name:
             return {}
         found = self._by_name[name]
@@ -71,21 +71,21 @@ class MentionFilter:
         return {number: mentions for number, mentions in by_number.items() if mentions}
 
     def names_in(self, number: int) -> list[str]:
-        """Return the names that one statement mentions, each once, in order."""
+        """Return the names that the statement with this number mentions, each once, in order."""
         mentions = self._by_statement.get(number, ())
         counted = (one.name for one in mentions if one in self._that_count(number, self._by_name[one.name]))
         return list(dict.fromkeys(counted))
 
     def _that_count(self, number: int, found: _NameMentions) -> list[Mention]:
         usage = found.usage[self._statements[number].document.document_id]
-        # The document means the name only where it has a capital.
+        # In this document, the word means the name only if it is written with a capital.
         needs_capital = usage["capital"] >= max(_MIN_CAPITALS, usage["small"] / _SMALL_FOR_EACH)
         refused: Collection[str] = {"longer name", "small letters"} if needs_capital else {"longer name"}
         return [mention for mention in found.by_statement[number] if mention.doubt not in refused]
 
 
 def _is_verb_use(text: str, mention: Mention) -> bool:
-    """Whether a mention is a verb and no name: in small letters after words such as "may" and "it"."""
+    """Return whether a mention is a verb instead of a name: a lower-case word after "may", "it" or the like."""
     before = text[max(0, mention.start - _LOOK_BACK) : mention.start]
     return mention.doubt == "small letters" and bool(_BEFORE_VERB.search(before))
 
@@ -93,10 +93,10 @@ def _is_verb_use(text: str, mention: Mention) -> bool:
 def _reference(
     statement: TextStatement, before: TextStatement, mentions: Iterable[Mention], key: Sequence[str], names: Names
 ) -> tuple[int, int] | None:
-    """Return the span of a reference to a name at the start of the next statement of a paragraph, or None.
+    """Return the span of a reference back to a name at the start of a statement, or None.
 
-    This is a short form, as in "The file ..." after "a Case File is opened", or a pronoun such as "It" if the previous
-    statement starts with the name.
+    The name is mentioned in `before`, the previous statement of the paragraph. The reference is a short form, as in
+    "The file ..." after "a Case File is opened", or a pronoun such as "It" if `before` starts with the name.
     """
     content = statement.text[statement.offset :]
     match = _SHORT_NAME.match(content)
@@ -111,7 +111,10 @@ def _reference(
 
 @dataclass(frozen=True)
 class NamedStatement:
-    """A statement about a name, with the spans of mentions; `under_heading` if the nearest heading is the name."""
+    """A statement about a name, with the spans of its mentions.
+
+    `under_heading` means that the nearest heading is the name.
+    """
 
     statement: TextStatement
     mentions: tuple[tuple[int, int], ...] = ()
@@ -119,7 +122,7 @@ class NamedStatement:
     certain: bool = True
     """Whether one of the mentions certainly means the name."""
     in_chapter: bool = False
-    """Whether any heading above is the name, not only the nearest."""
+    """Whether the nearest heading, or a heading above it, is the name."""
 
     @property
     def local_mentions(self) -> list[tuple[int, int]]:
@@ -128,7 +131,7 @@ class NamedStatement:
 
 
 class StatementIndex:
-    """The statements about each name, computed for all names in one pass over the texts."""
+    """An index of the statements about each name, computed for all names in one pass over the texts."""
 
     def __init__(self, statements: Sequence[TextStatement], names: Names) -> None:
         self.statements = statements
@@ -145,7 +148,7 @@ class StatementIndex:
 
     def of(self, name: str) -> Sequence[NamedStatement]:
         """Return the statements that mention the name, or are under a heading that is the name, in order."""
-        name = self._canonical.get(self.names.key(name), name)  # equal keys share the mentions of the first name
+        name = self._canonical.get(self.names.key(name), name)  # the first name of this key has the mentions
         if name not in self._by_name:
             self._by_name[name] = self._find(name)
         return self._by_name[name]
@@ -187,7 +190,10 @@ class StatementIndex:
         return known[first : bisect_left(known, span[1], key=lambda one: one.start)]
 
     def _by_headings(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
-        """Return by name the statements right under a heading that is the name, and all statements below it."""
+        """Return, by name, the numbers of two sets of statements below a heading that is the name.
+
+        The first set has the statements for which this is the nearest heading, the second all statements below it.
+        """
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}
         by_key |= {"".join(self.names.key(name)): name for name in self.names.names}
         under: dict[str, set[int]] = defaultdict(set)
@@ -205,7 +211,10 @@ class StatementIndex:
 
 
 def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list[NamedStatement]]:
-    """Return the outermost heading over most statements, first in the alphabet, and its statements."""
+    """Return the outermost heading that has the most statements, and these statements.
+
+    Of several such headings, the first in alphabetical order counts.
+    """
     under: dict[str, list[NamedStatement]] = defaultdict(list)
     for one in statements:
         if one.statement.headings:
@@ -215,9 +224,10 @@ def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list
 
 @dataclass(frozen=True)
 class FieldSubject:
-    """The name that a field is about. `names` has all names, so that a longer name is not read as a shorter name.
+    """Checks whether sentences are about the name to which a field belongs.
 
-    `statements` is the index of the texts. Without the index, only the words of a quote count.
+    `names` contains all names, so that a longer name is not mistaken for a shorter name inside it. `statements` is the
+    index of the texts. Without it, only the words of a quote count.
     """
 
     name: str
@@ -229,7 +239,8 @@ class FieldSubject:
 
         A quote is about the name if it mentions the name, or is under a heading that is the name. If the sentence
         itself mentions the name, any mention in the section of the quote is enough, because a model often adds a name
-        to facts about other entities. "It ..." refers to the start of the sentence before, if that sentence is `kept`.
+        to facts about other entities. An "It" at the start of a sentence counts as the name if the sentence before is
+        `kept` and starts with the name.
         """
         about, subject = [], False
         for sentence, stays in zip(sentences, kept, strict=True):
@@ -253,7 +264,7 @@ class FieldSubject:
         return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in quoted)
 
     def _has_name_in_section(self, quote: Quote) -> bool:
-        """Whether a heading above the quote, or another sentence of the chunk in that section, has the name."""
+        """Return whether a heading above the quote, or a sentence of its chunk in the same section, has the name."""
         chunk = quote.chunk
         if self.statements is None:
             return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))

@@ -1,4 +1,4 @@
-"""Rate statements as candidates for the value of a field: rules, enumerated states, responsible persons."""
+"""Score statements as possible values of a field: rules, lists of states, and responsible persons."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _BETWEEN = re.compile(r",\s{1,3}(?:or\s{1,3}|oder\s{1,3})?|\s{1,3}(?:or|oder)\s{
 _OR = re.compile(r"\s(?:or|oder)\s")
 _MIN_ITEMS, _MAX_ITEM_WORDS = 3, 4
 _FIRST_OF_STATE = frozenset("in on at under out off with without awaiting not no auf unter außer nicht".split())  # noqa: SIM905
-# Words with an article, a number or a pronoun name things. Words with an agent or a verb name acts.
+# Words after an article, a number or a pronoun name things. Words with an agent ("by ...") or a verb name actions.
 _NO_STATE = re.compile(
     r"[\d\"\u201c\u201d*_`]|(?:^|\s)(?:of|to|than)$|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
     r"more|less|than|ein|eine|einen|von|durch|muss|darf)(?!\w)",
@@ -38,7 +38,7 @@ _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 @dataclass(frozen=True)
 class StateList:
-    """The words text[start:end], which list the states of the name before `copula`."""
+    """A list of states, text[start:end]. The verb "is" at `copula` links the list to the thing with these states."""
 
     copula: int
     start: int
@@ -46,10 +46,10 @@ class StateList:
 
 
 def find_states(text: str) -> list[StateList]:
-    """Return every "is a, b or c" with three or more adjectives, participles or places, in order.
+    """Return, in order, every list "is a, b or c" of three or more adjectives, participles or places.
 
-    Things ("a grower, a miller or a baker"), frequencies, several places of one act ("sent to the ward, to the clinic
-    or to the house") and acts ("or refused by the clerk") are no states.
+    These do not count as states: things ("a grower, a miller or a baker"), frequencies, several places of one action
+    ("sent to the ward, to the clinic or to the house"), and actions ("or refused by the clerk").
     """
     found = []
     for copula in _COPULA.finditer(text):
@@ -72,7 +72,7 @@ def _are_states(items: list[str]) -> bool:
     ]
     if all(several or _FREQUENCY.match(one[-1]) for one, several in zip(words, plural, strict=True)):
         return False
-    # In "sent to the office, to the store or to the house" the first item has the first word of the other items.
+    # In "sent to the office, to the store or to the house", the first item contains "to", with which the others start.
     firsts = {one[0] for one in words[1:]}
     return not (len(firsts) == 1 and len(words[1]) > 1 and firsts <= set(words[0][1:]))
 
@@ -95,8 +95,8 @@ _MAX_NAME_WORDS = 8
 def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
     """Return who is responsible for the named thing, or "".
 
-    A phrase of `answers`, such as "responsible for", must be right before the name. "Responsible for the yearly report
-    on Loans" makes nobody responsible for loans.
+    A phrase that `answers` matches, such as "responsible for", must be directly before the name. "Responsible for the
+    yearly report on Loans" does not make anybody responsible for loans.
     """
     statement = named.statement
     if statement.cells:
@@ -105,7 +105,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
         for first, last in named.local_mentions:
             before, after = statement.text[end : max(0, first)], statement.text[last:]
             if first >= end and _ONLY_ARTICLES.match(before) and _NAME_ENDS.match(after):
-                # The subject of the last clause counts only if it is a name, and not another clause.
+                # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
                 subject = _CLAUSE.split(statement.text[statement.offset : start])[-1]
                 name = _ARTICLE.sub("", " ".join(subject.split()))
                 if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
@@ -117,33 +117,33 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
 _STATES = 0.95
 _OWN_RULE = 0.95
-"""The score of rules for the entity under a heading that names it. They keep their order."""
-_IN_ORDER = "rule for it under its heading"
+"""The score of rules about the entity under a heading that is its name. These rules keep the order of the text."""
+_IN_ORDER = "rule for the entity under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
-"""The most that a second cue, or the score of the search, adds."""
+"""The most that a second cue word, or the search score of the statement, adds to a score."""
 _NEAR_WORDS, _SUBJECT_WORDS, _FIRST_WORDS = 5, 12, 3
 _MAX_STATEMENT_LENGTH = 3000
-"""The most characters of a statement that can be evidence."""
+"""The maximum length, in characters, of a statement that is used as evidence."""
 _SENTENCE_WORDS = 8
-"""The fewest words of a table cell that states something."""
-# A list such as "an agreement, a consent or a duty" states nothing about the consent.
+"""The minimum number of words of a table cell in which cue words count."""
+# The words between two items of a list. "An agreement, a consent or a duty" does not state a duty of the consent.
 _BESIDE = re.compile(
     r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
 )
-# References such as "Rule 4" and "D3.2" are no amounts.
+# A number. After a capitalized word, as in "Rule 4", and in "D3.2", it is a reference and not an amount.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
 
 @dataclass(frozen=True)
 class FieldCandidate:
-    """A statement that may be a field's value, with a score from 0 to 1. `value` is empty for the whole statement."""
+    """A statement that may give a field's value. `score` is from 0 to 1; an empty `value` means the whole statement."""
 
     statement: TextStatement
     score: float
     value: str = ""
     reasons: tuple[str, ...] = field(default=(), compare=False)
-    """The reasons for the score."""
+    """Phrases that explain the score."""
 
     @property
     def content(self) -> str:
@@ -152,7 +152,7 @@ class FieldCandidate:
 
 
 class SentenceField:
-    """Choose the sentences and rows that give the value of one field."""
+    """Chooses the sentences and table rows that give the value of one field."""
 
     def __init__(self, settings: CatalogField, rule_words: Sequence[str]) -> None:
         self._settings = settings
@@ -161,16 +161,16 @@ class SentenceField:
         self._answers = CueMatcher(settings.answers)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
-        """Whether the scores of a search could change which `most` candidates are chosen."""
+        """Return whether the scores of a search could change the choice of the best `most` candidates."""
         likely = self.candidates(named, {}, _MORE)
         return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
 
     def candidates(
         self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], below: float = 0.0
     ) -> list[FieldCandidate]:
-        """Return the candidates with at least the minimum score of the settings less `below`, best first.
+        """Return the candidates whose score reaches the configured minimum, lowered by `below`; best first.
 
-        `search_scores` maps statement numbers to scores of the search.
+        `search_scores` maps statement numbers to the scores that the search gave them.
         """
         least = self._settings.least_score - below
         scored = [self._scored(one, search_scores.get(one.statement.number, 0.0)) for one in named]
@@ -193,7 +193,7 @@ class SentenceField:
         return FieldCandidate(statement, round(min(score, 1.0), 4), reasons=(reason,))
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
-        """Return the spans of the words that indicate the field; None if required words are missing."""
+        """Return the spans of the cue words of the field; None if the statement lacks required words."""
         statement = named.statement
         states = find_states(statement.text)
         cues = _outside_mentions(self._cues.outside_names(statement.text, statement.offset), named)
@@ -212,7 +212,7 @@ class SentenceField:
         return cues
 
     def _lifecycle_spans(self, cues: list[Span], named: NamedStatement, states: Sequence[StateList]) -> list[Span]:
-        """Return the mentions of lifecycle events of the entity itself, and the list of its states."""
+        """Return the cues that are lifecycle events of the entity itself, and the list of the entity's states."""
         statement = named.statement
         if statement.cells or not named.mentions:
             return cues
@@ -222,7 +222,7 @@ class SentenceField:
         return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
     def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
-        """Score how directly a statement gives the field for the entity, and return the score with its reason."""
+        """Return a score for how directly a statement gives the field of the entity, and the reason for the score."""
         statement = named.statement
         if self._settings.states and _states_of(named):
             return _STATES, "its states"
@@ -245,21 +245,21 @@ class SentenceField:
 
 
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
-    """Return the cue words that are not part of the name.
+    """Return the cue words that are not part of the name itself.
 
-    "Vetting Certificate" does not count as a mention of a certificate.
+    For example, "certificate" is not a cue word in a mention of "Vetting Certificate".
     """
     own = named.local_mentions
     return [(start, end) for start, end in cues if all(end <= first or start >= last for first, last in own)]
 
 
 def _states_of(named: NamedStatement) -> StateList | None:
-    """Return the listed states of the entity, if the entity itself is their subject."""
+    """Return the list of states in the statement if these are states of the entity itself; otherwise None."""
     statement = named.statement
     lists = find_states(statement.text)
     for start, end in named.local_mentions:
         before = statement.text[statement.offset : start]
-        # "If a Card is lost, stolen or found" lists no states, but "the status of a Card is lost, ..." does.
+        # "If a Card is lost, stolen or found" does not list states, but "the status of a Card is lost, ..." does.
         if not _CONDITION.search(before) and (_STATE_OF.search(before) or not follows_preposition(before)):
             for states in lists:
                 if end <= states.copula and _BRACKETS.match(statement.text[end : states.copula]):
@@ -268,7 +268,7 @@ def _states_of(named: NamedStatement) -> StateList | None:
 
 
 def _mention_score(statement: TextStatement, mention: Span, cues: Sequence[Span]) -> float:
-    """Return the score of a mention by its position: before the verb, near a cue, or elsewhere."""
+    """Return the score of a mention by its position: before the verb, near a cue word, or elsewhere."""
     text, start = statement.text, statement.offset
     verb = min((at for at, _ in finite_verbs().spans(text) if at >= start), default=None)
     before = text[start : mention[0]]

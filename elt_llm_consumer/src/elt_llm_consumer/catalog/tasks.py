@@ -1,4 +1,4 @@
-"""Make the rows of the catalog: entities, defined terms with a proposed domain, and relationships."""
+"""Make the rows of the catalog: for entities, for defined terms with a proposed domain, and for relationships."""
 
 import math
 from collections import defaultdict
@@ -23,14 +23,14 @@ from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 
-_NO_VALUE = "The model has no value."
-_IN_MODEL, _IN_INVENTORY = "The model has this value.", "The inventory has this value."
+_NO_VALUE = "The enterprise model has no value."
+_IN_MODEL, _IN_INVENTORY = "The enterprise model has this value.", "The inventory has this value."
 
 
 def _inventory_field(
     source: InventorySource | None, sheet: FactSheet | None, join: JoinPair | None, column: str
 ) -> Cell:
-    """Return a column of the fact sheet that an entity was joined to."""
+    """Return the cell with the value of `column` in the fact sheet to which an entity was joined."""
     if source is None:
         return absent_cell("No inventory was read.")
     if sheet is None or join is None:
@@ -43,7 +43,7 @@ def _inventory_field(
 
 
 def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
-    """Return a value of a fact sheet by the name of a column or relation, in any case; empty without a value."""
+    """Return a fact sheet's value by the name of its column or relation, ignoring case; empty if there is no value."""
     own = {"description", "status", "quality", "level", "parent", "name", "type", "display_name", "fact_sheet_id"}
     if column.casefold() in own:
         return " ".join(str(getattr(sheet, column.casefold()) or "").split())
@@ -53,22 +53,22 @@ def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """Return a cell with evidence, or else a cell inferred from the source, whose document is missing."""
+    """Return a found cell if there is evidence; an inferred cell if not, because the source has no document."""
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
 _VARIANT_RATIO = 85
-"""The least similarity, in percent, of two variants of one definition."""
+"""Definitions of at least this similarity, in percent, count as variants of one definition."""
 
 
 def _definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
-    """Return the definition of the term that an entity was joined to; a conflict if several differ.
+    """Return the cell with the definition of the term to which an entity was joined; a conflict if definitions differ.
 
     Definitions that only spell out an abbreviation or refer to another place are ignored.
     """
     defining = [one for one in definitions if not one.refers_to and one.pattern != "abbreviation" and " " in one.text]
     if not defining:
-        return absent_cell("The texts do not define it.")
+        return absent_cell("The texts do not define the entity.")
     different: list[Definition] = []
     for one in defining:
         if all(fuzz.token_set_ratio(one.text.casefold(), kept.text.casefold()) < _VARIANT_RATIO for kept in different):
@@ -92,13 +92,14 @@ _MIN_VOTES = 3
 _MIN_SHARE = 0.5
 _MIN_STATEMENTS = 3
 _PLACES = 3
+_HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares a heading, or only mentions the name
 
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """The votes for one domain.
+    """The votes of one entity, which occurs together with a term, for its own domain as the domain of the term.
 
-    Each entity that a term mentions votes for its domain; `weight` is lower for entities that many statements name.
+    `count` is the number of votes. `weight` is lower if many statements name the entity.
     """
 
     domain: str
@@ -111,10 +112,11 @@ class _DomainVotes:
 def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[str, Cell]]:
     """Propose a domain for a term by the entities that its name, definition and statements mention.
 
-    Return the domain, empty if unknown, and the cells that explain the proposal. An entity in the name or definition
-    has three votes for its domain, an entity in a statement one. A domain of the model is proposed if it has at least
-    three votes and half of the weighted votes. Otherwise the domain is the title over most statements of the term, if
-    there are at least three statements and half of them are under that title. The title may name a new domain.
+    Return the domain, empty if unknown, and the cells that explain the proposal. An entity in the name or definition of
+    the term has three votes for its own domain, and an entity in a statement about the term has one. A domain of the
+    enterprise model is proposed if it has at least three votes and half of the weighted votes. Otherwise the heading
+    with the most statements about the term is proposed, if there are at least three statements and half of them are
+    under that heading. This heading may name a new domain.
     """
     named = index.statements.of(term.name)
     votes = list(_votes(index, term, named))
@@ -128,15 +130,15 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         domain, status, share = best, "existing", weight / total
         entities = ", ".join(list(dict.fromkeys(vote.entity for vote in mine))[:_PLACES])
         evidence = list(dict.fromkeys(vote.evidence for vote in mine))[:_PLACES]
-        reason = f"The texts name the term with {entities} of this domain ({share:.0%} of the votes)."
+        reason = f"The texts name the term together with {entities} of this domain ({share:.0%} of the votes)."
     elif len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
         known = Names(sorted({one.domain for one in index.drawn.values() if one.domain})).mentions(title)
         domain, status = (known[0].name, "existing") if known else (title, "new proposed")
         share, places = len(under) / len(named), [one.statement for one in under[:_PLACES]]
-        evidence = [one.document.evidence(one.start, one.end, 0.5) for one in places]
+        evidence = [one.document.evidence(one.start, one.end, _HEADING_SCORE) for one in places]
         reason = f"{len(under)} of {len(named)} statements about the term are under '{title}'."
     else:
-        reason = "Too few statements name the term with entities of one domain, or under one title."
+        reason = "Too few statements name the term together with entities of one domain, or are under one heading."
         return "", {"proposed_domain": absent_cell(reason), "domain_status": inferred_cell("unknown", reason)}
     proposed = (inferred_cell(value, reason, evidence, confidence=round(share, 4)) for value in (domain, status))
     return domain, dict(zip(("proposed_domain", "domain_status"), proposed, strict=True))
@@ -160,18 +162,18 @@ def _votes(index: CatalogIndex, term: CatalogTerm, named: Sequence[NamedStatemen
     defined = {definition.evidence.span for definition in term.definitions}
     for statement in (one.statement for one in named):
         if not any(start <= statement.start and statement.end <= end for start, end in defined):
-            evidence = statement.document.evidence(statement.start, statement.end, 0.6)
+            evidence = statement.document.evidence(statement.start, statement.end, _MENTION_SCORE)
             others = index.statements.names_in(statement)
             yield from (vote(one, _IN_STATEMENT, evidence) for one in others if one in domains)
 
 
-_NOT_IN_MODEL = "The model does not contain the term."
-_NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so that the texts were not searched."
+_NOT_IN_MODEL = "The enterprise model does not contain the term."
+_NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so the texts were not searched."
 
 
 @dataclass(frozen=True)
 class GatheredFields:
-    """The cells that need no language model, and the facts and prompts for the fields that a model may write."""
+    """The cells that need no language model, and what the others need: the facts and prompts for the language model."""
 
     cells: Mapping[str, Cell]
     facts: Mapping[str, FieldFacts] = field(repr=False)
@@ -188,7 +190,7 @@ class _CatalogTask(RowTask):
         self._index, self._writer = index, writer
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row. The model's text is checked against the chunks in its prompt."""
+        """Return the row. The language model's text is checked against the chunks in its prompt."""
         gathered: GatheredFields = material.gathered
         cells = dict(gathered.cells)
         if ask is not None and self._writer is not None:
@@ -202,7 +204,7 @@ class _CatalogTask(RowTask):
     def _search_again(
         self, writer: FieldWriter, name: str, first: Cell, facts: FieldFacts, ask: AskModel, topic: FieldSubject
     ) -> Cell:
-        """Return a field, written again after further searches if the first chunks did not support all of it."""
+        """Return the cell of a field, and search and write again if the chunks did not support all of its text."""
         if first.verdict == "found" and first.method == "llm":
             return first
         index = self._index
@@ -225,7 +227,7 @@ class _CatalogTask(RowTask):
         entity: Entity | None,
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
-        """Return the inputs of the row, with the fields between `before` and `after`, in the order of the settings."""
+        """Return the inputs of the row, whose cells are `before`, the fields in the configured order, and `after`."""
         index, key = self._index, Names([]).key(self.name)
         facts = {
             name: text.facts(self.name, deeper=key in index.deeper, with_chunks=self._writer is not None)
@@ -272,20 +274,20 @@ _VERDICTS: Final = ("absent", "conflict", "inferred", "found")
 
 
 def _is_better(cell: Cell, other: Cell) -> bool:
-    """Return whether the chunks support more of one text of a field than of another."""
+    """Return whether the chunks support more of the text in `cell` than of the text in `other`."""
     ranks = [(_VERDICTS.index(one.verdict), one.method == "llm", one.confidence) for one in (cell, other)]
     return cell.verdict != "absent" and ranks[0] > ranks[1]
 
 
 class EntityTask(_CatalogTask):
-    """The row of an entity of the model."""
+    """Makes the row of one entity of the enterprise model."""
 
     def __init__(self, index: CatalogIndex, writer: FieldWriter | None, entity: Entity) -> None:
         super().__init__(index, writer, entity.id, entity.name, (entity.domain, entity.subgroup))
         self._entity = entity
 
     def material(self) -> RowMaterial:
-        """Return the cells of the entity from model, inventory and texts."""
+        """Return the cells of the entity from the enterprise model, the inventory and the texts."""
         index, entity = self._index, self._entity
         to_sheet, to_term = index.to_sheets.of_left(entity.id), index.to_terms.of_left(entity.id)
         term = index.terms.get(to_term.right) if to_term else None
@@ -301,14 +303,14 @@ class EntityTask(_CatalogTask):
         model = self._index.context.model
         in_model = model.of_entity(self._entity) if model else ()
         if term is not None:
-            note = "The model contains the entity, and the texts define it."
+            note = "The texts define this entity of the enterprise model."
             return _source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
         named = [one for one in self._index.statements.of(self.name) if one.mentions]
         if not named:
-            return _source_cell("MODEL_ONLY", in_model, "The model contains the entity, but the texts do not name it.")
+            return _source_cell("MODEL_ONLY", in_model, "The texts do not name this entity of the enterprise model.")
         best = next((one for one in named if one.certain), named[0])
-        mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else 0.6)
-        return _source_cell("BOTH", (*in_model, mention), "The model contains the entity, and the texts name it.")
+        mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else _MENTION_SCORE)
+        return _source_cell("BOTH", (*in_model, mention), "The texts name this entity of the enterprise model.")
 
     def _defined_term(self, term: CatalogTerm | None, joined: JoinPair | None) -> Cell:
         if term is None or joined is None:
@@ -341,7 +343,7 @@ class EntityTask(_CatalogTask):
 
 
 class CatalogTermTask(_CatalogTask):
-    """The row of a term that the texts define and the model lacks, with a proposed domain."""
+    """Makes the row of a term that the texts define but the enterprise model lacks, and proposes a domain for it."""
 
     def __init__(self, index: CatalogIndex, writer: FieldWriter | None, term: CatalogTerm) -> None:
         self._term = term
@@ -349,11 +351,11 @@ class CatalogTermTask(_CatalogTask):
         super().__init__(index, writer, f"term/{term.key}", term.name, (domain, "") if domain else ())
 
     def material(self) -> RowMaterial:
-        """Return the cells of the term from inventory and texts."""
+        """Return the cells of the term from the inventory and the texts."""
         term, evidence = self._term, [self._term.definitions[0].evidence]
         before = {
             "source": _source_cell(
-                "HANDBOOK_ONLY", evidence, "The texts define the term, but the model does not contain it."
+                "HANDBOOK_ONLY", evidence, "The texts define the term, but the enterprise model does not contain it."
             ),
             "handbook_term": _source_cell(term.name, evidence, "The texts define the term."),
             **self._proposal,
@@ -364,7 +366,7 @@ class CatalogTermTask(_CatalogTask):
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
-    """Return a cell for the inputs of its row. Scores are left out, because unrelated documents change them."""
+    """Return a cell as JSON for the inputs of its row. Scores are left out, because unrelated documents change them."""
     places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 
@@ -375,7 +377,7 @@ _NEAR_CHARACTERS = 80
 
 
 class RelationshipTask(RowTask):
-    """The row of a line between two entities of the model. No language model is used."""
+    """Makes the row of one relationship between two entities of the enterprise model, without a language model."""
 
     table = "relationships"
 
@@ -386,7 +388,7 @@ class RelationshipTask(RowTask):
         self.group = (source.domain, source.subgroup) if source else ()
 
     def material(self) -> RowMaterial:
-        """Return the cells from the model, and the sentences that name both ends."""
+        """Return the cells from the enterprise model, and the sentences that name both entities."""
         drawn = self._relationship
         cells = {
             "source_entity": self._drawn(drawn.source.name),
@@ -426,7 +428,7 @@ class RelationshipTask(RowTask):
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:
-    """Return a score that is higher if both mentions are certain, and if they are close together."""
+    """Return a score for a sentence that names two entities: higher if both mentions are certain and close together."""
     base = _BOTH_SURE if one.certain and other.certain else _ONE_UNSURE
     apart = min(max(a, c) - min(b, d) for a, b in one.mentions for c, d in other.mentions)
     return round(base + (_NEAR if apart <= _NEAR_CHARACTERS else 0), 4)

@@ -1,4 +1,4 @@
-"""Read fields of an entity from the texts: from sentences, from tables, and from a search."""
+"""Read the fields of an entity from sentences and tables of the texts, helped by a search."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -20,7 +20,7 @@ _DEEPER = 2
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
-"""The score of a row about a kind of the entity, which is shown only beside sentences."""
+"""The score of a row about one kind of the entity. Such rows are shown only among sentences."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -29,7 +29,7 @@ NameKey = tuple[str, ...]
 
 
 class TableField:
-    """Find the values of one field in tables whose columns have the headers of the field."""
+    """Finds the values of one field in table columns that have one of the field's configured headers."""
 
     def __init__(self, headers: Sequence[str], statements: StatementIndex, record_words: Sequence[str]) -> None:
         self._names = names = statements.names
@@ -44,7 +44,7 @@ class TableField:
         ]
 
     def candidates(self, name: str) -> list[FieldCandidate]:
-        """Return the values of rows about a name, best first."""
+        """Return the field's values in table rows about a name, best first."""
         keys, found = self._keys(name), []
         for statement, value in self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
@@ -53,9 +53,9 @@ class TableField:
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
     def kinds(self, name: str) -> list[FieldCandidate]:
-        """Return the values of rows about kinds of a name, such as "Adult case files" for "Case File".
+        """Return the field's values in rows about one kind of the named entity: "Adult case files" for "Case File".
 
-        A kind that has a name of its own is another entity.
+        A kind that is itself an entity or term is left out.
         """
         keys, found = self._keys(name), []
         for statement, value in self._rows:
@@ -66,12 +66,12 @@ class TableField:
                 and key not in self._known
                 and any(len(key) > len(own) > 1 and key[-len(own) :] == own for own in keys)
             ):
-                reason = f"a kind of it, under '{value.header}'"
+                reason = f"a kind of the entity, under '{value.header}'"
                 found.append(FieldCandidate(statement, _KIND, f"{kind.text}: {value.text}", (reason,)))
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
-        """Return the people and organisations responsible for the named thing, such as the office whose duty it is."""
+        """Return the people and organisations responsible for the named thing, from tables that list duties."""
         keys, found = self._keys(name), []
         for statement, duties in self._rows:
             who = _subject(statement.cells)
@@ -99,26 +99,26 @@ class TableField:
 
 
 def _subject(cells: Sequence[TableCell]) -> TableCell:
-    """Return the first cell of a row that names its subject; a row number is skipped."""
+    """Return the cell that names the subject of a row: the first cell that is not a row number."""
     return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
 
 
 _BESIDE_TABLE = 0.85
-"""The least score of a sentence that is added to a value from a table."""
+"""If a table gives the value, sentences are added only with at least this score."""
 _SAME_RANK = 0.11
-"""The largest difference between the scores of rows that can contradict each other."""
+"""Rows whose scores differ by at most this much can contradict each other."""
 
 
 @dataclass(frozen=True)
 class FieldFacts:
-    """The facts for one field from the texts: a quoted cell, and the chunks that a language model may write from."""
+    """What the texts state about one field: a cell with quotes, and the chunks that a language model may use."""
 
     cell: Cell
     chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
 
 
 class TextField:
-    """Read one field of any entity from the texts; safe to use from several threads."""
+    """Reads one field from the texts, for any entity. Several threads may use it at once."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return the facts about `name`; `deeper` searches for twice as many chunks. Raises RetrievalError."""
+        """Return the facts about `name`. If `deeper`, search for twice as many chunks. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)
@@ -162,13 +162,13 @@ class TextField:
         sentences = [*self._sentences.candidates(named, scores), *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _combined_cell(values, sentences, most, note)
-        # The chunks of the search come after the best statements that none of these chunks contains.
+        # Best statements that are in none of the chunks become chunks of their own, and come first.
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
-        """Return the facts with the chunks that further searches add, which come first; else the same facts.
+        """Return the facts with the chunks of further searches before the known chunks; unchanged if no chunk is new.
 
         Raises RetrievalError and the errors of `ask`.
         """
@@ -179,7 +179,7 @@ class TextField:
         return replace(facts, chunks=(*added, *facts.chunks)) if added else facts
 
     def _statement_scores(self, chunks: Iterable[RetrievedChunk]) -> dict[int, float]:
-        """Return the scores (0 to 1) of the statements in the chunks, by number."""
+        """Return the best chunk score (0 to 1) of each statement in the chunks, by statement number."""
         scores: dict[int, float] = {}
         for chunk in chunks:
             for statement in self._statements.within(chunk.collection, chunk.source_id, chunk.span):
@@ -202,7 +202,7 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
 
 
 def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
-    """Return the value of the rows with the highest scores; a conflict if rows of similar score differ."""
+    """Return the cell with the value of the best rows; a conflict if rows with similar scores have different values."""
     rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
     different = _distinct_candidates(rank)
     if len(different) > 1:
@@ -217,7 +217,7 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
 
 
 def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCandidate]:
-    """Return the candidates without repetitions: the first of those with equal content."""
+    """Return the candidates without repetitions. Of candidates with equal content, the first is kept."""
     seen: dict[str, FieldCandidate] = {}
     for one in candidates:
         seen.setdefault(one.content.casefold().rstrip(" .;"), one)
@@ -230,7 +230,7 @@ def _evidence(candidate: FieldCandidate, about: str = "") -> Evidence:
 
 
 def statement_chunk(document: CorpusDocument, start: int, end: int, headings: Iterable[str] = ()) -> RetrievedChunk:
-    """Return text[start:end] of a document as a chunk."""
+    """Return text[start:end] of a document, with its headings, as a chunk."""
     return RetrievedChunk(
         node_id=f"{document.document_id}:{start}:{end}",
         collection=document.collection,

@@ -26,14 +26,14 @@ from elt_llm_consumer.sentences.claims import check_word_overlap, makes_claim, s
 
 _PROMPT = files("elt_llm_consumer.catalog").joinpath("field_prompt.txt").read_text(encoding="utf-8")
 _SURE = 0.85
-"""The least score of a sentence that is kept even if the model replies that it found nothing."""
+"""A quoted cell of at least this confidence is kept even if the language model replies that it found nothing."""
 
 
 @dataclass(frozen=True)
 class FieldWriter:
-    """Request fields from a model, and check its text against the chunks in the prompt.
+    """Lets a language model write fields, and checks the written text against the chunks in the prompt.
 
-    `model` is the name of the model, and `context` the text of the job file before each prompt.
+    `model` is the name of the language model. `context` is a text from the job file that is put before each prompt.
     """
 
     corpus: Corpus
@@ -46,9 +46,10 @@ class FieldWriter:
     def prompt(
         self, name: str, field: str, settings: CatalogField, forms: Sequence[str], facts: FieldFacts
     ) -> tuple[str, FieldFacts]:
-        """Return the prompt, and the facts with its chunks: the best chunks that fit whole into the model's window.
+        """Return the prompt, and the facts with only the chunks in the prompt.
 
-        The prompt is empty without chunks, and where a table has the value.
+        These are the best chunks that fit completely into the context window of the language model. The prompt is empty
+        if there are no chunks, for instance because a table has the value.
         """
         if not settings.prompt or not facts.chunks:
             return "", facts
@@ -62,23 +63,23 @@ class FieldWriter:
                 kept.append(chunk)
                 left -= tokens
         if not kept:
-            return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the window of the model."))
+            return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the language model's window."))
         return before + _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
-        """Return the sentences of the model that the chunks support, or the quoted cell if the reply is unusable.
+        """Return a cell with the model's sentences that the chunks support; the quoted cell if the reply is unusable.
 
-        If the quotes of a sentence are not about the topic, the cell is only inferred. Raises the errors of `ask`,
-        except for an unusable reply.
+        If the quotes of a sentence are not about the topic, the verdict of the cell is only `inferred`. Raises the
+        errors of `ask`, except UnusableReply.
         """
         try:
             reply = ask(prompt)
         except UnusableReply as error:
-            return with_note(facts.cell, f"The model's reply could not be used: {error}")
+            return with_note(facts.cell, f"The language model's reply could not be used: {error}")
         if is_blank(reply):
-            return with_note(facts.cell, "The model's reply was empty.")
+            return with_note(facts.cell, "The language model's reply was empty.")
         if is_refusal(reply):
-            note = "The model found nothing in the chunks."
+            note = "The language model found nothing about this field in the chunks."
             if facts.cell.verdict != "absent" and facts.cell.confidence >= _SURE:
                 return with_note(facts.cell, note)
             return absent_cell(note, method="llm", model=self.model, confidence=1 - facts.cell.confidence)
@@ -92,15 +93,14 @@ class FieldWriter:
         stays = [is_kept and not is_empty for is_kept, is_empty in zip(supported, empty, strict=True)]
         kept = list(compress(sentences, stays))
         if not kept:
-            heading = "The model wrote a heading, or words without a verb, which claim nothing."
-            return with_note(facts.cell, heading if any(empty) else "The chunks do not support the text of the model.")
+            heading = "The model wrote a heading, or words without a verb, which make no claim."
+            return with_note(facts.cell, heading if any(empty) else "The chunks do not support the model's text.")
         off_topic = sum(not is_about for is_about in compress(topic.are_about(sentences, stays), stays))
         partly = sum(one.verdict == "partly" for one in kept)
         counts = {
-            "Sentences left out that no chunk supports": sum(one.verdict != "no claim" for one in sentences)
-            - sum(supported),
+            "Unsupported sentences left out": sum(one.verdict != "no claim" for one in sentences) - sum(supported),
             "Headings and words without a verb left out": sum(empty),
-            "Sentences supported in part": partly,
+            "Partly supported sentences": partly,
             "Sentences whose quotes are not about the entity": off_topic,
         }
         return Cell(
@@ -114,7 +114,7 @@ class FieldWriter:
         )
 
     def _makes_claim(self, sentence: GroundedSentence) -> bool:
-        """Return whether a sentence makes a claim. A heading over a quote or within the same chunk makes none."""
+        """Return whether a sentence makes a claim, and does not just repeat a heading of its quotes or their chunks."""
         titles: list[str] = []
         for quote in sentence.quotes:
             document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
@@ -137,7 +137,7 @@ class FieldWriter:
 
 
 def field_writer(context: JobContext) -> FieldWriter | None:
-    """Return the writer of fields that uses the language model of a job; None if the job has no model."""
+    """Return a FieldWriter with the language model of a job; None if the job has no language model."""
     if context.llm is None:
         return None
     tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()

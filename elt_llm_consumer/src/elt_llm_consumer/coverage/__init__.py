@@ -1,1 +1,1 @@
-"""Measure how well the texts cover a model: statements about each entity, and gaps on either side."""
+"""Measure how well the texts cover an enterprise model: count statements about each entity, and find gaps in both."""

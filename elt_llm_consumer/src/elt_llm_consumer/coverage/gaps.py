@@ -1,4 +1,4 @@
-"""Find gaps: entities that the texts never name, and defined terms and rules without an entity."""
+"""Find gaps: entities that the texts never name, and defined terms and rules that match no entity."""
 
 import re
 from collections import defaultdict
@@ -31,18 +31,18 @@ _NUMBERED = re.compile(r"\s{0,4}(?:§\s?)?(?:[A-Z]{1,3}[-.]?)?\d{1,3}(?:\.\d{1,3
 
 
 class RuleWords:
-    """Recognise the statements that are rules, by words such as "must"."""
+    """Recognises rules among statements by words such as "must"."""
 
     def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
         self._within = _any_word_pattern(rule_words)
         self._first = _any_word_pattern(openings)
 
     def is_rule(self, text: str) -> bool:
-        """Whether a statement demands, allows or forbids something, or is a numbered paragraph."""
+        """Return whether a statement demands, allows or forbids something, or is a numbered paragraph."""
         if _NUMBERED.match(text) or (self._first and self._first.match(text.lstrip())):
             return True
         found = self._within.finditer(text) if self._within is not None else ()
-        # A capitalised word within a statement is a name or a month: "in May".
+        # A capitalised rule word within a statement is a name or a month, as in "in May".
         return any(one.group()[0].islower() or not text[: one.start()].strip() for one in found)
 
 
@@ -63,7 +63,7 @@ def gap_table(
     defined: Mapping[str, Sequence[Definition]],
     classes: Mapping[str, Cell],
 ) -> Table:
-    """Build a row per entity, and per term without an entity.
+    """Build a table with one row for each entity, and one for each term that matches no entity.
 
     `classes` has, by entity id, the cell with the coverage class of the entity.
     """
@@ -121,7 +121,7 @@ def rules_table(
     rules: RuleWords,
     definitions: Sequence[Definition],
 ) -> Table:
-    """Build a row for each rule without an entity: its text, its defined terms, and the nearest entity."""
+    """Build a table of the rules that name no entity: the rule, its defined terms, and the most similar entity."""
     defining: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for one in definitions:
         defining[one.evidence.collection, one.evidence.document_id].append(one.evidence.span)
@@ -132,7 +132,7 @@ def rules_table(
             states = piece.kind not in {"heading", "rule", "question", "row"} and not is_contents_row(piece.text)
             if not states or len(words(piece.text)) < least or names.mentions(piece.text):
                 continue
-            # Definitions only fix the meaning of a word and so are not rules.
+            # A definition only gives the meaning of a word, so it is not a rule.
             is_definition = any(first < piece.end and piece.start < last for first, last in spans)
             if rules.is_rule(document.text[piece.start : piece.end]) and not is_definition:
                 found_rules.append((document, piece.start, piece.end))
@@ -157,11 +157,11 @@ def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tup
 
 
 def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entity]) -> list[tuple[str, float] | None]:
-    """Return the entity with the most similar name and the cosine for each text; None without a similar entity."""
+    """Return, for each text, the name of the most similar entity and the cosine; None if no entity is similar."""
     if not texts or not entities:
         return [None] * len(texts)
     questions = np.stack([context.embedding.embed_question(entity.name) for entity in entities])
-    # A long rule may be truncated, because its first words state its subject.
+    # A long rule may be truncated for embedding, because its first words show what it is about.
     similar = embed_truncated(texts, context.embedding) @ questions.T
     best = similar.argmax(axis=1)
     scores = np.clip(similar[np.arange(len(texts)), best], 0, 1)

@@ -1,4 +1,4 @@
-"""The coverage job measures how well the texts cover each entity of the model, and finds gaps on either side."""
+"""The coverage job measures how well the texts cover each entity of the model, and finds gaps in texts and model."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 @dataclass(frozen=True)
 class CoverageMeasure:
-    """Counts for one entity. An uncertain statement or rule counts as one half."""
+    """The numbers of rules, statements and sections about one entity. An uncertain one counts as one half."""
 
     defined: bool
     statements: float
@@ -56,7 +56,7 @@ class CoverageMeasure:
 
     @property
     def reason(self) -> str:
-        """Return the numbers of statements and rules in words."""
+        """Return a phrase with the numbers of rules, statements and sections."""
         parts = [
             "defined" if self.defined else "not defined",
             f"{_count_text(self.rules, 'rule')} and {_count_text(self.statements, 'statement')}"
@@ -85,7 +85,7 @@ def measure_statements(
 
 
 def coverage_class(measured: CoverageMeasure, bounds: CoverageThresholds) -> CoverageClass:
-    """Return the coverage class; ABSENT only if no text or heading has the name or an alias."""
+    """Return the coverage class. It is ABSENT only if neither a text nor a heading contains the name or an alias."""
     if measured.statements == 0 and measured.headings == 0 and not measured.defined:
         return "ABSENT"
     enough = bounds.strong_sections_if_defined if measured.defined else bounds.strong_sections
@@ -103,7 +103,7 @@ COVERAGE_COLUMNS = (
 
 
 class CoverageTask(RowTask):
-    """Measure one entity and classify its coverage, without a language model."""
+    """Measures the coverage of one entity and makes its row, without a language model."""
 
     table = "coverage"
 
@@ -123,7 +123,7 @@ class CoverageTask(RowTask):
         self.group = tuple(filter(None, (entity.domain, entity.subgroup)))
 
     def material(self) -> RowMaterial:
-        """Return the inputs of the row: its finished cells, and the counts, quotes and scores that they depend on."""
+        """Return the inputs of the row: its finished cells, and the counts, quotes and scores behind the cells."""
         defined_at = self._defined_at
         measured = measure_statements(self._statements, len(self._headings), self._rules, defined=bool(defined_at))
         evidence, scores = self._evidence(), self._scores()
@@ -158,7 +158,7 @@ class CoverageTask(RowTask):
         return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        """Return the evidence: certain mentions first, then the first statement of each section, then rules."""
+        """Return the evidence, sorted: certain mentions first, then the first statement of each section, then rules."""
         statements = self._statements or self._headings
         seen: dict[str, int] = {}
         ranked = []
@@ -169,7 +169,7 @@ class CoverageTask(RowTask):
         return tuple(item[4].evidence(item[4].weight) for item in ranked[: self._section.evidence])
 
     def _scores(self) -> tuple[float, ...]:
-        """Return the cosines of the chunks found for the name that reach the threshold, best first."""
+        """Search for the name, and return the cosines of the chunks that reach the configured minimum, best first."""
         if self._context.engine is None:
             return ()
         chunks = self._context.engine.search(self._entity.name, top_k=self._section.passages).chunks
@@ -181,15 +181,15 @@ DOMAIN_COLUMNS = ("entities", *(name.lower() for name in COVERAGE_CLASSES), "sha
 
 
 class CoverageJob:
-    """Count the statements about each entity, and search for each entity, without a language model."""
+    """Counts the statements about each entity and searches for its name, without a language model."""
 
     kind = "coverage"
 
     def __init__(self, context: JobContext) -> None:
-        """Prepare the job. Raises UsageError if it names no model or no texts."""
+        """Prepare the job. Raises UsageError if the job file names no enterprise model or no texts."""
         if context.model is None or not context.corpus.documents:
             raise UsageError(
-                "A coverage job needs a model and texts, but the job file names no model or no texts.",
+                "A coverage job needs a model and texts, but the job file does not name both.",
                 hint=f"Give sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context
@@ -205,7 +205,7 @@ class CoverageJob:
         ]
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return the tables coverage, gaps, domains and rules_without_entity."""
+        """Return a result with the tables coverage, gaps, domains and rules_without_entity."""
         known = {row.key: row for row in rows}
         terms = Names([definitions[0].term for definitions in self._definitions.values()], self._aliases)
         measured = [one for one in self._entities if one.id in known]
@@ -221,7 +221,7 @@ class CoverageJob:
 
     @cached_property
     def _entities(self) -> list[Entity]:
-        assert self._context.model is not None  # noqa: S101 - looked at in __init__
+        assert self._context.model is not None  # noqa: S101 - __init__ has checked it
         types, skip = self._section.types, {name.casefold() for name in self._section.skip}
         return [
             one

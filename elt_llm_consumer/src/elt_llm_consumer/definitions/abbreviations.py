@@ -25,7 +25,7 @@ _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
 _SURE = 0.9
-_REACH = 200  # maximum characters before a bracket to search
+_REACH = 200  # maximum characters before a bracket that are searched for the long form
 _MAX_SHORT_FORM = 10
 _ARTICLES: Final = word_list("skipped_in_initials")
 # "Regulation (EU) 2024/1689", "Regulation (EC) No 765/2008": the bracket is part of the name of a law.
@@ -34,7 +34,7 @@ _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
 def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield a possible definition for each short form with its long form, in order. The short form is the term."""
+    """Yield, in order, a possible definition for each short form that has a long form. Its term is the short form."""
     text = layout.text
     yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
@@ -57,7 +57,7 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
-    """Yield short forms without brackets: "the site controller, abbreviated to SC, signs"."""
+    """Yield definitions whose short form is not in brackets: "the site controller, abbreviated to SC, signs"."""
     for found in _ABBREVIATED.finditer(text):
         short = found[1].rstrip(".,")
         left = _clause_start(text, found.start())
@@ -88,6 +88,7 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
     letters = [sign.casefold() for sign in short.removesuffix("s") if sign.isalnum()]
     text = before.rstrip(" \t\n\"“”*_,'’‘")
     words = list(_WORD.finditer(text))
+    # A. Schwartz and M. Hearst search at most this number of words.
     most = min(len(letters) + 5, len(letters) * 2)
     words = words[-most:]
     if not words:
@@ -111,7 +112,7 @@ def long_form(short: str, before: str) -> tuple[int, int] | None:
 
 
 def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) -> int | None:
-    """Return the start of the longest sequence of words whose initials form the short form. Articles may be skipped."""
+    """Return the start of the longest word sequence whose initials form the short form. Articles may be skipped."""
     parts = [part for word in words for part in _PART.finditer(text, word.start(), word.end())]
     best = None
     for part in reversed(parts):
@@ -140,9 +141,10 @@ def _without_address(before: str) -> str:
 
 
 def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, int] | None:
-    """Return the span of the long form, or None if it does not fit.
+    """Return the span of the long form that starts at `start`, or None if it does not fit the short form.
 
-    A long form has several words, but not too many. It does not contain the short form, and has most of its letters.
+    A long form has several words, at most one more than the short form has letters. It does not contain the short form,
+    and at least half of these letters are initials of its words.
     """
     long = text[start:]
     words = [word for word in re.split(r"[\s/-]+", long) if word]
@@ -168,14 +170,14 @@ _NOT_FIRST: Final = pattern("bracket_not_first")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
-_MAX_BEFORE_NAME = 4  # words between a determiner and the words of a term
-_LABEL_LENGTH = 12  # maximum characters of a number before a sentence
+_MAX_BEFORE_NAME = 4  # maximum words between a determiner and the words of a term
+_LABEL_LENGTH = 12  # maximum characters of a rule number before a sentence
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
 _INTRODUCED: Final = pattern("bracket_introduced")
 
 
 def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield the terms in brackets or quotes that follow their meaning, in order."""
+    """Yield, in order, the definitions whose term follows its meaning in brackets or quotes."""
     text = layout.text
     for piece in layout.pieces:
         if piece.kind in ("prose", "item") and any(sign in piece.text for sign in ("(", "called", "as ", "here")):
@@ -184,7 +186,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
                 name = next(key for key in "abcd" if found[key] is not None)
                 body = _meaning_before(text, piece, found)
                 before = text[max(0, found.start() - _REACH) : found.start()]
-                # `find_abbreviations` reads short forms of the words before the bracket.
+                # A short form of the words before the bracket is left to `find_abbreviations`.
                 spelt_out = found["a"] is None or long_form(found[name], before) is not None
                 if body is None or (is_short_form(found[name]) and spelt_out):
                     continue
@@ -195,7 +197,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
-    """Return the span of the meaning before a bracket, which starts at the article after the verb."""
+    """Return the span of the meaning before a bracket. The meaning starts at the article after the verb."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
@@ -227,14 +229,15 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     body = text[words[first].start() : end]
     place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
     if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
-        return None  # the bracket is only after the number of a rule or section
+        return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
 
 
 def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int:
-    """Return the position of the determiner before the words of the term, if the text before the bracket has them.
+    """Return the index of the determiner before a name that contains the words of the term; `start` if there is none.
 
-    The meaning of "the Charter of Rights of the Union ('Charter')" is no more than the name that contains "Charter".
+    For example, the meaning of "the Charter of Rights of the Union ('Charter')" is only the name that contains
+    "Charter".
     """
     term = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
     plain = [word.group().strip("\"“”‘’',()*_") for word in words]
@@ -246,7 +249,7 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the position of the first word of a thing's name, searched from `start` on; None if there is no name."""
+    """Return the index of the first word of a thing's name, at `start` or later; None if there is no name."""
     begins = [
         number
         for number, word in enumerate(word.group() for word in words)
@@ -266,7 +269,7 @@ def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
-    """Return whether "a" at this position starts a noun with distinguishing words, such as "a person who pays"."""
+    """Return whether the article at this index starts a noun with distinguishing words, such as "a person who pays"."""
     rest = " ".join(word.group() for word in words[number + 1 :])
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and DISTINGUISHING.search(rest) is not None
@@ -274,7 +277,7 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
 
 
 def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
-    """Yield names without quotes after their meaning: several capitalized words, or one that is used again."""
+    """Yield definitions with an unquoted term after the meaning: several capitalized words, or one that is repeated."""
     text = layout.text
     for found in _CAPITALS.finditer(text, piece.start, piece.end):
         body = _meaning_before(text, piece, found)
@@ -284,13 +287,13 @@ def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[Defini
 
 
 def _opens_sentence(body: str, place: int) -> bool:
-    """Return whether the text before a bracket starts its sentence and is a noun phrase: "work handed in late"."""
+    """Return whether the text before a bracket is a noun phrase at the start of its sentence: "work handed in late"."""
     long = len(body.split()) > 3 and DISTINGUISHING.search(body) is not None
     return long and place < _LABEL_LENGTH and FINITE.search(re.split(r"\s(?:that|which|who)\s", body)[0]) is None
 
 
 def _is_introduced(whole: str, name: str) -> bool:
-    """Return whether a name follows an article or a word such as "called", or has capitals throughout."""
+    """Return whether a name follows an article or a word such as "called", or is written entirely in capitals."""
     if not _PLAIN_NAME.match(name):
         return False
     capital = all(word[:1].isupper() for word in name.split() if len(word) > 3 or name == word)

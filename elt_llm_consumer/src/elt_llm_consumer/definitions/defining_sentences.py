@@ -1,4 +1,4 @@
-"""Read sentences that define: "X means", "By X is meant", "An empty plot is called a gap", "'Site': the land"."""
+"""Read sentences that define terms: "X means", "By X is meant", "An empty plot is called a gap", "'Site': the land"."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -38,12 +38,12 @@ _GIVES: Final = pattern("quoted_before_verb")
 
 
 def gives_meaning(text: str) -> bool:
-    """Return whether a text has a term in quotes or emphasis directly before a defining verb."""
+    """Return whether a text contains a term in quotes or emphasis that is directly before a defining verb."""
     return _GIVES.search(text) is not None
 
 
 def _defining_parts(piece: TextPiece) -> Iterator[TextPiece]:
-    """Yield the parts of a sentence that define one term each, in order, or the sentence itself.
+    """Yield, in order, the parts of a sentence that define one term each; if there are none, yield the whole sentence.
 
     Only the text after the first defining verb is split.
     """
@@ -89,7 +89,7 @@ def _read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] 
 
 
 def _is_word_of(short: str, long: str) -> bool:
-    """Return whether a single long word contains all letters of a short form in order: MV, Mitgliederversammlung."""
+    """Return whether one long word contains all letters of a short form in order: "Mitgliederversammlung" for "MV"."""
     letters = iter(long.casefold())
     same = " " not in long and long[:1].casefold() == short[:1].casefold() and len(long) > 3 * len(short)
     return same and all(letter in letters for letter in short.casefold())
@@ -158,7 +158,7 @@ def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
             clauses = list(_defining_parts(piece))
             end = extent.end(number, piece.end)
             first = list(_piece_definitions(layout, clauses[0], clauses[0].end if len(clauses) > 1 else end))
-            if not first:  # without a definition in the first clause, the sentence is read as a whole
+            if not first:  # if the first clause contains no definition, the sentence is read as a whole
                 clauses, first = [piece], list(_piece_definitions(layout, piece, end)) if len(clauses) > 1 else []
             yield from first
             for clause in clauses[1:]:
@@ -166,7 +166,7 @@ def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
-    """Return whether what looks like a heading is the start of a sentence that continues in the list items below."""
+    """Return whether an apparent heading is in fact the start of a sentence that continues in the list items below."""
     piece, following = layout.pieces[number], layout.pieces[number + 1 : number + 2]
     return (
         piece.kind == "heading"
@@ -177,7 +177,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 
 
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in a sentence or a part of a sentence. `stop` is the end of the list below the sentence."""
+    """Yield the definitions in a sentence or a part of a sentence. The list below the sentence ends at `stop`."""
     text = layout.text
     inverted = _read_inverted(text, piece.start, piece.end)
     if inverted is not None:
@@ -215,7 +215,7 @@ def _definitions_after_verb(
     if long is not None:
         yield from _drafts_of_subject(subject, long, "abbreviation", _SURE)
         return
-    # "Has the meaning of a word in mind" defines nothing.
+    # "Has the meaning of a word in mind" is not a definition.
     presented = subject.marked or verb.group().casefold().startswith(("shall", "will"))
     if kind == "meaning" and not text[verb.end() : begin].strip() and not (verb.group().endswith("of") and presented):
         return
@@ -225,7 +225,7 @@ def _definitions_after_verb(
 
 
 def _abbreviation_meaning(text: str, subject: DefinedSubject, begin: int, end: int) -> tuple[int, int] | None:
-    """Return the span of the long form after the verb; None if the subject is not an abbreviation."""
+    """Return the span of the long form after the verb; None if the subject is not an abbreviation of it."""
     short = text[slice(*subject.terms[0])]
     if not is_short_form(short):
         return None

@@ -1,4 +1,4 @@
-"""The definition of a term in a document, and the key that all spellings of a term share."""
+"""A definition of a term in a document, and the key that all spellings of a term have in common."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from elt_llm_consumer.evidence import Evidence
 
 @dataclass(frozen=True)
 class Definition:
-    """A definition in a document.
+    """The definition of `term` in a document.
 
     `text` is the definition on one line, without emphasis and page headers. The verbatim definition is
     document.text[definition_span[0] : definition_span[1]]. `evidence` covers the term and the definition.
@@ -29,12 +29,12 @@ class Definition:
     aliases: tuple[str, ...] = ()
     """Other names of the term in the same sentence or row."""
     listed: bool = False
-    """Whether a glossary list gives the long form of an abbreviation as the definition, as in "MOU - Memorandum"."""
+    """Whether the definition in a glossary list is just the long form of an abbreviation, as in "MOU - Memorandum"."""
 
 
 @dataclass(frozen=True)
 class DefinitionDraft:
-    """The spans of a possible definition in the text. `score`, 0 to 1, is the reliability of its pattern."""
+    """The spans of a possible definition in the text. `score`, 0 to 1, is how reliable the pattern is that found it."""
 
     term: tuple[int, int]
     body: tuple[int, int]
@@ -51,7 +51,7 @@ _NO_PLURALS = ("ss", "us", "is", "sis", "news", "as")
 
 
 def term_key(term: str) -> tuple[str, ...]:
-    """Return the key that all spellings of a term share: folded words in the singular, without leading articles."""
+    """Return the key that all spellings of a term have in common: folded singular words without leading articles."""
     found = words(term)
     while len(found) > 1 and found[0] in _ARTICLES:
         found = found[1:]

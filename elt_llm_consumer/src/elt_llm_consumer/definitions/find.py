@@ -1,4 +1,4 @@
-"""Find every definition in the texts of a job, and the entries that look like definitions but were not read."""
+"""Find every definition in the texts of a job, and every entry that looks like a definition but gave none."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -41,7 +41,7 @@ _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
 class DraftFilters:
-    """Decides which drafts (possible definitions) are definitions and match the settings."""
+    """Decides which drafts (possible definitions) really are definitions that the settings include."""
 
     def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
         self._layout = layout
@@ -49,7 +49,7 @@ class DraftFilters:
         self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
     def keep(self, draft: DefinitionDraft) -> bool:
-        """Return whether a possible definition really is a definition that the settings include."""
+        """Return whether a possible definition is a real definition, and the settings include it."""
         text = self._layout.text
         term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
         settings = self._settings
@@ -57,7 +57,7 @@ class DraftFilters:
             return False
         if not settings.shortest_definition <= len(body) <= settings.longest_definition:
             return False
-        if _NUMBERED.match(term) and _NUMBERED.match(body):  # rows of a table of contents
+        if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
             return False
         if self._is_elsewhere(draft, body):
             return False
@@ -66,9 +66,9 @@ class DraftFilters:
         return term_key(term) not in self._skipped and term_key(term) != term_key(body)
 
     def _is_label(self, draft: DefinitionDraft, term: str) -> bool:
-        """Return whether a term is a variable, the number of a rule, or a page number.
+        """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
 
-        In a glossary, a number that is marked as a term is no label: "**508** - the rule on access".
+        In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
         """
         if _VARIABLE.match(term):
             return True
@@ -79,7 +79,7 @@ class DraftFilters:
         return not (marked and self._layout.in_region(draft.term[0]))
 
     def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
-        """Return whether a possible definition only refers to a definition in a text that is not part of the job."""
+        """Return whether a possible definition only refers to a definition in a text that the job does not read."""
         found = _ELSEWHERE.match(body)
         before = self._layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
         if found is None or not _IS.search(before):
@@ -93,29 +93,29 @@ class DraftFilters:
 
 
 _SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→◆]\s)+|[\"“”*_:,\s]+$")
-# A mark of the kind of definition before its text, as in "(I) A value" and "(N) /PKI/ See: key".
+# The mark before a definition in RFC 4949 that shows its type, as in "(I) A value" and "(N) /PKI/ See: key".
 _ANNOTATION: Final = re.compile(r"(?:\([A-Z]{1,2}\)\s{1,9}|/[^/\n]{2,40}/\s{1,9}){1,2}")
-# A name without any other words: capitalized words of which small words join some.
+# Only a name: capitalized words, with lower-case words such as "of" between some of them.
 _PROPER_NAME: Final = re.compile(
     r"(?:(?:[Tt]he|[Aa]n?|[Dd]ie|[Dd]er|[Dd]as)\s+)?"
     r"(?P<name>[A-Z][\w'’/-]*(?:\s+(?:(?:of|the|for|on|and|in|to|der|des|für|und)\s+){0,3}[A-Z\d][\w'’/-]*)+)"
 )
 _BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
-_MAX_BEFORE_TERM = 8  # characters of a bullet and quotes before a term
-# The bars between the rows of a cell that spans several rows.
+_MAX_BEFORE_TERM = 8  # maximum characters of a bullet and quotes before a term
+# The bars between the lines of a table cell that extends over several rows.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
 _DEFAULT = GlossarySection()
 
 
 def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """Return the definitions in order of document and position. The time is linear in the length of the texts."""
+    """Return the definitions by document and position. The running time is linear in the length of the texts."""
     return [definition for document in corpus.documents for definition in definitions_in_document(document, settings)]
 
 
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
     """Return the definitions in one document, in order.
 
-    Of overlapping possible definitions, the one of the first pattern counts.
+    If possible definitions overlap, the one whose pattern comes first in `_drafts` counts.
     """
     layout = DocumentLayout(document, settings)
     drafts = [
@@ -131,7 +131,7 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
 
 def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
     marked = list(find_marked_terms(layout, settings))
-    # Markup names the entries of its list, so that "x: int = 0" within an entry is none.
+    # Markup shows where the entries of a list are, so "x: int = 0" inside an entry is not another entry.
     bodies = sorted(draft.body for draft in marked if draft.pattern == "list")
     yield from marked
     yield from DefinitionTables(layout, settings).drafts()
@@ -142,7 +142,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
 
 
 def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Extend the definition in a glossary's bullet ("- **Outage** means ...") to all sentences of the bullet."""
+    """Extend a definition in a bullet of a glossary ("- **Outage** means ...") to all sentences of the bullet."""
     if draft.pattern != "sentence" or not layout.in_region(draft.term[0]):
         return draft
     number = bisect_right(layout.lines, draft.term[0], key=lambda line: line.start) - 1
@@ -154,7 +154,7 @@ def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Definit
 
 
 def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> DefinitionDraft:
-    """Shorten a list entry that is too long for a definition to its first paragraphs."""
+    """If a list entry is too long for a definition, shorten it to its first paragraphs."""
     start, end = draft.body
     if draft.pattern != "list" or end - start <= settings.longest_definition:
         return draft
@@ -163,7 +163,7 @@ def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: G
 
 
 def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Return a definition as an abbreviation if its text is a long form, as a reference if it only refers elsewhere.
+    """Set the pattern to `abbreviation` if the text is only a long form, to `reference` if it only refers elsewhere.
 
     The short name in "the Charter of Rights of the Union ('Charter')" is an abbreviation too.
     """
@@ -184,9 +184,9 @@ def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Defin
 
 
 def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
-    """Return the possible definitions in order of position, without those that overlap one of an earlier pattern.
+    """Return the possible definitions in order of position. Of overlapping ones, that of the earlier pattern is kept.
 
-    The patterns are in the order of `_drafts`, so that the text of a table is not read again as a list.
+    The patterns have the order of `_drafts`, so that the text of a table is not read again as a list.
     """
     drafts = list(drafts)
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
@@ -207,7 +207,7 @@ _BUCKET = 400
 
 
 def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
-    """Return whether a possible definition is inside a definition of a table or list."""
+    """Return whether a possible definition is inside one of the `bodies`, which are definitions in tables and lists."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]
 
@@ -216,7 +216,7 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     text = layout.text
     term = trim_span(text, *draft.term)
     start, end = with_marks(text, min(term[0], draft.body[0]), max(term[1], draft.body[1]), term)
-    # A sign may belong to the name, as in "*-property".
+    # A sign at the start may belong to the name, as in "*-property".
     name = _SIGNS_AROUND.sub("", one_line(text[slice(*term)]))
     name = name.removesuffix(")").rstrip() if name.count(")") > name.count("(") else name
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
@@ -246,7 +246,7 @@ _MEANS_ENTRY: Final = re.compile(
     r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
     r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
 )
-# A term of AsciiDoc: "[[def_branch]]branch::"
+# A term in AsciiDoc markup: "[[def_branch]]branch::"
 _COLONS_ENTRY: Final = re.compile(r"(?:\[\[[^\[\]\n]{1,80}\]\])?(?P<term>[^\s:|][^:|\n]{0,80}?)::$")
 _LINE_ENTRIES: Final = (
     ("colons", _COLONS_ENTRY),
@@ -258,19 +258,19 @@ _LINE_ENTRIES: Final = (
 _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
-_MIN_DIFFERENT = 0.6  # share of different terms in a list
-_MIN_BODY_WORDS = 4
+_MIN_DIFFERENT = 0.6  # minimum share of different terms among the entries of a list
+_MIN_BODY_WORDS, _MAX_TERM_WORDS = 4, 8
 _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 
 @dataclass(frozen=True)
 class MissedEntries:
-    """The entries of a document that look like definitions, and the missed entries, which gave no definition."""
+    """The number of entries in a document that look like definitions, and the missed entries, which gave none."""
 
     document: CorpusDocument
     entries: int
     missed: tuple[Span, ...]
-    """The spans of the terms, in order."""
+    """The spans of the terms of the missed entries, in order."""
 
     def __str__(self) -> str:
         """Return a message with the number of missed entries and the places of the first ones."""
@@ -288,9 +288,9 @@ class MissedEntries:
 def missed_entries(document: CorpusDocument, found: Iterable[Definition], settings: GlossarySection) -> MissedEntries:
     """Compare the definitions that were read from a document with all entries that look like definitions.
 
-    The entries are found without the rules of the definitions: lists of terms in bold, after a sign such as "$", before
-    a dash or colon, rows with two cells, and sentences such as "'X' means". A list counts under a heading that
-    announces definitions, or if its terms are in alphabetical order.
+    The entries are found by simpler patterns than the definitions: lists whose terms are in bold, after a sign such as
+    "$", or before a dash or colon; table rows with two cells; and sentences such as "'X' means". A list counts if a
+    heading above it announces definitions, or if its terms are in alphabetical order.
     """
     layout = DocumentLayout(document, settings)
     taken = sorted(one.term_span for one in found)
@@ -304,7 +304,7 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
 
 
 def is_gap(missed: MissedEntries) -> bool:
-    """Return whether enough entries were missed for a warning: three, or two that are a tenth of the entries."""
+    """Return whether a warning is due, because three entries were missed, or two that are a tenth of all entries."""
     few = len(missed.missed) >= _MIN_MISSED_FEW and len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
     return few or len(missed.missed) >= _MIN_MISSED
 
@@ -317,10 +317,12 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
             continue
         for kind, entry in _LINE_ENTRIES:
             found = entry.match(line.text)
-            if found is None or not any(map(str.isalpha, found["term"])) or len(found["term"].split()) > 8:
+            if found is None or not any(map(str.isalpha, found["term"])):
+                continue
+            if len(found["term"].split()) > _MAX_TERM_WORDS:
                 continue
             rest = line.text[found.end() :].strip()
-            if rest and is_value(found["term"], rest):  # "Monday: closed"
+            if rest and is_value(found["term"], rest):  # "Monday: closed" is a value and not a definition
                 break
             run = runs[kind]
             if run and number - run[-1][0] > _MAX_LINES_APART:

@@ -1,4 +1,4 @@
-"""The layout of a document for definition search: lines, definition sections, page headers, and spans."""
+"""The layout of a document, which helps to find definitions: lines, definition sections, page headers, and spans."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -31,8 +31,9 @@ _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE: Final = pattern("page_line")
 _CONTENTS = re.compile(r"(?:\s{0,9}\.\s?){3,200}\s{0,9}\d{1,4}\s{0,9}$|[^|]\|\s{0,9}\d{1,4}\s{0,9}$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
-_EDGE = 2  # lines at the top and bottom of a page that may be page headers or footers
-_OFTEN = 3  # minimum pages with the same line
+_EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
+_MAX_HEADER_LENGTH = 120  # characters of a page header or footer
+_OFTEN = 3  # minimum number of pages on which a header or footer is repeated
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,14 @@ class TextLine:
 class DocumentLayout:
     """The lines, pieces (sentences, items, rows) and regions (sections that define terms) of a document.
 
-    All offsets are characters of its text. Furniture means page headers, page footers and page numbers.
+    All offsets count characters of the document's text. Furniture means page headers, page footers and page numbers.
     """
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
         self.document = document
         self.text = document.text
         self.headers = set[int]()
-        """The starts of the header rows of the definition tables that were read so far."""
+        """The offsets of the header rows of the definition tables that were read so far."""
         self._headings = sorted(map(_words, settings.headings), key=len, reverse=True)
 
     @cached_property
@@ -75,7 +76,7 @@ class DocumentLayout:
 
     @cached_property
     def heading_lines(self) -> frozenset[int]:
-        """The starts of heading lines, and of the underlines of headings."""
+        """The offsets at which heading lines, and the lines that underline headings, start."""
         numbers = (bisect_right(self._starts, one.start + 3) - 1 for one in self.document.outline.sections)
         return frozenset(self._starts[number] for number in numbers if number >= 0)
 
@@ -93,7 +94,7 @@ class DocumentLayout:
             if self.announces(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
                 found.append((section.start, next(later, len(self.text))))
-        if not found:  # headings that are not marked are lines that look like headings
+        if not found:  # headings without markup, recognized by their look
             headings = [piece for piece in self.pieces if piece.kind == "heading"]
             ends = [*(piece.start for piece in headings[1:]), len(self.text)]
             pairs = zip(headings, ends, strict=False)
@@ -101,7 +102,7 @@ class DocumentLayout:
         return tuple(found)
 
     def announces(self, title: str) -> bool:
-        """Return whether a title consists of headings of definitions, apart from its number and joining words."""
+        """Return whether a title consists of known headings of definitions, apart from its number and joining words."""
         words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
         found = False
         for name in self._headings:
@@ -153,7 +154,7 @@ class DocumentLayout:
 
     @cached_property
     def _furniture(self) -> frozenset[int]:
-        """The starts of lines at page edges that repeat on several pages, or that are only a page number."""
+        """The offsets of the lines at page edges that repeat on several pages, or that contain only a page number."""
         pages = starmap(self._all_lines_between, pairwise([*self.document.outline.pages, len(self.text)]))
         edges = [line for page in pages for line in {*page[:_EDGE], *page[-_EDGE:]}]
         often = Counter(_DIGITS.sub("#", line.text.casefold()) for line in edges)
@@ -163,7 +164,7 @@ class DocumentLayout:
             if "|" not in line.text
             and (
                 _PAGE_LINE.match(line.text)
-                or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < 120)
+                or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < _MAX_HEADER_LENGTH)
             )
         )
 
@@ -188,14 +189,16 @@ _NOTE = re.compile(r"\s?\[\d{1,3}\](?!\()|\s\[\^\w{1,20}\]")
 _MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
 _OPEN_END: Final = pattern("open_end")
-# "(a) as a servant": the first item of a list that continues a sentence.
+# The first item of a list that continues a sentence: "(a) as a servant".
 _FIRST_ITEM = re.compile(r"\(?[ai1][.)]\s{1,9}[a-zäöü]")
 _CLOSED = re.compile(r"[.!?][\"'”’)\]*_]{0,3}\s*$")
 _GOES_ON: Final = pattern("further_scope")
-_MAX_MARKS = 4  # maximum emphasis and quotation marks before a term
+_MAX_MARKS = 4  # maximum number of emphasis and quotation marks before a term
 _OPENING = re.compile(r"(?<!\w)[\"“„«‘'*_`]{1,4}$")
 _CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
-_AHEAD = 3  # maximum pieces before the next list item
+_AHEAD = 3  # maximum number of pieces before the next list item
+_MAX_LIST_PIECES = 200  # maximum number of pieces of a list that continues a definition
+_TAIL_LENGTH = 12  # maximum characters of a final "; and"
 _TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
 
 
@@ -206,7 +209,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
-    """Return the span extended by the quotes, emphasis and bracket around a term at one of its ends."""
+    """Return the span, extended by the quotes, emphasis marks and bracket of a term that is at one end of the span."""
     opening = _OPENING.search(text, max(0, term[0] - _MAX_MARKS), term[0])
     if opening and term[0] == start:
         start = opening.start()
@@ -219,9 +222,9 @@ def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[
 
 
 def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without white space and without a final "; and", which leads to the next list item."""
+    """Return the span without outer white space and without a final "; and", which only leads to the next list item."""
     start, end = trim_span(text, start, end)
-    tail = _TAIL.search(text, max(start, end - 12), end)
+    tail = _TAIL.search(text, max(start, end - _TAIL_LENGTH), end)
     return (start, tail.start()) if tail else (start, end)
 
 
@@ -231,7 +234,7 @@ def one_line(text: str) -> str:
 
 
 def marker_style(text: str) -> str:
-    """Return the style of the marker of a list item: `a`, `A`, `i`, `1`, or the bullet; empty without a marker."""
+    """Return the style of a list item's marker: `a`, `A`, `i`, `1`, or the bullet character; empty without a marker."""
     found = _MARKER.match(text)
     if found is None:
         return ""
@@ -252,7 +255,7 @@ class DefinitionExtent:
         self._layout = layout
 
     def end(self, number: int, end: int) -> int:
-        """Return the end of a definition that extends to `end` in the sentence or item pieces[number].
+        """Return the end of a definition that extends at least to `end` in pieces[number], a sentence or list item.
 
         The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
         """
@@ -273,7 +276,7 @@ class DefinitionExtent:
         return pieces[number + 1] if number + 1 < len(pieces) else None
 
     def _is_parted(self, number: int, own: str) -> bool:
-        """Return whether an unfinished sentence continues in the list items below."""
+        """Return whether pieces[number] is an unfinished sentence that continues in the list items below it."""
         following = self._following(number)
         return (
             not own.isalpha()
@@ -283,7 +286,7 @@ class DefinitionExtent:
         )
 
     def _over_page(self, number: int, end: int) -> tuple[int, int]:
-        """Return the end of a sentence that a page break splits, and the number of its last part."""
+        """Return the end of a sentence that a page break may split, and the number of the piece with its last part."""
         one, following = self._layout.pieces[number], self._following(number)
         cut = following is not None and self._layout.page_between(one.start, following.start)
         if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
@@ -294,12 +297,12 @@ class DefinitionExtent:
     def _list(self, number: int, own: str) -> int:
         """Return the number of the last item of the list under pieces[number].
 
-        An item with the marker style `own` ends the list.
+        An item with the marker style `own`, which is that of the definition's own list, ends the list.
         """
         pieces = self._layout.pieces
         first = ""
         last = number
-        for place in range(number + 1, min(len(pieces), number + 200)):
+        for place in range(number + 1, min(len(pieces), number + _MAX_LIST_PIECES)):
             one = pieces[place]
             style = marker_style(one.text)
             if one.kind in ("heading", "row", "rule") or (own and style == own != first):

@@ -1,4 +1,4 @@
-"""Read glossaries written as lists: entries with a colon, a dash, an indented line, a number, or no sign."""
+"""Read glossaries that are lists, with a colon, a dash, an indented line, a number or no sign at each term."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -27,7 +27,7 @@ _READING: Final = pattern("reading_rule")
 _TITLE: Final = pattern("reading_rule_title")
 _INCLUDES: Final = re.compile(r"(?:an?|any|every|each|the)\s[\w-]{1,30}\s(?:also\s)?includes?\s", re.IGNORECASE)
 _LEADING_NUMBER: Final = re.compile(r"[\W\d]{0,12}")
-_REACH = 400  # characters of a text that are checked
+_REACH = 400  # maximum characters of a text that are checked
 
 
 def is_interpretation_rule(title: str, body: str) -> bool:
@@ -48,9 +48,9 @@ _MAX_LINES = 12
 
 
 def _read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
-    """Return the end of the term and the start of its definition in a line without a sign between them.
+    """Return the end of the term and the start of its definition, in a line that has no sign between the two.
 
-    `small` also allows a definition that starts in lower case.
+    If `small`, the definition may also start in lower case.
     """
     text = line.text
     start = skip_labels(text, 0, len(text))
@@ -79,21 +79,21 @@ _ENTRY: Final = pattern("list_entry")
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
-# A sign before each term, as in "$ access control" of RFC 4949.
+# A sign before each term, as in RFC 4949: "$ access control".
 _TERM_MARK = re.compile(r"[$§►▶→◆]\s{1,9}")
 _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
-# A dot inside a term belongs to a name, as in "X.509"; a dot before a blank ends a sentence.
+# A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
 _NO_TERM_SIGN = re.compile(r"[!?;|,]|\.(?:\s|$)")
 _MAX_WORDS = 9
-_MIN_BODY_LENGTH = 10  # minimum characters of a definition on a separate line
+_MIN_BODY_LENGTH = 10  # minimum characters of a definition that starts on its own line
 
 
 @dataclass(frozen=True)
 class ListEntry:
-    """An entry of a list: its possible definition, the number of the line after it, and the style of all entries."""
+    """A list entry: its possible definition, the number of the line after it, and the style of the list's entries."""
 
     draft: DefinitionDraft
     following: int
@@ -101,7 +101,7 @@ class ListEntry:
 
 
 class EntryReader:
-    """Reads one entry of a glossary after another from the lines of a document."""
+    """Reads the entries of a glossary, one at a time, from the lines of a document."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
@@ -112,7 +112,7 @@ class EntryReader:
         """Return the entry that starts with lines[number], or None.
 
         `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
-        that a definition may follow its term without a sign or a capital.
+        that there need not be a sign or a capital letter between a term and its definition.
         """
         line = lines[number]
         if is_table_row(line.text) or self._layout.is_contents(line.text):
@@ -132,7 +132,7 @@ class EntryReader:
         return self._below(lines, number)
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """Return the entry under a number such as "3.1": a term, other names, its meaning and notes; else None."""
+        """Return the entry under a number such as "3.1", or None. It has a term, other names, a meaning and notes."""
         label = _LABEL.match(lines[number].text)
         if label is None:
             return None
@@ -187,7 +187,7 @@ class EntryReader:
     def _signed_at_end(self, lines: Sequence[TextLine], number: int) -> tuple[tuple[int, int], int, str] | None:
         """Return the same values as `_inline`.
 
-        The definition starts on the line below the term and its sign ("**X** -").
+        The term and its sign ("**X** -") are alone on their line, and the definition starts on the line below.
         """
         line, below = lines[number], lines[number + 1] if number + 1 < len(lines) else None
         sign = _SIGN_AT_END.search(line.text)
@@ -211,7 +211,7 @@ class EntryReader:
         return (line.start + begin, line.start + end), line.start + body, way
 
     def last_line(self, lines: Sequence[TextLine], number: int) -> int:
-        """Return the last line of the entry at lines[number], before the next entry or an unrelated paragraph."""
+        """Return the number of the entry's last line, before the next entry or an unrelated paragraph."""
         first = lines[number]
         own = marker_style(first.text)
         last = number
@@ -233,7 +233,7 @@ class EntryReader:
         return last
 
     def _under_heading(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """Return the entry of a heading that is a term with the text under the heading, or None."""
+        """Return the entry whose term is a heading and whose definition is the text under the heading, or None."""
         line, text = lines[number], self._layout.text
         begin = skip_labels(text, line.start + len(line.text) - len(line.text.lstrip("# ")), line.end)
         marked = QUOTED_TERM.match(text, begin, line.end)
@@ -255,7 +255,7 @@ class EntryReader:
         return line.start not in self._layout.heading_lines and not is_table_row(line.text)
 
     def _below(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """Return the entry of a short line that is a term and is defined by the lines below, or None."""
+        """Return the entry whose term is a short line and whose definition is the lines below it, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
         if below is None or not self._is_text(below) or not self.is_term(line.text):
@@ -344,14 +344,14 @@ _SHARE, _MIN_RUN = 0.7, 3
 
 
 class DefinitionLists:
-    """Reads the entries of glossaries that are written as lists."""
+    """Reads the definitions in glossaries that are written as lists."""
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
         self._entries = EntryReader(layout)
 
     def drafts(self) -> Iterator[DefinitionDraft]:
-        """Yield the definitions in lists of sections that define terms, then those in other lists."""
+        """Yield the definitions in lists: first in the sections that define terms, then elsewhere."""
         for start, end in self._layout.regions:
             lines = self._layout.lines_between(start, end)
             headed = bool(lines) and self._layout.announces(lines[0].text.strip("#=* "))
@@ -359,7 +359,7 @@ class DefinitionLists:
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        # Most paragraphs look like entries without a sign after the term.
+        # Outside of such sections, most paragraphs look like entries that have no sign after the term.
         begins = [line for line in lines if line.apart]
         small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
         number = 0
@@ -370,7 +370,10 @@ class DefinitionLists:
             number = entry.following if entry is not None else number + 1
 
     def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        """Yield groups of consecutive entries: three or more, or any number after a line that announces definitions."""
+        """Yield the definitions in groups of consecutive entries.
+
+        A group has at least three entries; after a line that announces definitions, it may have fewer.
+        """
         number, last = 0, -1
         while number < len(lines):
             run: list[ListEntry] = []
@@ -389,7 +392,7 @@ class DefinitionLists:
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
         """Return whether consecutive entries define terms.
 
-        `after` is true if they follow defining entries under the same heading.
+        `after` means that they follow other entries, under the same heading, that define terms.
         """
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
@@ -403,7 +406,7 @@ class DefinitionLists:
 
 
 def _is_entry_meaning(body: str) -> bool:
-    """Return whether the text of an entry names a kind of thing or activity, and is neither a sentence nor a number."""
+    """Return whether the text of an entry gives a meaning, such as "a person who ...", and is no sentence or number."""
     if _NUMBER_WORD.match(body):
         return False
     acting = _ACTING.match(body) is not None and len(body.split()) > 2

@@ -1,4 +1,4 @@
-"""Find terms by markup: definition lists, `dfn`, and emphasis at the start of a paragraph."""
+"""Find definitions by the markup of their terms: definition lists, `dfn`, and emphasis at the start of a paragraph."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -24,7 +24,7 @@ _LINK = re.compile(r"(?:https?://|www\.|mailto:)\S{1,300}|[\w.+-]{1,64}@[\w-]{1,
 _PHONE = re.compile(r"(?:\+|\b0|\()\d[\d ()/.-]{5,24}\d")
 _STREET: Final = pattern("street_address")
 _TIMES: Final = word_list("time_values")
-# These words are values only next to numbers.
+# These words make an entry a value only next to a number.
 _UNITS: Final = word_list("unit_values")
 _LABEL: Final = pattern("label_of_value")
 _FIELD: Final = pattern("field_of_reference_page")
@@ -34,12 +34,14 @@ _CODE = re.compile(r"-{1,2}\w|[/$\\<]|.{0,80}(?:->|\w\(\)|\w\([^()\s]{0,40}[,=])
 _ACTING = re.compile(r"[a-z]{3,20}ing\s\S{1,30}\s", re.IGNORECASE)
 _REACH = 14
 _SHARE = 0.5
+_MAX_CONTACT_WORDS, _MAX_ADDRESS_WORDS = 3, 16  # words beside a telephone number or link, and of a postal address
+_CALLED_LENGTH = 60  # maximum characters of "is called" and the like before a term
 
 
 def _holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) -> bool:
-    """Return whether a list contains values and no definitions.
+    """Return whether the entries of a list are values, such as times and amounts, instead of definitions.
 
-    Names of persons and places count as values if the list has other values, or consists only of names.
+    A name of a person or place counts as a value if the list has other values, or consists only of names.
     """
     names = [value or _is_name(*entry) for entry, value in zip(entries, values, strict=True)]
     named = any(values) and sum(names) >= _SHARE * len(names)
@@ -47,12 +49,12 @@ def _holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) ->
 
 
 def _is_name(term: str, body: str) -> bool:
-    """Return whether the text of an entry is a name: two to four capitalized words that are no long form."""
+    """Return whether the text of an entry is a name: two to four capitalized words, but not the term's long form."""
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
 def is_value(term: str, body: str) -> bool:
-    """Return whether an entry is a number, time, amount, address, option or section, and not a definition."""
+    """Return whether an entry gives a number, time, amount, address, option or section instead of a definition."""
     if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
         return True
     if _LABEL.fullmatch(term.strip(" :")) and not (_is_meaning(body) or body[:1].islower()):
@@ -62,13 +64,15 @@ def is_value(term: str, body: str) -> bool:
     figures = any(map(str.isdigit, without))
     if all(word in _TIMES or (figures and word in _UNITS) for word in words):
         return True
-    return (without != body and len(words) <= 3) or (len(words) <= 16 and _STREET.search(body) is not None)
+    return (without != body and len(words) <= _MAX_CONTACT_WORDS) or (
+        len(words) <= _MAX_ADDRESS_WORDS and _STREET.search(body) is not None
+    )
 
 
 def _is_meaning(body: str) -> bool:
-    """Return whether the text of an entry names a kind of thing or activity.
+    """Return whether the text of an entry gives the meaning of a term by naming a kind of thing or activity.
 
-    A sentence such as "The hall opens at nine" does not.
+    A sentence such as "The hall opens at nine" does not give a meaning.
     """
     near = " ".join(body.split(maxsplit=_REACH)[:_REACH])
     sentence = body[:1].isupper() and STRONGLY_DISTINGUISHING.search(near) is None
@@ -81,7 +85,7 @@ _LEAD = re.compile(r"[\s,:–—-]{0,6}")
 _TAIL = re.compile(r"[\s:.–—=-]{1,5}$")
 _CALLED: Final = pattern("called_at_end")
 _MAX_WORDS = 8
-_OFTEN = 3  # minimum entries with the same term
+_OFTEN = 3  # minimum number of entries with the same term
 _SURE, _LIKELY = 0.95, 0.85
 
 
@@ -95,12 +99,12 @@ def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """Yield the entries of definition lists without values.
+    """Yield the entries of the definition lists that do not contain values.
 
-    A definition that is too long is cut to its first paragraph.
+    A definition that is too long is shortened to its first paragraph.
     """
     text, marked = layout.text, layout.document.marked.definitions
-    # Terms that occur in three or more entries are labels and no terms, as in a list of changes.
+    # A term that occurs in three or more entries, as in a list of changes, is a label instead of a term.
     bodies = {(text[one[0] : one[1]].casefold(), text[one[2] : one[3]].casefold()) for one in marked}
     counts = Counter(term for term, _ in bodies)
     for pairs in _entry_runs(marked, text):
@@ -118,7 +122,7 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
-    """Return the entries grouped by list. A list within an entry is a separate list."""
+    """Return the entries of each list in a group of its own. A list inside an entry is a separate list."""
     found: list[list[Pair]] = []
     by_end: dict[int, list[Pair]] = {}
     by_body: dict[tuple[int, int], list[Pair]] = {}
@@ -133,7 +137,7 @@ def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
 
 
 def _end_before(text: str, start: int) -> int:
-    """Return the offset at which the text before a block ends, without line breaks."""
+    """Return the offset of the end of the text before a block, without the line breaks in between."""
     while start and text[start - 1] in "\n ":
         start -= 1
     return start
@@ -152,7 +156,7 @@ def _may_be_term(term: str) -> bool:
 
 
 def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
-    """Return a possible definition, without a colon in its term. A short form in brackets becomes the abbreviation."""
+    """Return a possible definition. A colon after its term is removed; a short form in brackets is its abbreviation."""
     start, end = trim_span(text, *term)
     tail = _TAIL.search(text[start:end])
     end = start + tail.start() if tail and tail.start() else end
@@ -196,7 +200,7 @@ class _MarkedSentences:
     def _body(self, number: int, start: int, end: int) -> tuple[Span, str]:
         """Return the span and pattern of the definition of a marked term.
 
-        It follows a sign or verb, precedes "is called", or is the whole sentence.
+        The definition follows a sign or verb, precedes "is called", or is the whole sentence.
         """
         piece = self._layout.pieces[number]
         stop = self._extent.end(number, piece.end)
@@ -204,7 +208,7 @@ class _MarkedSentences:
         found = self._after(start, end, piece.end)
         if found is not None:
             return trim_definition(self._text, found[0], stop), found[1]
-        called = _CALLED.search(self._text, max(begin, start - 60), start)
+        called = _CALLED.search(self._text, max(begin, start - _CALLED_LENGTH), start)
         if called is not None and called.start() > begin:
             return trim_span(self._text, begin, called.start()), "sentence"
         return trim_definition(self._text, begin, stop), "sentence"
@@ -230,7 +234,7 @@ class _MarkedSentences:
     def leading(self) -> Iterator[DefinitionDraft]:
         """Yield the definitions in paragraphs that start with an emphasized term.
 
-        Consecutive paragraphs are judged together.
+        Whether they are definitions is decided for consecutive paragraphs together.
         """
         run: list[tuple[int, DefinitionDraft, bool]] = []
         for start, end in self._marked.leading:
@@ -244,7 +248,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Return the definition in a paragraph with an emphasized start: its last line, itself, its certainty."""
+        """Return last line, draft and certainty of the definition in a paragraph that starts with emphasis, or None."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         place = bisect_right(self._listed, start) - 1
@@ -273,7 +277,7 @@ class _MarkedSentences:
         return last, _marked_draft(self._text, (start, end), body, pattern, _LIKELY), sure
 
     def _rest(self, number: int, end: int, after: int | None) -> tuple[int, int]:
-        """Return start and end of the text after a term or, if the term is alone on its line, below it."""
+        """Return the span of the text after a term. If the term is alone on its line, this is the text below it."""
         line = self._layout.lines[number]
         signed = self._text[:end].endswith((":", ".", "–", "—")) if end < len(self._text) else False
         rest = self._text[end : line.end].strip(' :"”’')
@@ -296,7 +300,7 @@ class _MarkedSentences:
 
 
 def _run_drafts(run: Sequence[tuple[int, DefinitionDraft, bool]]) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in consecutive paragraphs: all if most are certain, else only the certain definitions."""
+    """Yield the definitions in consecutive paragraphs: if most are certain, all of them; else only the certain ones."""
     share = sum(sure for _, _, sure in run) / len(run) if run else 0
     for _, draft, sure in run:
         if sure or (len(run) > 1 and share >= _SHARE):

@@ -1,4 +1,4 @@
-"""Read the subject before a defining verb, and decide whether what follows defines it."""
+"""Read the subject before a defining verb, and decide whether the text after the verb defines the subject."""
 # ruff: noqa: RUF001, SIM905 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -37,24 +37,25 @@ _OPEN, _CLOSE = "\"“„«‘'*_`", "\"”“»’'*_`"
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
-# "The following definition applies: "Goods" means ..."
+# A subject may follow a colon or dash: "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT: Final = pattern("this_document")
 # "A cover note" may be a term, but "the following note" is not.
 _KINDS = frozenset("item items document documents note notes list lists page title rule line".split())
 _POINTING = frozenset("following above below first second third next last previous same".split())
-_LIMIT = 320  # maximum characters before the verb
+_LIMIT = 320  # maximum characters of a subject before the verb
 _MAX_TERM_WORDS = 8
+_MAX_SHORT_FORM = 12  # maximum characters of an abbreviation in brackets
 
 
 @dataclass(frozen=True)
 class DefinedSubject:
-    """The subject of a sentence: the spans of its terms, and how the text writes the terms.
+    """The subject of a sentence: the spans of its terms, and how the terms are written.
 
-    `marked` means in quotes or emphasis, and `bold` in bold. `sure` means that the text presents the subject as a term.
-    `led` means after "In these Rules" or "the term", and `named` only after "the term". `one` means with
-    capitals after "a". `general` means after "a" or no article. `doing` means that the subject may be a clause, such as
-    "paying late".
+    The terms are `marked` if they are in quotes or emphasis, and `bold` if they are in bold. They are `sure` if the
+    text presents them as terms. They are `named` after "the term", and `led` after "the term" or a phrase such as "In
+    these Rules". They are `one` if they have capitals and follow "a", and `general` if they follow "a" or no article.
+    They are `doing` if the subject may be a clause, such as "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -88,7 +89,7 @@ def quoted_span(found: "re.Match[str]") -> tuple[int, int]:
 
 
 def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:
-    """Return the terms that text[start:end], the text before a verb, names; None if it names none."""
+    """Return the terms in text[start:end], the text before a verb; None if it contains no term."""
     if end - start > _LIMIT:
         return None
     start = skip_labels(text, start, end)
@@ -152,9 +153,9 @@ def _plain_subject(
 
 
 def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
-    """Return the term itself, its short form, and its other names, which may follow it in the text.
+    """Split `rest` into the term itself, its short form, and its other names.
 
-    `least` is the minimum length of the term at the start of `rest`, in characters.
+    The short form and the other names may follow the term. The term has at least `least` characters.
     """
     abbreviation, aliases = "", list[str]()
     for _ in range(4):
@@ -163,7 +164,7 @@ def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]
             inner = found[1].strip("\"“”'‘’*_ ")
             also = _OTHER_NAME.search(" " + inner)
             inner = also[1].strip("\"“”'‘’*_ ") if also else inner
-            if inner.isupper() and len(inner) <= 12 and " " not in inner:
+            if inner.isupper() and len(inner) <= _MAX_SHORT_FORM and " " not in inner:
                 abbreviation = abbreviation or inner
             else:
                 aliases += [inner] if also else []
@@ -203,17 +204,17 @@ _IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
 _RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
 _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
 _IDIOM: Final = pattern("idiom_after_means")
-# ""Including" is never meant to limit."
+# These words after "is" make a statement about a term: ""Including" is never meant to limit."
 _STATE = re.compile(r"(?:never|always|also|often|seldom|hardly|meant|to|nie|immer|auch|oft)\b", re.IGNORECASE)
 _WITHIN = re.compile(r"\s(?:in|on|by|at|with|into|within|during)\s", re.IGNORECASE)
 _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 
 
 def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
-    """Return whether text[start:end], after a verb of this kind, defines the subject.
+    """Return whether text[start:end], the text after a verb, defines the subject.
 
-    `region` is true if the text is under a heading of definitions. If no words follow the verb, a colon must introduce
-    the list below, which is the definition.
+    `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading of
+    definitions. If no words follow the verb, the definition is the list below, which a colon must introduce.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
@@ -227,7 +228,7 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
         return kind == "refers" and _defines_in_general(subject, text[slice(*subject.terms[0])], body)
     loose = not subject.sure and not subject.led and _WITHIN.search(text[slice(*subject.terms[0])]) is not None
     if (subject.sure or region or subject.doing) and not loose:
-        # An idiom or a consequence after the verb defines nothing.
+        # An idiom or a consequence after the verb is not a definition.
         bare = subject.marked or not _NOT_BODY.match(body) or body.startswith(("that part", "that which"))
         return bare and not _IDIOM.match(body) and (subject.marked or not subject.doing or region or subject.led)
     strong = kind == "defined" and len(body.split(maxsplit=_MIN_WORDS)) >= _MIN_WORDS
@@ -270,8 +271,8 @@ def _is_distinguished_kind(body: str) -> bool:
 def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: bool) -> bool:
     """Return whether "is" defines the subject.
 
-    "Is" defines under a heading of definitions, in "A Thing is a ...", for marked terms, and after a phrase such as "In
-    these Rules".
+    "Is" may define a subject under a heading of definitions, a marked term, the subject of "A Thing is a ...", and a
+    subject after a phrase such as "In these Rules".
     """
     names = [text[slice(*term)] for term in subject.terms]
     if not subject.sure and not subject.led and not region:
@@ -287,7 +288,7 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
 
 
 def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
-    """Return whether "is" may define the subject: after "In these Rules", in bold, after "a", or in quotes."""
+    """Return whether "is" may define a subject that is in bold or quotes, or follows "In these Rules" or "a"."""
     apart = STRONGLY_DISTINGUISHING.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])) is not None
     if subject.one and not apart:
         return False
@@ -296,7 +297,7 @@ def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
 
 
 def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
-    """Return whether a general sentence defines the subject as an activity, or as a kind with a relative clause."""
+    """Return whether `body` defines a general subject as an activity, or as a general noun with a relative clause."""
     words = name.split()
     if not subject.general or not _is_name(name) or _PREDICATE.match(body) or PRAISING.match(body):
         return False

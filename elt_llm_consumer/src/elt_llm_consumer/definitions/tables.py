@@ -1,4 +1,4 @@
-"""Read tables of definitions, with columns such as Term and Meaning, also across pages."""
+"""Read tables of definitions, which have columns such as Term and Meaning and may continue on the next page."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -20,13 +20,14 @@ from elt_llm_consumer.jobs.sections import GlossarySection
 _MEANING: Final = pattern("meaning_header")
 _OTHER: Final = pattern("other_header")
 _MAX_WORDS = 6
+_MAX_TERM_WORDS, _MIN_MEANING_WORDS = 6, 4  # for the rows of a table without headers
 
 
 @dataclass(frozen=True)
 class DefinitionColumns:
-    """The positions of the columns. `abbreviation` is None if the table has no such column.
+    """The indexes of the columns. `abbreviation` is None if the table has no column of abbreviations.
 
-    If `short`, the column `term` contains abbreviations.
+    `short` means that the terms in the column `term` are abbreviations themselves.
     """
 
     count: int
@@ -37,7 +38,7 @@ class DefinitionColumns:
 
 
 class TableHeaders:
-    """Recognizes the headers in the settings of a job, and other headers with the same meaning."""
+    """Recognizes the column headers from the settings of a job, and other headers with the same meaning."""
 
     def __init__(self, settings: GlossarySection) -> None:
         self._terms = _folded(settings.term_headers)
@@ -45,7 +46,7 @@ class TableHeaders:
         self._short = _folded(settings.abbreviation_headers)
 
     def columns(self, cells: Sequence[str]) -> DefinitionColumns | None:
-        """Return the columns if these cells are known headers, else None."""
+        """Return the columns if these cells are headers that the settings list, else None."""
         names = _names(cells)
         term = _first_known(names, self._terms)
         short = _first_known(names, self._short)
@@ -59,10 +60,10 @@ class TableHeaders:
         return None
 
     def likely(self, cells: Sequence[str], *, announced: bool) -> DefinitionColumns | None:
-        """Return the columns if the first header is known and the second may be a header of meanings, else None.
+        """Return the columns if the first header is known and the second header may be a header of meanings, else None.
 
         `announced` means that the table is under a heading of definitions. Then the second header may be any header
-        except one of another kind, such as a page number.
+        that does not clearly mean something else, such as a page number.
         """
         names = _names(cells)
         if len(names) < 2 or names[0] not in self._terms or names[1] in self._short:
@@ -87,7 +88,7 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
     return next((place for place, name in enumerate(names) if name in known), None)
 
 
-_PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header
+_PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 
@@ -108,7 +109,7 @@ class DefinitionTables:
             if is_table_row(line.text):
                 columns = self._read(drafts, columns, line, before)
             elif before is None or line.apart or line.start in self._layout.heading_lines:
-                columns = None  # no page break or line break splits a cell here
+                columns = None  # at this place, no page break or line break splits a cell
             before = line
         return drafts
 
@@ -117,7 +118,7 @@ class DefinitionTables:
     ) -> DefinitionColumns | None:
         """Add the definition in a table row.
 
-        Return the positions of the columns for the next rows; None if the table defines nothing.
+        Return the columns for the next rows; None if the table has no definitions.
         """
         cells = _cells(line)
         first = (
@@ -144,18 +145,19 @@ class DefinitionTables:
         return columns
 
     def _headless(self, line: TextLine, cells: Sequence[tuple[int, int]]) -> DefinitionColumns | None:
-        """Return the columns of a table of two columns without headers in a definition section, or None."""
+        """Return the columns of a two-column table without headers that is in a definition section, or None."""
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
-        plain = len(term.split()) <= 6 and len(body.split()) >= 4 and not any(map(str.isdigit, term + body[:3]))
+        fits = len(term.split()) <= _MAX_TERM_WORDS and len(body.split()) >= _MIN_MEANING_WORDS
+        plain = fits and not any(map(str.isdigit, term + body[:3]))
         defines = plain or distinguishes(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
         return DefinitionColumns(2, 0, 1, None, short=False) if defines else None
 
     def _columns(self, cells: Sequence[tuple[int, int]], *, first: bool) -> DefinitionColumns | None:
         """Return the columns if a row consists of headers, else None. `first` means that the row starts a table.
 
-        Likely headers count at the start of a table, and wherever the table repeats them.
+        Likely headers are accepted only at the start of a table, and where the table repeats them.
         """
         names = tuple(one_line(self._layout.text[start:end]) for start, end in cells)
         known = self._headers.columns(names) or self._likely.get(names)
@@ -179,7 +181,7 @@ class DefinitionTables:
         return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
 
     def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
-        """Return whether a row has only a meaning, in the last column, since the cell of its term is empty."""
+        """Return whether a row continues the meaning in the row above: its last cell has text, its term is empty."""
         if columns.meaning != columns.count - 1 or len(cells) != columns.count:
             return False
         body = cells[columns.meaning]
@@ -187,7 +189,7 @@ class DefinitionTables:
 
 
 def _cells(line: TextLine) -> list[tuple[int, int]]:
-    """Return the stripped spans of the cells of a row. The outer bars of a Markdown row delimit no extra cells."""
+    """Return the stripped spans of the cells of a row. Bars at both ends of a Markdown row do not add empty cells."""
     text = line.text
     bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
     cells = [(start + 1, end) for start, end in pairwise(bounds)]

@@ -17,14 +17,14 @@ _PART: Final = re.compile(r"@(\w+)@")
 
 
 def pattern(name: str) -> "re.Pattern[str]":
-    """Compile the pattern `name` of `patterns.toml`. Raises KeyError if the file has none."""
+    """Compile the pattern `name` of `patterns.toml`. Raises KeyError if the file has no such pattern."""
     if name in _FILE["any_case"]:
         return re.compile(_expanded(_FILE["any_case"][name]), re.IGNORECASE)
     return re.compile(_expanded(_FILE["exact_case"][name]))
 
 
 def patterns(name: str) -> "tuple[re.Pattern[str], ...]":
-    """Compile the list `name` of `patterns.toml`, which ignores case. Raises KeyError if the file has none."""
+    """Compile the pattern list `name` of `patterns.toml`, ignoring case. Raises KeyError for an unknown name."""
     return tuple(re.compile(_expanded(text), re.IGNORECASE) for text in _FILE["any_case"][name])
 
 

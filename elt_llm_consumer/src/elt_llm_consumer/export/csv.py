@@ -1,4 +1,4 @@
-"""Write CSV: one file per table, and one file with all evidence. XLSX shares the columns."""
+"""Write CSV: one file per table, and one file with all evidence. The XLSX sheets have the same columns."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from elt_llm_consumer.evidence import Cell, JobResult, Row, Table
 from elt_llm_consumer.export.text import escape_formula, evidence_places, value_text, write_atomically
 
 REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
-"""Columns for reviewers, which `elt-llm review import` reads."""
+"""The columns that reviewers fill in and `elt-llm review import` reads."""
 IDENTITY_COLUMNS = ("table", "key", "name")
 EVIDENCE_COLUMNS = (
     *IDENTITY_COLUMNS,
@@ -21,7 +21,7 @@ SheetLine = tuple[str | int | float, ...]
 
 
 def column_names(table: Table) -> tuple[str, ...]:
-    """Return the column names of a table: identity, review columns, and three columns per field."""
+    """Return the column names of a table: identity columns, review columns, and three columns for each field."""
     fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
     return (*IDENTITY_COLUMNS, *_group_columns(table), *REVIEW_COLUMNS, "reviewed_at", "review_stale", *fields, "notes")
 
@@ -38,9 +38,9 @@ def row_values(table: Table, row: Row) -> SheetLine:
 
 
 def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
-    """Yield one line for each piece of evidence of each cell, with the columns EVIDENCE_COLUMNS.
+    """Yield one line, with the columns EVIDENCE_COLUMNS, for each piece of evidence of each cell.
 
-    A cell without evidence also has a line.
+    A cell without evidence also gets a line.
     """
     for table in result.tables:
         for row in table.rows:
@@ -92,7 +92,7 @@ def write_csv(result: JobResult, path: Path) -> list[Path]:
 
 
 def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False, guard: bool = True) -> bytes:
-    """Encode lines as UTF-8 CSV. Text is guarded against formulas unless only a program reads the file."""
+    """Encode lines as UTF-8 CSV. `guard` escapes formulas; it is off for files that only a program reads."""
     buffer = StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     for one in lines:

@@ -10,14 +10,14 @@ from elt_llm_consumer.evidence import JobResult, ReviewStatus, Row
 from elt_llm_consumer.export.csv import csv_bytes
 from elt_llm_consumer.export.text import evidence_places, one_line, printable, safe_name, value_text, write_atomically
 
-_MAX_NAME_LENGTH = 200  # characters; the tools allow 256 with an appended number
+_MAX_NAME_LENGTH = 200  # maximum characters of a name; the tools allow 256, and a number may be appended
 _TABLES = ("terms", "abbreviations", "entities")
 _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "description")
 
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """A glossary entry. `path` has its ancestors from the outermost, then its name; `title` is the full name.
+    """A glossary entry. `path` has its ancestors' names, outermost first, and its own name; `title` is the full name.
 
     `synonyms` and `related` are names from the documents. `disputed` means that the definitions contradict each other.
     """
@@ -37,10 +37,10 @@ class GlossaryTerm:
 
 
 def _glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
-    """Return the terms, or else the entities, of the result in order; empty if it has neither.
+    """Return the terms of the result, or else its entities, in order; empty if it has neither.
 
-    `fit` removes characters that the tool does not allow in names. A name that then repeats below its ancestors gets a
-    number.
+    `fit` removes characters that the tool does not allow in names. If two names with the same ancestors are then equal,
+    the second gets a number.
     """
     taken: set[tuple[str, ...]] = set()
     terms = []
@@ -57,9 +57,9 @@ def _glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[Glossa
 
 
 def _names_by_title(terms: list[GlossaryTerm], name_of: Callable[[tuple[str, ...]], str]) -> Mapping[str, str]:
-    """Return the names that the tool allows, by lower-case title of the term.
+    """Return the name of each term as the tool allows it, by the term's lower-case title.
 
-    The first of two terms with equal titles is used.
+    If two terms have equal titles, the first is used.
     """
     return {term.title.casefold(): name_of(term.path) for term in reversed(terms)}
 
@@ -115,10 +115,10 @@ _PURVIEW_STATUS: Mapping[ReviewStatus, str] = {
 
 
 def write_purview(result: JobResult, path: Path) -> list[Path]:
-    """Write the terms as Microsoft Purview's glossary CSV, parents first: a parent must exist before its terms.
+    """Write the terms as a glossary CSV for Microsoft Purview. Its import needs each parent before its terms.
 
     A term's name is its path joined by `_`, and lists are joined by `;`, so these characters are replaced in names.
-    Only related terms and synonyms that are terms of the file are listed. Other synonyms appear in the definition.
+    Related terms and synonyms are listed only if they are terms of the file. Other synonyms appear in the definition.
     """
     terms = _glossary_terms(result, lambda name: name.replace("_", " ").replace(";", ","))
     names = _names_by_title(terms, "_".join)
@@ -162,7 +162,7 @@ _REPLACED_SIGNS = str.maketrans({'"': "'", ">": " ", "<": " ", ";": ",", ":": " 
 
 
 def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Path]:
-    """Write the terms as OpenMetadata's glossary CSV, parents first. The glossary of this name must exist on import."""
+    """Write the terms as a glossary CSV for OpenMetadata, parents first. On import, the glossary must already exist."""
     terms = _glossary_terms(result, _openmetadata_name)
     names = _names_by_title(terms, partial(qualified_name, glossary))
     parent_line = partial(_openmetadata_parent, glossary)
@@ -172,7 +172,7 @@ def write_openmetadata(result: JobResult, path: Path, glossary: str) -> list[Pat
 
 
 def qualified_name(glossary: str, path: Iterable[str]) -> str:
-    """Return the fully qualified name: parts joined by dots, with a part that contains a dot in quotation marks."""
+    """Return the fully qualified name: the parts joined by dots. A part that contains a dot is in quotation marks."""
     parts = [_openmetadata_name(part) for part in (glossary, *path)]
     return ".".join(f'"{part}"' if "." in part else part for part in parts)
 
@@ -258,7 +258,7 @@ def _write_terms(
     parent_line: Callable[[tuple[str, ...]], Mapping[str, str]],
     term_line: Callable[[GlossaryTerm], Mapping[str, str]],
 ) -> list[Path]:
-    """Write a CSV file with a line for each parent, then for each term; a term may itself be a parent."""
+    """Write a CSV file with one line for each parent, then one for each term. A term may itself be a parent."""
     lines = {parent: parent_line(parent) for parent in _parent_paths(terms)}
     lines |= {term.path: term_line(term) for term in terms}
     columns = tuple(header.split(","))

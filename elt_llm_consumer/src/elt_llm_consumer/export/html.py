@@ -1,4 +1,4 @@
-"""Write HTML: one page that loads nothing, with search, filters, evidence of every cell, a heat map and a graph."""
+"""Write a self-contained HTML page with search, filters, the evidence of every cell, a heat map and a graph."""
 
 import hashlib
 import json
@@ -12,17 +12,17 @@ from elt_llm_consumer.evidence import JobResult, Row
 from elt_llm_consumer.export.text import printable, rows_by_group, value_text, write_atomically
 
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
-"""Columns that may name the source or the target of a relationship."""
+"""The columns that may contain the name of a relationship's source or target."""
 _COLUMNS = 4
-_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # in drawing units, as the constants below
+_WIDTH, _LINE, _HEAD, _INDENT = 230, 18, 34, 14  # in drawing units, as are the constants below
 _BOX_GAP, _MARGIN = 60, 20
-_LEFT = 90  # space for lines that bend out of the first column
+_LEFT = 90  # space for lines that curve to the left of the first column
 
 
 def relationship_graph(result: JobResult) -> dict[str, Any] | None:
-    """Lay out nodes, domains and edges; None without relationships.
+    """Return the positions of nodes, domains and edges; None if there are no relationships.
 
-    Entities that occur only in relationships are in a box without a name. Equal results give equal drawings.
+    Entities that have no row of their own are in a box without a name. Equal results give equal drawings.
     """
     edges = [row for table in result.tables if table.name == "relationships" for row in table.rows]
     edges = [row for row in edges if all(_end_name(row, end) for end in _END_COLUMNS)]
@@ -44,7 +44,10 @@ def _end_name(row: Row, end: str) -> str:
 
 
 def _layout_boxes(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int, int]:
-    """Lay out nodes and boxes. Each box goes to the first of the shortest columns."""
+    """Return the positions of nodes and boxes, and the width and height of the drawing.
+
+    Each box is added to the shortest column, or to the first of several equally short ones.
+    """
     columns = [_MARGIN] * min(_COLUMNS, len(domains))
     nodes: list[dict[str, Any]] = []
     boxes: list[dict[str, Any]] = []
@@ -65,7 +68,7 @@ CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
 
 def heat_map(result: JobResult) -> dict[str, Any] | None:
-    """Return counts and shares (0 to 1) for each domain; None if no table has domains."""
+    """Return counts and shares (0 to 1) of coverage classes or found fields per domain; None without domains."""
     grouped = (it for it in result.tables if it.name != "relationships" and any(row.group for row in it.rows))
     table = next(grouped, None)
     if table is None:
@@ -77,7 +80,7 @@ def heat_map(result: JobResult) -> dict[str, Any] | None:
             return CLASS_COLUMN in row.cells and value_text(row.cells[CLASS_COLUMN].value) == name
         return name in row.cells and row.cells[name].verdict == "found"
 
-    # A field that is never found is always inferred, and its zeros would look like gaps.
+    # A field whose cells are never "found" is inferred by design, and its shares of 0 would look like gaps.
     found = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
     columns = list(CLASSES) if by_class else found
     lines: list[dict[str, Any]] = []
@@ -90,13 +93,13 @@ def heat_map(result: JobResult) -> dict[str, Any] | None:
 
 
 def write_html(result: JobResult, path: Path) -> list[Path]:
-    """Write the report and return its path. Document text is escaped and cannot load or run anything."""
+    """Write the report page and return its path. Text from documents is escaped and cannot load or run anything."""
     write_atomically(path, html_report(result).encode("utf-8", "replace"))
     return [path]
 
 
 def html_report(result: JobResult) -> str:
-    """Render the page. Its content security policy allows only its own script and style, by hash."""
+    """Return the page. Its content security policy allows only the page's own script and style, by their hashes."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -122,7 +125,7 @@ def html_report(result: JobResult) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_hash(script),
         style_hash=_hash(style),
-        data=Markup(safe),  # noqa: S704 - nothing in it can close the element
+        data=Markup(safe),  # noqa: S704 - it cannot close the element that contains it
     )
 
 

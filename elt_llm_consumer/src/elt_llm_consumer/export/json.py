@@ -1,4 +1,4 @@
-"""Write JSON: the whole result, entities nested by domain, with its schema `docs/schemas/job_result.schema.json`."""
+"""Write the whole result as JSON, with entities nested by domain. Schema: `docs/schemas/job_result.schema.json`."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _TEXT = {"type": "string"}
 
 
 def job_result_schema() -> dict[str, Any]:
-    """Return the JSON Schema, with rows as in `elt_llm_consumer.evidence`."""
+    """Return the JSON Schema of a result. Its rows follow the types of `elt_llm_consumer.evidence`."""
     row = Row.model_json_schema(mode="serialization", ref_template="#/$defs/{model}")
     definitions = row.pop("$defs")
     flat = _closed_object({"columns": _list_of(_TEXT), "rows": _list_of(_reference("Row"))})
@@ -59,7 +59,7 @@ _SEPARATE_TABLE = "relationships"
 
 
 def write_json(result: JobResult, path: Path) -> list[Path]:
-    """Write the result, and its relationships also to their own file; return the paths.
+    """Write the result to one file, and its relationships also to a file of their own; return the paths.
 
     Raises jsonschema.ValidationError if the result does not match the schema, which is a bug.
     """
@@ -76,7 +76,7 @@ def write_json(result: JobResult, path: Path) -> list[Path]:
 
 
 def result_json(result: JobResult, *, only: str = "") -> dict[str, Any]:
-    """Return the result as JSON values. A table with grouped rows has `domains`, any other table has `rows`."""
+    """Return the result as JSON values. A table with grouped rows has the key `domains`, any other the key `rows`."""
     return {
         "format": FORMAT_VERSION,
         "job": result.job,

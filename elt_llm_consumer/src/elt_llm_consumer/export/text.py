@@ -1,4 +1,4 @@
-"""Convert values to text for sheets and other programs, and write files atomically."""
+"""Convert values to text for spreadsheets and import files, and write files atomically."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def rows_by_group(rows: Iterable[Row], depth: int) -> dict[str, list[Row]]:
-    """Return the rows by the group name at a depth, in order of first appearance; "" is the name of no group."""
+    """Return the rows by their group name at a depth, in order of first appearance; "" for rows without a group."""
     grouped: dict[str, list[Row]] = {}
     for row in rows:
         grouped.setdefault(row.group[depth] if len(row.group) > depth else "", []).append(row)
@@ -60,12 +60,12 @@ def value_text(value: Value, between: str = "\n") -> str:
 
 
 def printable(text: str) -> str:
-    """Replace characters that XML and terminals do not allow by U+FFFD."""
+    """Replace each character that XML or a terminal does not allow with U+FFFD."""
     return _NOT_PRINTABLE.sub("\ufffd", text)
 
 
 def escape_formula(text: str) -> str:
-    """Prefix text that a spreadsheet would run as a formula with an apostrophe.
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
 
     OWASP describes this attack under "CSV Injection". `unescape_formula` removes the apostrophe.
     """
@@ -74,14 +74,14 @@ def escape_formula(text: str) -> str:
 
 
 def unescape_formula(text: str) -> str:
-    """Return the text before `escape_formula`, apart from replaced characters."""
+    """Undo `escape_formula`, except for the characters that it replaced."""
     return text[1:] if text[:1] == FORMULA_ESCAPE and _is_formula(text[1:]) else text
 
 
 def safe_name(text: str) -> str:
-    """Return a name for import files: one line, and no first character that would need an apostrophe.
+    """Return a name for import files: on one line, and without first characters that would need an apostrophe.
 
-    The apostrophe would be in the cell of the name, but not in paths that contain the name.
+    With an apostrophe, the cell of the name would differ from the paths that contain the name.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

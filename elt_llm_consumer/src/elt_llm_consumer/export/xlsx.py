@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from xlsxwriter.workbook import Workbook
     from xlsxwriter.worksheet import Worksheet
 
-_MAX_CELL_LENGTH = 32_767  # characters per cell
+_MAX_CELL_LENGTH = 32_767  # maximum characters per cell
 _CUT_NOTE = " … (full text in the JSON file)"
-_MAX_LINKS = 65_000  # links per sheet; Excel allows 65,530
+_MAX_LINKS = 65_000  # maximum links per sheet; Excel allows 65,530
 _SHEET_NAME = 31
 _EVIDENCE = "Evidence"
 _NOTES = "Notes"
 _WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30, "note": 120}
-_WIDE, _MIDDLE, _NARROW = 45, 24, 12  # characters
-_LONG, _SHORT = 60, 16  # lengths of the longest value, in characters, from which or up to which a column has this width
+_WIDE, _MIDDLE, _NARROW = 45, 24, 12  # column widths, in characters
+_LONG, _SHORT = 60, 16  # characters: a column is wide if its longest value has at least _LONG, narrow if at most _SHORT
 _HIDDEN = ("table", "key")
 """Hidden columns, by which `elt-llm review import` recognises a row."""
 _ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points; enough for four lines of a long text
 _COLOURS = {"found": "#E2F0D9", "inferred": "#FFF2CC", "absent": "#EDEDED", "conflict": "#F8CBAD"}
-_CREATED = datetime(2000, 1, 1)  # noqa: DTZ001 - the same in every file, and a sheet knows no zone
+_CREATED = datetime(2000, 1, 1)  # noqa: DTZ001 - the same in every file; workbook times have no time zone
 
 
 def write_xlsx(result: JobResult, path: Path) -> list[Path]:
     """Write one workbook with filters, a frozen header, coloured verdicts, and links to the evidence.
 
-    Columns of verdicts and locations are grouped, so that one click hides them. All text is written as text and cannot
-    be a formula. Equal results give equal bytes.
+    Columns of verdicts and locations are grouped, so that one click hides them. Every text is stored as text, so that
+    Excel does not read it as a formula. Equal results give equal bytes.
     """
     import xlsxwriter
 
@@ -51,7 +51,7 @@ def write_xlsx(result: JobResult, path: Path) -> list[Path]:
     workbook = xlsxwriter.Workbook(buffer, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     workbook.set_properties({"title": printable(result.job), "created": _CREATED})
     evidence = list(evidence_lines(result))
-    rows_of: dict[tuple[str, str, str], int] = {}  # the first evidence line of each cell
+    rows_of: dict[tuple[str, str, str], int] = {}  # the first line of each cell in the evidence sheet
     for number, values in enumerate(evidence, start=2):
         rows_of.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
     writer = _Sheets(workbook)
@@ -74,7 +74,7 @@ class _Sheets:
         self._head: Format = workbook.add_format(
             {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "bg_color": "#D9E2F3"}
         )
-        # With quote_prefix, text stays text after somebody edits the cell.
+        # With quote_prefix, a text does not become a formula when somebody edits the cell.
         self._text: Format = workbook.add_format({"text_wrap": True, "valign": "top", "quote_prefix": True})
         self._number: Format = workbook.add_format({"valign": "top"})
         self.link: Format = workbook.add_format(
@@ -85,7 +85,7 @@ class _Sheets:
         sheet = self._workbook.add_worksheet(name[:_SHEET_NAME])
         sheet.set_default_row(_ROW_HEIGHT)
         sheet.set_row(0, _HEAD_HEIGHT)
-        sheet.outline_settings(symbols_right=False)  # the collapse button is above the value
+        sheet.outline_settings(symbols_right=False)  # the button that hides a group is above the value column
         for column, title in enumerate(names):
             sheet.write_string(0, column, title, self._head)
             longest = max((len(str(values[column])) for values in lines), default=0)
@@ -103,7 +103,7 @@ class _Sheets:
         return sheet
 
     def colour(self, sheet: "Worksheet", names: Sequence[str], count: int) -> None:
-        """Colour the verdicts, and offer a list of statuses; the other review columns are free text."""
+        """Colour the verdicts, and add a drop-down list of review statuses. The other review columns are free text."""
         for column, title in enumerate(names):
             for verdict, colour in _COLOURS.items() if title.endswith(": verdict") and count else ():
                 shade = self._workbook.add_format({"bg_color": colour})
@@ -142,7 +142,7 @@ def _link(
 
 
 def _outline(sheet: str, title: str) -> dict[str, int | bool]:
-    """Return the outline of a column: identity columns are hidden, verdicts and evidence can be collapsed."""
+    """Return the outline options of a column. Identity columns are hidden; verdicts and evidence can be collapsed."""
     if sheet != _EVIDENCE and title in _HIDDEN:
         return {"hidden": True}
     return {"level": 1} if title.endswith((": verdict", ": evidence")) else {}

@@ -1,1 +1,1 @@
-"""The glossary job: every defined term with its definition, its other names, and the sections that use the term."""
+"""The glossary job: one row for every defined term, with its definition, other names, and the sections that use it."""

@@ -22,14 +22,14 @@ _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
 
 
 class DefinitionComparer:
-    """Compares the numbers, negations, names, words and meanings of definitions, as grounding does for claims."""
+    """Compares definitions by their numbers, negations, names, words and meaning, as grounding compares claims."""
 
     def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
         self._embedding, self._tokeniser = embedding, tokeniser
         self._contraries = ContradictionFinder(tokeniser)
 
     def agree(self, one: str, other: str) -> bool:
-        """Return whether two texts support each other. Raises ModelError if embedding fails.
+        """Return whether two definitions agree: each supports the other. Raises ModelError if embedding fails.
 
         Two texts also agree if the longer text supports the shorter one, has nearly all of its words, and does not
         contradict it.
@@ -65,7 +65,7 @@ class DefinitionComparer:
         return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
 
     def _share(self, one: str, other: str) -> float:
-        """Return the share of the stems of `one` that `other` contains, 0 to 1; 0 for a text without stems."""
+        """Return the share, 0 to 1, of the word stems of `one` that `other` contains; 0 if `one` has no stems."""
         ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
         return len(ours & theirs) / len(ours) if ours else 0.0
 
@@ -100,10 +100,10 @@ _FIGURE: Final = re.compile(r"[\d.,]{1,20}%?")
 _COMPOUND: Final = re.compile(r"[a-zäöü]{2,9}ty-[a-z]{3,5}\Z", re.IGNORECASE)
 _DENIAL: Final = re.compile(r"\b(?:not?|nor|never|neither|without|cannot|nicht|nie|kein\w{0,2}|ohne)\b", re.IGNORECASE)
 _EDGES: Final = ".,;:!?()\"'“”„‘’"
-_MIN_ALIKE = 0.4  # minimum share of equal words for a comparison of the other words
+_MIN_ALIKE = 0.4  # texts that share fewer of their words than this are not compared word by word
 _MAX_PARTS = 3
-_MAX_PART_WORDS = 8  # maximum words of a differing part
-_NEAR = 1  # maximum equal words between two differing parts that are merged
+_MAX_PART_WORDS = 8  # maximum words of a differing part that is quoted
+_NEAR = 1  # two differing parts are merged if at most this many equal words are between them
 _MAX_PLACES = 3
 
 
@@ -135,7 +135,7 @@ def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
 
 
 def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
-    """Return the differing words of both texts; None if the texts have little in common."""
+    """Return the parts of each text that differ from the other text; None if the texts have little in common."""
     ours, theirs = _words(one), _words(other)
     left, right = ([word.casefold() for word in side] for side in (ours, theirs))
     matcher = SequenceMatcher(None, left, right, autojunk=False)
@@ -152,7 +152,7 @@ def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 
 def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return the differing parts of two texts. Parts with at most one equal word between them are merged."""
+    """Return the differing parts of two texts, and merge parts that have at most one equal word between them."""
     found: list[tuple[int, int, int, int]] = []
     for block in blocks:
         if found and block[0] - found[-1][1] <= _NEAR and block[2] - found[-1][3] <= _NEAR:
@@ -163,7 +163,7 @@ def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[in
 
 
 def _numbers(one: str, other: str) -> tuple[list[str], list[str]] | None:
-    """Return the numbers that only one of the two texts contains; None if there are none."""
+    """For each text, return the numbers that the other text lacks; None if there are no such numbers."""
     ours, theirs = find_numbers(one), find_numbers(other)
     left = [one[it.start : it.end] for it in ours if not it.weak and not any(it.agrees(two) for two in theirs)]
     right = [other[it.start : it.end] for it in theirs if not it.weak and not any(it.agrees(two) for two in ours)]
@@ -171,7 +171,7 @@ def _numbers(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 
 def _whole_numbers(text: str, numbers: Sequence[str]) -> list[str]:
-    """Return the numbers as written: "twenty-eight" if "twenty" and "eight" are parts of one word."""
+    """Return the numbers as the text writes them: "twenty-eight" if "twenty" and "eight" are parts of one word."""
     compounds = [word for word in _words(text) if _COMPOUND.match(word)]
     return _distinct([next((word for word in compounds if number in word.split("-")), number) for number in numbers])
 

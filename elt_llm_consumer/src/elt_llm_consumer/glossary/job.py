@@ -1,4 +1,4 @@
-"""Run the glossary job: find all definitions, merge those of one term, and list the uses of the term."""
+"""Run the glossary job: find all definitions, merge the definitions of each term, and list where the term is used."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -38,22 +38,22 @@ _MAX_GROWTH = 1.1
 
 
 def _clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: DefinitionComparer, model: str) -> Cell:
-    """Return the cell with the text of the model and the same quotes.
+    """Return the definition cell with the language model's text and the same quotes.
 
     If the model changed the meaning or its reply is unusable, the cell keeps its text and gets a note. Raises
-    ModelError as `ask` does.
+    ModelError if `ask` does.
     """
     try:
         reply = one_line(ask(prompt))
     except UnusableReply as error:
-        return with_note(cell, f"The model's reply could not be used: {error}")
+        return with_note(cell, f"The language model's reply could not be used: {error}")
     text = str(cell.value)
     if is_blank(reply) or not reply:
-        return with_note(cell, "The model's reply was empty.")
+        return with_note(cell, "The language model's reply was empty.")
     if len(reply) > _MAX_GROWTH * len(text) or not agreements.supports(reply, text):
-        return with_note(cell, "The definition does not support what the model wrote.")
+        return with_note(cell, "The definition does not support the text of the language model.")
     if not agreements.agree(reply, text) or not agreements.is_copy(reply, text):
-        return with_note(cell, "The model left out part of the definition, or put other words into it.")
+        return with_note(cell, "The language model left out a part of the definition, or added other words.")
     return cell.model_copy(update={"value": reply, "method": "llm", "model": model})
 
 
@@ -62,11 +62,11 @@ COLUMNS = (
     *("used", "used_in"),
 )
 ABBREVIATION_COLUMNS = ("term", "abbreviation", "defined_in", "used", "used_in")
-"""The columns of long forms that no text defines."""
+"""The columns of the table `abbreviations`, whose terms are long forms without a definition."""
 
 
 class GlossaryTermTask(RowTask):
-    """Makes the row of one term. A language model only cleans up the text of the definition."""
+    """Makes the row of one term. A language model is used only to clean up the text of the definition."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class GlossaryTermTask(RowTask):
         agreements: DefinitionComparer,
         model: str,
     ) -> None:
-        """`referred` has the definitions that refer to another term, with this term.
+        """`referred` lists the term's definitions that only refer to another term, each with that other term.
 
-        `uses` are the uses of the term outside of its definitions. `model` is the name of the language model; empty
-        without a language model.
+        `uses` are the statements that use the term outside of its definitions. `model` is the name of the language
+        model; empty if the job uses none.
         """
         self._term, self._uses, self._section, self._agreements, self._model = term, uses, section, agreements, model
         self._referred = [(one, other) for one, other in referred if other.key != term.key]
@@ -102,7 +102,7 @@ class GlossaryTermTask(RowTask):
         return RowMaterial(inputs, prompts, cells)
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Make the row. The model cleans up the definition if the settings request a clean-up."""
+        """Make the row. If the settings request it, the language model cleans up the definition."""
         cells: dict[str, Cell] = dict(material.gathered)
         if ask is not None and material.prompts:
             cell = cells["definition"]
@@ -119,28 +119,28 @@ class GlossaryTermTask(RowTask):
         return {
             "term": found_cell(term.name, [one.evidence for one in term.all]),
             "definition": _definition_cell(term, first, self._agreements),
-            "abbreviation": _listed_cell(term.abbreviations, "No short form is given."),
-            "synonyms": _listed_cell(term.synonyms, "No other name is given."),
-            "variants": _listed_cell(term.variants, "It is spelt in one way."),
+            "abbreviation": _listed_cell(term.abbreviations, "The texts give no short form of the term."),
+            "synonyms": _listed_cell(term.synonyms, "The texts give no other name for the term."),
+            "variants": _listed_cell(term.variants, "The texts spell the term in only one way."),
             "see_also": _listed_cell(others, "No entry refers to another term."),
-            "refers_to": _listed_cell(refers_to, "No definition refers to another."),
+            "refers_to": _listed_cell(refers_to, "No definition refers to another rule or term."),
             "defined_in": _listed_cell(grouped(term.all, lambda one: one.evidence.place), ""),
             **_usage_cells(self._uses, self._section.most_places),
         }
 
 
-_MAX_COMPARED = 20  # maximum different definitions of a term
+_MAX_COMPARED = 20  # maximum different definitions of a term that are compared
 
 
 def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
-    """Return the cell with the definition of a term; verdict `conflict` and all texts if the definitions disagree.
+    """Return the cell with the definition of a term. If definitions disagree, it has all texts and verdict `conflict`.
 
-    `referred` is the other term to which this term only refers ("see ..."). The definition of `referred` counts as
-    inferred.
+    If the entry of the term only refers to another term ("see ..."), `referred` is that term. A definition that is
+    taken over from `referred` has the verdict `inferred`.
     """
     if not term.definitions:
         return _by_reference(term, referred)
-    # Texts that differ only in case and signs count as the first of them.
+    # Definitions that differ only in case and punctuation are merged under the text of the first.
     same_words = grouped(term.definitions, lambda one: tuple(words(one.text))).values()
     texts = {found[0].text: found for found in same_words}
     values = list(texts)
@@ -158,7 +158,7 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
 
 
 def _listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
-    """Return a cell with several values and their definitions as evidence; absent with a note if there are none."""
+    """Return a cell with the values and their definitions as evidence; an absent cell with `note` if there are none."""
     if not values:
         return absent_cell(note)
     several = len(values) > 1
@@ -167,9 +167,9 @@ def _listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
 
 
 def _usage_cells(uses: Sequence[MentionStatement], most: int) -> dict[str, Cell]:
-    """Return the cells with the number of statements that use a term, and with at most `most` of their sections."""
+    """Return two cells: the number of statements that use a term, and at most `most` sections with such statements."""
     if not uses:
-        none = absent_cell("It is used nowhere else.")
+        none = absent_cell("The term is used only in its definitions.")
         return {"used": none, "used_in": none}
     sections: dict[str, MentionStatement] = {}
     for use in uses:
@@ -187,13 +187,13 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
     if referred is not None and referred.definitions:
         best = _best(referred.definitions)
         places = (*(one.evidence for one in term.references), best.evidence)
-        note = f"As of {referred.name}, to which it refers."
+        note = f"This is the definition of {referred.name}, to which the term refers."
         return inferred_cell(best.text, note, places, confidence=best.evidence.score)
     if term.references:
-        return absent_cell(f"It is only referred to where it is defined: {term.references[0].refers_to}.")
+        return absent_cell(f"The texts only refer to another place for the definition: {term.references[0].refers_to}.")
     if listed := [one for one in term.short_forms if one.listed]:
         return found_cell(listed[0].text, [one.evidence for one in listed])
-    return absent_cell("Only its short form is explained.")
+    return absent_cell("The texts explain only the short form of the term.")
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
@@ -209,7 +209,7 @@ def _best(definitions: Sequence[Definition]) -> Definition:
 
 
 class GlossaryJob:
-    """Reads every text once. The job prompts a language model only if `glossary.clean_up` is `model`."""
+    """The glossary job. It reads every text once, and uses a language model only if `glossary.clean_up` is `model`."""
 
     kind = "glossary"
 
@@ -233,7 +233,7 @@ class GlossaryJob:
         return tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the tables `terms` and `abbreviations`, and counts."""
+        """Return a result with the tables `terms` and `abbreviations`, and with counts."""
         known = {row.key: row for row in rows}
         made = [(term, known[term.key]) for term in self._terms if term.key in known]
         terms = tuple(row for term, row in made if term.has_meaning)
@@ -251,7 +251,7 @@ class GlossaryJob:
 
     @cached_property
     def _gaps(self) -> list[MissedEntries]:
-        """The documents with entries that look like definitions but are not in the glossary."""
+        """For each document with such entries, the entries that look like definitions but are not in the glossary."""
         found = grouped(self._definitions, lambda one: (one.evidence.collection, one.evidence.document_id))
         checked = (
             missed_entries(document, found.get((document.collection, document.document_id), ()), self._section)
@@ -265,7 +265,7 @@ class GlossaryJob:
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, ...], MergedTerm]:
-        """The terms by the keys of all their forms. The name of a term takes precedence over other forms."""
+        """The terms by the keys of all their forms. If a key fits several terms, the term with this name is used."""
         named = {term_key(term.name): term for term in reversed(self._terms)}
         others = {term_key(form): term for term in reversed(self._terms) for form in term.forms}
         return {**others, **named}

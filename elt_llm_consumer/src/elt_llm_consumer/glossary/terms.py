@@ -14,7 +14,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class MergedTerm:
-    """A term with its definitions in order of the texts. `name` is the first spelling of the term."""
+    """A term and its definitions, in the order of the texts. `name` is the first spelling of the term."""
 
     key: str
     name: str
@@ -23,7 +23,7 @@ class MergedTerm:
     references: tuple[Definition, ...] = field(repr=False)
     """The definitions that only refer to another rule, section or term."""
     short_forms: tuple[Definition, ...] = field(repr=False)
-    """The definitions that give the long form of an abbreviation of the term."""
+    """The definitions that give an abbreviation of the term with its long form."""
 
     @cached_property
     def all(self) -> tuple[Definition, ...]:
@@ -32,13 +32,13 @@ class MergedTerm:
 
     @cached_property
     def abbreviations(self) -> dict[str, list[Definition]]:
-        """The abbreviations of the term, each with the definitions that give the abbreviation."""
+        """The abbreviations of the term, each with the definitions in which it is given."""
         short = (one for one in self.all if one.abbreviation and words(one.abbreviation) != words(self.name))
         return grouped(short, lambda one: one.abbreviation)
 
     @cached_property
     def synonyms(self) -> dict[str, list[Definition]]:
-        """The other names of the term, each with the definitions that give the name."""
+        """The other names of the term, each with the definitions in which it is given."""
         found: dict[str, list[Definition]] = {}
         for one in self.all:
             for alias in one.aliases:
@@ -48,14 +48,14 @@ class MergedTerm:
 
     @cached_property
     def variants(self) -> dict[str, list[Definition]]:
-        """The spellings that differ from the name in more than case, each with its definitions."""
+        """The spellings that differ from `name` in more than upper and lower case, each with its definitions."""
         defining = (*self.definitions, *self.references)
         spelt = (one for one in defining if one.term.casefold() != self.name.casefold())
         return grouped((one for one in spelt if one.term not in self.abbreviations), lambda one: one.term)
 
     @property
     def has_meaning(self) -> bool:
-        """Whether a definition gives or refers to a meaning, or a glossary lists the long form as the meaning."""
+        """Whether a definition gives or refers to a meaning, or a glossary list has the long form as the meaning."""
         return bool(self.definitions or self.references or any(one.listed for one in self.short_forms))
 
     @property
@@ -75,7 +75,7 @@ def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]
 def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
     """Return the terms sorted by name, each with all its definitions. The order of the input does not matter.
 
-    The definitions of an abbreviation belong to the long form, unless the abbreviation has several long forms.
+    The definitions of an abbreviation are merged into its long form, unless it has several long forms.
     """
     ordered = sorted(definitions, key=_place)
     long_of = _long_forms(ordered)
@@ -85,7 +85,7 @@ def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
 
 
 def _long_forms(definitions: Sequence[Definition]) -> dict[str, tuple[str, ...]]:
-    """Return the key of the long form of each abbreviation that has only one long form."""
+    """For each abbreviation with exactly one long form, return the key of this long form."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for one in definitions:
         if one.pattern == "abbreviation":
@@ -102,7 +102,7 @@ def _key_of(one: Definition, long_of: dict[str, tuple[str, ...]]) -> tuple[str, 
 
 
 def _short_form_key(term: str) -> str:
-    """Return the singular of an abbreviation. Case is kept, so that "IT" and "it" differ."""
+    """Return the singular of an abbreviation. It keeps upper and lower case, so that "IT" and "it" differ."""
     return term.removesuffix("s").replace(".", "") if term.removesuffix("s").isupper() else term
 
 

@@ -1,1 +1,1 @@
-"""The handbook job: the entities that act in the rules of a handbook, and the relationships between them."""
+"""The handbook job: one row for each entity in the rules of a handbook, and one for each relationship between them."""

@@ -1,4 +1,4 @@
-"""Find candidate entities: terms that the texts define, capitalized names, and nouns that act in rules."""
+"""Find candidate entities: defined terms, capitalized names, and nouns that act or are acted on in rules."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
@@ -36,17 +36,20 @@ PERSONAL_VERBS: Final = frozenset(_WORDS["personal_verbs"].split())
 
 
 class KindWords:
-    """Finds the kind of a thing by the last words of its name, in English and German."""
+    """Finds the kind of an entity, such as role or document, by the last words of its English or German name."""
 
     def __init__(self, kinds: Mapping[EntityKind, Iterable[str]]) -> None:
-        """`kinds` are the words of the job file. They take precedence over the shipped words."""
+        """`kinds` are the words in the job file that show each kind. They take precedence over the shipped words."""
         self._by_key: dict[str, EntityKind] = {}
         for kind, heads in (*kinds.items(), *_KIND_WORDS.items()):
             for head in heads:
                 self._by_key.setdefault(joined_key(head), kind)
 
     def of(self, name: str) -> tuple[EntityKind, str] | None:
-        """Return the kind and the deciding words, or None. In "Register of Interests", the word before "of" decides."""
+        """Return the kind of the named entity and the words that show it, or None.
+
+        In "Register of Interests", the word before "of" shows the kind.
+        """
         words = name.replace("-", " ").split()
         joined = next((number for number, word in enumerate(words) if number and word in NAME_PREPOSITIONS), len(words))
         for number in range(joined):
@@ -58,7 +61,7 @@ class KindWords:
 
 
 CandidateReason = Literal["defined", "named", "acting", "used"]
-_MIN_KEY_LENGTH = 3  # minimum letters
+_MIN_KEY_LENGTH = 3  # minimum letters of a phrase's key
 _CAPITAL_SHARE = 0.6
 _NOT_RARE = 4
 _NO_KIND = 3
@@ -70,7 +73,7 @@ _NUMBERED = re.compile(r"(?:^|\s)[A-Z]?\d[\d.]{0,10}$")
 
 @dataclass
 class PhraseUses:
-    """Counts of the uses of a phrase in sentences. Equal sentences of several documents count once."""
+    """Counts how a phrase is used in sentences. A sentence that occurs in several documents counts once."""
 
     written: Counter[str] = field(default_factory=Counter)
     capital: int = 0
@@ -78,14 +81,14 @@ class PhraseUses:
     acting: int = 0
     acted_on: int = 0
     determined: int = 0
-    """The number of uses after an article or another determiner, which never precedes a verb."""
+    """The number of uses after an article or another determiner. Such a use cannot be a verb."""
     whole: int = 0
-    """The number of uses outside longer phrases. Only these uses count for `capital` and `small`."""
+    """The number of uses that are not part of a longer phrase. Only these uses count for `capital` and `small`."""
 
 
 @dataclass(frozen=True)
 class EntityCandidate:
-    """A possible entity. `names` are its name and other names; `key` is unique."""
+    """A candidate entity. `names` has its name and its other names; `key` is unique."""
 
     key: str
     name: str
@@ -102,17 +105,17 @@ class EntityCandidate:
 
 
 class CandidateIndex:
-    """The candidates of a handbook, by the phrases that name them."""
+    """Finds the candidate entities of a handbook by the phrases that name them."""
 
     def __init__(self, candidates: Sequence[EntityCandidate]) -> None:
         self.candidates = tuple(candidates)
         self._by_key = {key: one for one in reversed(self.candidates) for key in reversed(one.name_keys)}
 
     def of(self, phrase: NounPhrase) -> EntityCandidate | None:
-        """Return the candidate that a phrase names by as many of its last words as possible, or None.
+        """Return the candidate whose name is the longest possible ending of the phrase, or None.
 
-        A "Rules Committee" is a separate entity and not just a "committee". So a capitalized word before the name must
-        not be ignored, unless the candidate is defined or capitalized.
+        A capitalized word before this ending is ignored only if the candidate is defined or capitalized, since a "Rules
+        Committee" is a separate entity and not just a "committee".
         """
         for number, key in enumerate(_suffix_keys(phrase)):
             one = self._by_key.get(key)
@@ -135,7 +138,7 @@ def find_candidates(
 ) -> CandidateIndex:
     """Return the candidates sorted by name.
 
-    If there are more than the settings allow, defined candidates are kept first, then the most used ones.
+    If there are more candidates than the settings allow, defined ones are kept first, then the most frequent ones.
     """
     uses = _count_uses(sentences, in_tables)
     skipped = set(map(joined_key, settings.skip))
@@ -155,9 +158,9 @@ def find_candidates(
 
 
 def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhrase]) -> Mapping[str, PhraseUses]:
-    """Return the uses of every phrase by its key.
+    """Return how every phrase is used, by the key of the phrase.
 
-    A subject or object of a rule also counts for every phrase with which it ends ("Committee" in "Rules Committee").
+    A use as subject or object of a rule also counts for each ending of the phrase: "Committee" in "Rules Committee".
     """
     uses: dict[str, PhraseUses] = defaultdict(PhraseUses)
     seen: set[str] = set()
@@ -182,7 +185,7 @@ def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhr
 
 
 def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
-    """Count the use of a whole phrase, without lower-case adjectives before capitalized words."""
+    """Count one use of a phrase, from which lower-case adjectives before capitalized words are removed."""
     words = phrase.words
     if words[-1].capital:
         while not words[0].capital:
@@ -200,7 +203,7 @@ def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
 
 
 def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
-    """Yield the keys of the phrase and its endings, longest first. A name with "of" or "for" has no endings."""
+    """Yield the keys of a phrase and of its endings, longest first. A name with "of" or "for" has only one key."""
     written = tuple(word.written for word in phrase.words)
     for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])
@@ -238,7 +241,7 @@ def _used_candidates(
 
 
 def _may_be_name(name: str, one: PhraseUses) -> bool:
-    """Return whether a phrase is neither a date, nor the number of a rule, nor an activity."""
+    """Return whether a phrase may be a name: it is not a date, not the number of a rule, and not an activity."""
     words = [word.casefold() for word in name.split()]
     if words[0] in PLAIN_ADJECTIVES or not _CALENDAR.isdisjoint(words) or not any(map(str.isalpha, name)):
         return False
@@ -249,7 +252,7 @@ def _may_be_name(name: str, one: PhraseUses) -> bool:
 def _candidate_reason(
     name: str, one: PhraseUses, settings: HandbookSection, kinds: KindWords
 ) -> CandidateReason | None:
-    """Return why a phrase is a candidate: capitals, its role in rules, or its frequency; None if it is not one."""
+    """Return why a phrase is a candidate: its capitals, use in rules, or frequency; None if it is not a candidate."""
     many = len(name.split()) > 1
     acts = one.acting + one.acted_on
     named = one.capital >= _CAPITAL_SHARE * (one.capital + one.small) and (many or acts > 0)
@@ -282,7 +285,7 @@ def _merge_candidates(drafts: Sequence[EntityCandidate], uses: Mapping[str, Phra
 
 
 def _usual_spelling(written: Counter[str]) -> str:
-    """Return the most frequent spelling, preferring the singular if it is not rare; ties are sorted by alphabet."""
+    """Return the singular if it is not rare, else the most frequent spelling. Ties are resolved alphabetically."""
     capital = [form for form in written if form[:1].isupper()]
     if sum(written[form] for form in capital) >= _CAPITAL_SHARE * written.total():
         written = Counter({form: written[form] for form in capital})

@@ -34,7 +34,7 @@ from elt_llm_consumer.names.names import Names, is_german
 
 
 class HandbookModel:
-    """The candidates with their kinds, duties and relationships, and the matching entities of the model."""
+    """The findings in the texts: candidates, kinds, duties and relationships, and the model's matching entities."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -43,7 +43,7 @@ class HandbookModel:
 
     @cached_property
     def candidates(self) -> Sequence[EntityCandidate]:
-        """The candidates about the topics, sorted by name."""
+        """The candidates in sentences about the job's topics, sorted by name."""
         if not self.section.topics:
             return self._index.candidates
         named = {
@@ -64,7 +64,7 @@ class HandbookModel:
 
     @cached_property
     def relations(self) -> Sequence[CandidateRelation]:
-        """The relationships between the candidates about the topics."""
+        """The relationships between candidates, from the sentences about the job's topics."""
         known = {one.key for one in self.candidates}
         relations = RelationFinder(self._index, self._kinds).find(self._on_topic)
         return [one for one in relations if one.source.key in known and one.target.key in known]
@@ -75,7 +75,7 @@ class HandbookModel:
         return DutyFinder(self._index, self.section.duty_words).find(self._on_topic)
 
     def statements(self, candidate: EntityCandidate) -> Sequence[MentionStatement]:
-        """Return the statements that mention a candidate other than as part of a longer name."""
+        """Return the statements that mention a candidate by itself, and not only as a part of a longer name."""
         return [
             one
             for one in self.mentions.of(candidate.key)
@@ -106,7 +106,7 @@ class HandbookModel:
 
     @cached_property
     def mentions(self) -> MentionIndex:
-        """The mentions by candidate key. The names of a candidate are aliases of its key."""
+        """The index of mentions by candidate key. For the index, the names of a candidate are aliases of its key."""
         candidates = self._index.candidates
         groups = Aliases(tuple((one.key, *one.names) for one in candidates))
         german = is_german([one.name for one in candidates])
@@ -114,7 +114,7 @@ class HandbookModel:
 
     @cached_property
     def joined(self) -> JoinResult:
-        """The joins of the candidates with the entities of the model."""
+        """The joins of the candidates with the entities of the enterprise model."""
         model, candidates = self.context.model, self._index.candidates
         entities = entity_items(model.model.entities) if model else []
         aliases = collect_aliases(self.context.aliases, (), (), self._definitions)
@@ -135,13 +135,13 @@ _DESCRIBE = CatalogField(
 _REASON_NOTES: Mapping[CandidateReason, str] = {
     "defined": "Defined.",
     "named": "Written with a capital.",
-    "acting": "Acts, or is acted on, in rules.",
+    "acting": "Acts in rules, or is acted on.",
     "used": "Often used.",
 }
 
 
 def _candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[str, Cell]:
-    """Return the cells of a candidate except `description`; `in_model` is present only if the job has a model."""
+    """Return a candidate's cells except `description`. `in_model` exists only if the job has an enterprise model."""
     statements, kind, most = model.statements(candidate), model.kinds[candidate.key], model.section.evidence
     cells = {
         "kind": kind,
@@ -168,13 +168,13 @@ def _definition(candidate: EntityCandidate) -> Cell:
 def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStatement]) -> Cell:
     others = candidate.names[1:]
     if not others:
-        return absent_cell("No other name of it is known.")
+        return absent_cell("No other name of the candidate is known.")
     defined = [one.evidence for one in candidate.definitions if one.abbreviation or one.aliases]
     met = [one for one in statements if any(mention.form in others for mention in one.mentions)]
     places = defined or [one.evidence(one.weight) for one in met[:1]]
     if places:
         return found_cell(others, places)
-    return inferred_cell(others, "From the list of other names.", confidence=0.9)
+    return inferred_cell(others, "From the configured aliases.", confidence=0.9)
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
@@ -186,13 +186,13 @@ def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement]
 
 
 def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
-    """Return the cell with the sections that mention a candidate, and the first statement of each section."""
+    """Return a cell with the sections that mention a candidate; evidence is the first statement of each section."""
     by_section: dict[str, Evidence] = {}
     for one in statements:
         if one.section:
             by_section.setdefault(one.section, one.evidence(one.weight, one.section))
     if not by_section:
-        return absent_cell("No section names it.")
+        return absent_cell("No section mentions the candidate.")
     first = list(by_section)[:most]
     note = f"The first {most} of {len(by_section)}." if len(by_section) > most else ""
     return found_cell(tuple(first), [by_section[name] for name in first], confidence=1.0, note=note)
@@ -222,7 +222,7 @@ def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
 
 
 class CandidateTask(RowTask):
-    """Makes the row of one candidate. A model writes only the description, if the settings request one."""
+    """Makes the row of one candidate. If the settings request it, a language model writes the description."""
 
     table = "candidates"
 
@@ -234,7 +234,7 @@ class CandidateTask(RowTask):
     def material(self) -> RowMaterial:
         """Return the cells of the candidate, and the statements for its description."""
         cells = _candidate_cells(self._model, self._candidate)
-        facts, prompt = FieldFacts(absent_cell("No model was asked to describe it.")), ""
+        facts, prompt = FieldFacts(absent_cell("No language model was used to describe it.")), ""
         if self._writer is not None:
             statements = sorted(self._model.statements(self._candidate), key=lambda one: not one.certain)
             surest = statements[: self._model.section.evidence]
@@ -244,7 +244,7 @@ class CandidateTask(RowTask):
         return RowMaterial(self.inputs(cells), (prompt,) if prompt else (), (cells, facts))
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Make the row. The text of the model is checked against the statements in the prompt."""
+        """Make the row. The language model's text is checked against the statements in the prompt."""
         gathered: tuple[dict[str, Cell], FieldFacts] = material.gathered
         cells, facts = dict(gathered[0]), gathered[1]
         if self._writer is not None:
@@ -256,7 +256,7 @@ class CandidateTask(RowTask):
 
 
 class RelationTask(RowTask):
-    """Makes the row of one relationship with all sentences that state it, without a model."""
+    """Makes the row of one relationship with all sentences that state it, without a language model."""
 
     table = "relationships"
 
@@ -267,16 +267,16 @@ class RelationTask(RowTask):
         self._relation, self._most = relation, model.section.evidence
 
     def material(self) -> RowMaterial:
-        """Return the cells of the relationship."""
+        """Return the cells of this task's relationship: source, verb, target and their details."""
         relation, statements = self._relation, self._relation.statements
         surest = sorted(statements, key=lambda one: -one.score)[: self._most]
         places = [one.evidence for one in surest]
         counts = dict.fromkeys(one.count for one in statements if one.count)
         modalities = Counter(one.modality for one in statements if one.modality)
         ranked = sorted(modalities, key=lambda one: (-modalities[one], one))
-        verb = found_cell(relation.verb, places, note="By a definition." if relation.verb == KIND_OF else "")
+        verb = found_cell(relation.verb, places, note="From a definition." if relation.verb == KIND_OF else "")
         if surest[0].again:
-            note = "The subject of the sentence is 'it': that of the sentence before."
+            note = "The subject of the sentence is 'it', which refers to the subject of the sentence before."
             verb = inferred_cell(relation.verb, note, places, confidence=surest[0].score)
         cells = {
             "source": found_cell(relation.source.name, places),
@@ -295,9 +295,9 @@ def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
 
 
 def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement], most: int) -> Cell:
-    """Return the cell with the modalities or counts of a relationship, each with at most `most` statements."""
+    """Return a cell with `values`, the modalities or counts of a relationship, and at most `most` quotes for each."""
     if not values:
-        return absent_cell("The sentences do not specify it.")
+        return absent_cell("The sentences do not give this detail.")
     by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}
     for one in statements:
         for value in (one.modality, one.count):
@@ -308,7 +308,7 @@ def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement
 
 
 class HandbookJob:
-    """Finds the entities that act in the rules of the texts, and their relationships. The texts are read once."""
+    """The handbook job finds the entities that occur in rules, and their relationships. It reads the texts once."""
 
     kind = "handbook"
 
@@ -320,11 +320,11 @@ class HandbookJob:
         self._model = HandbookModel(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Return the tasks of the candidates by name, then those of the relationships by source, verb and target."""
+        """Return the tasks for candidates, sorted by name, then those for relationships, by source, verb and target."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the tables of candidates and relationships, and counts."""
+        """Return a result with the tables of candidates and relationships, and with counts."""
         candidates = tuple(row for row in rows if "kind" in row.cells)
         relationships = tuple(row for row in rows if "kind" not in row.cells)
         topics = self._model.section.topics
@@ -342,7 +342,7 @@ class HandbookJob:
     def _tasks(self) -> Sequence[RowTask]:
         model = self._model
         writer = None if model.section.describe == "off" else field_writer(self._context)
-        _ = model.relations, model.duties, model.mentions, model.joined  # before several threads use them at once
+        _ = model.relations, model.duties, model.mentions, model.joined  # before several threads use them
         return (
             *(CandidateTask(model, writer, one) for one in model.candidates),
             *(RelationTask(model, one) for one in model.relations),

@@ -1,4 +1,4 @@
-"""Find the kind of an extracted entity, such as role or document, by its definition, its name, or its actions."""
+"""Find the kind of a candidate entity, such as role or document, by its definition, its name, or its actions."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _PARTS = frozenset("kind type form sort set group collection series".split())
 
 @dataclass(frozen=True)
 class Genus:
-    """The kind of thing (genus) that a definition names: "person" in "The person who keeps ..."."""
+    """The genus of a definition, which is the general noun in it: "person" in "The person who keeps ..."."""
 
     definition: Definition
     words: str
@@ -33,7 +33,7 @@ class Genus:
 
 
 class KindClassifier:
-    """Finds the kind of each candidate entity, such as role or document."""
+    """Determines the kind of each candidate entity, such as role or document."""
 
     def __init__(
         self,
@@ -41,11 +41,15 @@ class KindClassifier:
         kinds: Mapping[EntityKind, Iterable[str]],
         acts: Mapping[str, Sequence[ParsedSentence]],
     ) -> None:
-        """`acts` are the sentences in which a candidate does what only people do, by the key of the candidate."""
+        """`acts` lists, by candidate key, the sentences in which the candidate does what only people do."""
         self._index, self._words, self._acts = index, KindWords(kinds), acts
 
     def cell(self, candidate: EntityCandidate) -> Cell:
-        """Return the cell with the kind: found by a definition, inferred from the name or the acts, or absent."""
+        """Return a cell with the kind of a candidate.
+
+        Its verdict is `found` if a definition shows the kind, `inferred` if only the name or the actions show it, and
+        `absent` otherwise.
+        """
         return (
             self._by_definition(candidate)
             or self._by_name(candidate)
@@ -54,7 +58,7 @@ class KindClassifier:
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
-        """Return the genus in a definition of the candidate and the candidate that this genus names, or None."""
+        """Return the first genus in the candidate's definitions that names another candidate, and that candidate."""
         for genus in _definition_genera(candidate):
             other = self._index.exactly(genus.words) or self._by_ending(genus.words)
             if other is not None and other.key != candidate.key:
@@ -86,7 +90,7 @@ class KindClassifier:
         return self._words.of(genus.words) or self._words.of(genus.first)
 
     def _plain_kind(self, candidate: EntityCandidate) -> tuple[EntityKind, str] | None:
-        """Return the kind of a candidate only by the words of its definitions or of its name."""
+        """Return the kind that the words of a candidate's definitions or name show by themselves; None if none do."""
         matches = map(self._kind_of, _definition_genera(candidate))
         return next(filter(None, matches), None) or self._words.of(candidate.name)
 
@@ -105,13 +109,13 @@ class KindClassifier:
         acts = self._acts.get(candidate.key, ())
         if len(acts) < max(_MIN_ACTS, _SHARE_OF_ACTS * candidate.acting) or candidate.acting <= candidate.acted_on:
             return None
-        note = f"It does what people do, in {len(acts)} sentences."
+        note = f"In {len(acts)} sentences, it does what only people do."
         places = [one.evidence(_BY_ACTING) for one in acts[:_MIN_ACTS]]
         return inferred_cell("role", note, places, confidence=_BY_ACTING)
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
-    """Return the distinct sentences in which a candidate does what only people do, by the key of the candidate."""
+    """Return, by candidate key, the distinct sentences in which the candidate does what only people do."""
     acts: dict[str, dict[str, ParsedSentence]] = {}
     for sentence in sentences:
         for clause in sentence.clauses:

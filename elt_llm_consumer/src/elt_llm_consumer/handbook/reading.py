@@ -1,4 +1,4 @@
-"""Parse the sentences of a handbook, limited to topics if the job lists topics."""
+"""Parse the sentences of a handbook, or only the sentences about the topics that the job file lists."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,12 +48,12 @@ class ParsedSentence:
         return self.document.evidence(self.start, self.end, score)
 
     def with_before(self, score: float) -> Evidence:
-        """Return the sentence and the previous sentence, to which "it" refers, as evidence."""
+        """Return this sentence together with the previous one, to which its "it" refers, as evidence."""
         start = self.before.start if self.before else self.start
         return self.document.evidence(start, self.end, score)
 
     def subjects_of(self, clause: SentenceClause) -> tuple[NounPhrase, ...]:
-        """Return the subjects of a clause. For "it", return the only subject of the previous sentence, if any."""
+        """Return the subjects of a clause. For "it", return the subject of the previous sentence if it has only one."""
         if not clause.again:
             return clause.subjects
         first = self.before.clauses[:1] if self.before else ()
@@ -87,7 +87,7 @@ def read_sentences(corpus: Corpus, glossary: GlossarySection) -> list[ParsedSent
 
 
 def names_in_tables(corpus: Corpus, glossary: GlossarySection) -> list[NounPhrase]:
-    """Return the capitalized names that fill a table cell: "Case File" in a row of a retention schedule."""
+    """Return the capitalized names that are alone in a table cell: "Case File" in a row of a retention schedule."""
     return [
         phrase
         for _, piece in _pieces(corpus, glossary)
@@ -112,10 +112,10 @@ def _pieces(corpus: Corpus, glossary: GlossarySection) -> Iterator[tuple[CorpusD
 
 
 class TopicFilter:
-    """Keeps the sentences about topics.
+    """Keeps only the sentences about the given topics.
 
     A sentence is about a topic if the sentence or its heading names the topic, or if a search for the topic returns the
-    chunk of the sentence.
+    chunk that contains the sentence.
     """
 
     def __init__(self, topics: Sequence[str], engine: Engine | None, chunks: int) -> None:

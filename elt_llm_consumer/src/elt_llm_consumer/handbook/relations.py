@@ -1,4 +1,4 @@
-"""Find the relationships between candidates, and the duties of roles and organisations, with their sentences."""
+"""Find the relationships between candidates, and the duties of roles and organisations, and quote the sentences."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _AFTER_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "m
 _AFTER_VERB = _AFTER_OBJECT | {"for", "under", "through", "into", "über", "für"}
 _CLAUSE_SCORE, _PRONOUN_SCORE, _PHRASE_SCORE = 0.9, 0.7, 0.75
 _NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})
-# Verbs that explain words, or state no permanent relationship.
+# Verbs that explain words, or do not state a permanent relationship.
 _EMPTY = frozenset({"include", "mean", "refer", "say", "show", "see", "need", "want"})
 _NEGATED: Mapping[Modality, Modality] = {
     "may": "may not",
@@ -29,7 +29,7 @@ _NEGATED: Mapping[Modality, Modality] = {
 
 @dataclass(frozen=True)
 class RelationStatement:
-    """A sentence that states a relationship. `count` is the number of targets in words, if the sentence has one."""
+    """A sentence that states a relationship. `count` is the stated number of targets in words, or empty."""
 
     source: EntityCandidate
     verb: str
@@ -39,12 +39,12 @@ class RelationStatement:
     evidence: Evidence
     score: float
     again: bool = False
-    """Whether the sentence calls the source "it" or "they", so that only the previous sentence names the source."""
+    """Whether the source is only called "it" or "they" here, so that the previous sentence must give its name."""
 
 
 @dataclass
 class CandidateRelation:
-    """A relationship with all distinct sentences that state the relationship."""
+    """A relationship between two candidates, with all distinct sentences that state it."""
 
     source: EntityCandidate
     verb: str
@@ -64,7 +64,7 @@ class RelationFinder:
         self._index, self._kinds = index, kinds
 
     def find(self, sentences: Iterable[ParsedSentence]) -> list[CandidateRelation]:
-        """Return the relationships in order of source, verb and target."""
+        """Return the relationships sorted by source, verb and target."""
         relations: dict[str, CandidateRelation] = {}
         stated = (
             one
@@ -110,7 +110,7 @@ class RelationFinder:
                 yield RelationStatement(source, verb, to, modality, count, evidence, score, clause.again)
 
     def _in_phrases(self, sentence: ParsedSentence) -> Iterator[RelationStatement]:
-        """Yield relationships within phrases, such as "chair of each committee" and "the club's secretary"."""
+        """Yield relationships that noun phrases state, such as "chair of each committee" or "the club's secretary"."""
 
         def statement(
             source: EntityCandidate, verb: str, target: EntityCandidate, count: str = ""
@@ -136,7 +136,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """Yield the verbs of a clause: the verb with its preposition, its target, and whether the target acts."""
+    """Yield each verb of a clause with its preposition, its target, and whether the target is what acts."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return
@@ -170,7 +170,7 @@ def _objects(clause: SentenceClause, number: int) -> Iterator[tuple[str, VerbTar
 
 
 def _target_count(phrase: NounPhrase) -> str:
-    """Return the quantity of a phrase, such as "each", "one or more" or "nine"; empty without a quantity."""
+    """Return the quantity of a phrase, such as "each", "one or more" or "nine"; empty if it has none."""
     parts = phrase.count.split() if phrase.count not in _NOT_COUNTED else ()
     is_quantity = any(part in QUANTIFIERS or part.isdigit() or part in {"least", "most"} for part in parts)
     return phrase.count if is_quantity else ""
@@ -202,7 +202,7 @@ class DutyFinder:
         )
 
     def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, list[Duty]]:
-        """Return the distinct duties and powers of each candidate in order of the texts, by candidate key."""
+        """Return, by candidate key, the distinct duties and powers of each candidate in the order of the texts."""
         found: dict[str, dict[str, Duty]] = {}
         for number, sentence in enumerate(sentences):
             for candidate, score in self._acting(sentence):
@@ -211,7 +211,7 @@ class DutyFinder:
         return {key: list(duties.values()) for key, duties in found.items()}
 
     def _acting(self, sentence: ParsedSentence) -> Iterable[tuple[EntityCandidate, float]]:
-        """Return each candidate with duties in a sentence, with a score.
+        """Return each candidate whose duty a sentence states, with a score.
 
         These are the subjects of the sentence, and the candidate whose duties the sentence or its heading announces.
         """
@@ -238,7 +238,7 @@ class DutyFinder:
 
 
 def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> Iterable[Duty]:
-    """Return a duty for each list item after a sentence that ends in a colon, else one duty for the sentence."""
+    """Return one duty for each list item below a sentence that ends in a colon; otherwise one duty for the sentence."""
     items = list(takewhile(lambda one: one.item and one.document is sentence.document, following))
     if items and sentence.text.endswith(":"):
         return [Duty(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]

@@ -1,4 +1,4 @@
-"""Open everything that a job reads: texts, model, inventory, aliases, search engines and models."""
+"""Open all inputs of a job: texts, enterprise model, inventory, aliases, search engines and AI models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -47,16 +47,16 @@ class JobContext:
     engine: Engine | None = None
     """The search engine over the generations of the corpus; None if the job reads no texts."""
     llm: "LLM | None" = None
-    """The language model that writes and cleans up text; None if the job uses only rules and quotes."""
+    """The language model that writes or cleans up text; None if the job uses only rules and quotes."""
     generations: tuple[str, ...] = ()
-    """The identity of every generation, in the order of the sources."""
+    """The identity of every generation that the job reads, in the order of the sources in the job file."""
     engines: Mapping[str, Engine] = field(default_factory=dict)
-    """The search engines of the other profiles that fields name, by profile."""
+    """By profile name, the search engines for the catalog fields that name another profile than that of the job."""
 
     def result(
         self, kind: str, tables: Sequence[Table], figures: Mapping[str, int | float | str], notes: Sequence[str] = ()
     ) -> JobResult:
-        """Return the result of this job with its name and description."""
+        """Return a result with the given tables, and with the job's name and description."""
         spec, name = self.file.spec, self.file.name
         return JobResult(
             job=name, kind=kind, description=spec.description, tables=tuple(tables), figures=figures, notes=tuple(notes)
@@ -67,7 +67,7 @@ class JobContext:
 def open_job(
     file: JobFile, loaded: LoadedSettings, *, embedding: EmbeddingModel | None = None, llm: "LLM | None" = None
 ) -> Iterator[JobContext]:
-    """Open all inputs of a job for a `with` block; `embedding` and `llm` default to the models of the settings.
+    """Open all inputs of a job for a `with` block. `embedding` and `llm` default to the configured models.
 
     Raises UsageError, UnknownCollection, SettingsError, FingerprintMismatch, CorruptIndex, ModelError.
     """
@@ -101,7 +101,7 @@ def open_job(
 
 
 def _field_engines(context: JobContext, loaded: LoadedSettings, opened: ExitStack) -> dict[str, Engine]:
-    """Open an engine for each other profile that a field names, over the same generations."""
+    """Open one search engine, over the same generations, for each other profile that a catalog field names."""
     spec, engine = context.file.spec, context.engine
     if engine is None:
         return {}
@@ -132,5 +132,5 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
-    """Return the project's prompts if the model may choose searches. No other part of a job uses them."""
+    """Return the project's prompts if the language model may choose searches, which is their only use in a job."""
     return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

@@ -23,7 +23,7 @@ from elt_llm_consumer.evidence import Evidence
 
 @dataclass(frozen=True)
 class CorpusDocument:
-    """One document with its whole text."""
+    """A document with its complete text."""
 
     collection: str
     document_id: str
@@ -33,7 +33,7 @@ class CorpusDocument:
     text: str = field(repr=False)
     outline: Outline = field(repr=False)
     marked: MarkedTerms = field(default_factory=MarkedTerms, repr=False)
-    """Terms marked up in the file."""
+    """The terms that are marked up in the file."""
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
@@ -66,7 +66,7 @@ class CorpusDocument:
 
 
 class Corpus:
-    """Documents of some collections, in order of collection and source."""
+    """The documents of one or more collections, in order of collection and source."""
 
     def __init__(self, documents: Sequence[CorpusDocument]) -> None:
         self.documents = tuple(sorted(documents, key=lambda one: (one.collection, one.source, one.document_id)))
@@ -81,9 +81,10 @@ class Corpus:
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
 
     def part_evidence(self, part: str, words: str, score: float) -> tuple[Evidence, ...]:
-        """Return the first sentence of a part of a file, such as `#entity/1f0c`, as evidence, or only its `words`.
+        """Return the first sentence of a file's part, or only the `words` of this sentence, as evidence.
 
-        The result is empty if the corpus has no document of this part.
+        `part` is the name of the part, such as `#entity/1f0c`. The result is empty if the corpus has no document for
+        it.
         """
         document = self._parts.get(part)
         if document is None or not document.text.strip():
@@ -95,7 +96,7 @@ class Corpus:
         return (document.evidence(first.start, first.end, score),)
 
     def holds(self, evidence: Evidence) -> bool:
-        """Return whether the current text of the quoted document has the quote at the same span and page."""
+        """Return whether the quoted document still has the quote at the same span and on the same page."""
         document = self.document(evidence.collection, evidence.document_id)
         start, end = evidence.span
         return (
@@ -127,13 +128,13 @@ def quote_hash(quote: str) -> str:
     return hashlib.sha256(quote.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_HIERARCHY = " / "  # between the names in the display name of a fact sheet
+_HIERARCHY = " / "  # separates the ancestors' names in the display name of a fact sheet
 _ENTITY, _RELATIONSHIP, _FACT_SHEET = "#entity/", "#relationship/", "#fact-sheet/"
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """An enterprise model with the documents that quote it."""
+    """An enterprise model, and the corpus with a document for each part of its file."""
 
     model: EnterpriseModel
     corpus: Corpus = field(repr=False)
@@ -141,12 +142,12 @@ class ModelSource:
     """Whether the entities are the fact sheets of an inventory or the rows of a data dictionary."""
 
     def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about an entity as evidence, or only `words` of that sentence, if it has one."""
+        """Return the model's sentence about an entity, or only `words` of it, as evidence; empty without one."""
         prefix = _FACT_SHEET if self.of_inventory else _ENTITY
         return self.corpus.part_evidence(prefix + entity.id, words, score)
 
     def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about a relationship as evidence, or only `words` of it, if it has one."""
+        """Return the model's sentence about a relationship, or only `words` of it, as evidence; empty without one."""
         if self.of_inventory:
             words = words or relationship.target.name
             return self.corpus.part_evidence(_FACT_SHEET + relationship.source.entity_id, words, score)
@@ -155,20 +156,21 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class InventorySource:
-    """An inventory with the documents that quote it."""
+    """An inventory, and the corpus with a document for each part of its file."""
 
     inventory: Inventory
     corpus: Corpus = field(repr=False)
 
     def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the inventory's sentence about a fact sheet as evidence, or only `words` of it, if it has one."""
+        """Return the inventory's sentence about a fact sheet, or only `words` of it, as evidence; empty without one."""
         return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 
 def read_model_source(generation: Generation) -> ModelSource:
-    """Return the enterprise model of a collection; without a diagram, a model made of its inventory or data dictionary.
+    """Return the enterprise model of a collection.
 
-    Raises UsageError unless the collection has exactly one of them.
+    If the collection has no diagram, the model is made from its inventory or data dictionary. Raises UsageError unless
+    the collection has exactly one such source.
     """
     if not generation.artefacts("enterprise_model") and len(generation.artefacts("inventory")) == 1:
         source = read_inventory([generation])
@@ -180,7 +182,8 @@ def read_model_source(generation: Generation) -> ModelSource:
 def model_of_inventory(inventory: Inventory) -> EnterpriseModel:
     """Return a model with the fact sheets as entities, their ancestors as domains, and their relations.
 
-    The domain is the outermost ancestor, or the type of a fact sheet without ancestors. The subgroup is the next one.
+    The domain of a fact sheet is its outermost ancestor, or its type if it has no ancestors. The subgroup is the
+    ancestor below the domain.
     """
     parents = {sheet.parent for sheet in inventory.fact_sheets}
     by_id = {sheet.id: sheet for sheet in inventory.fact_sheets}

@@ -75,11 +75,11 @@ def read_source_file(file: JobFile, name: str, kind: type[_Content], loaded: Loa
 
 
 EXAMPLE_ALIASES = "demo_aliases.yaml"
-"""The name of the aliases file of the example jobs, in the configuration folder."""
+"""The name of the example jobs' aliases file in the configuration folder."""
 
 
 def example_jobs() -> dict[str, str]:
-    """Return the YAML text of each example job, by path within the configuration folder."""
+    """Return the YAML texts of the example jobs, by their paths within the configuration folder."""
     return {
         f"{CONSUMER_FOLDER}/{name}.yaml": model_as_yaml(
             ConsumerJob, {"running": {}, "outputs": {}, name: {}, **given}, leave_out=EXAMPLE_JOBS.keys() - {name}

@@ -17,7 +17,7 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.tasks import RowMaterial
 
 GENERATIONS = "generations"
-"""The key of the inputs of a row that depends on everything in its collections."""
+"""A key in the inputs of a row. It means that the row depends on everything in its collections."""
 _LLM_SETTINGS = {"temperature", "top_p", "max_context_tokens", "answer_language"}
 
 
@@ -30,14 +30,14 @@ def model_name(context: JobContext) -> str:
 
 
 def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
-    """Return the settings of the job type and the models, on which a row depends in addition to its source text.
+    """Return the settings on which rows depend in addition to their source text: those of the job kind and the models.
 
     Search settings are not included, because the source text already contains the retrieved chunks.
     """
     section = getattr(context.file.spec, kind, None)
     llm = context.settings.llm.model_dump(mode="json", include=_LLM_SETTINGS) if context.llm else {}
     return {
-        # The inputs of a row include whether it is searched again, so that rows of other jobs stay valid.
+        # `search_again` is part of the inputs of the rows that it affects, so that other rows stay valid.
         kind: section.model_dump(mode="json", exclude={"search_again"}) if section is not None else {},
         "llm": {**llm, "model": model_name(context)},
         "embedding": str(context.embedding.fingerprint),
@@ -60,7 +60,7 @@ class RowKeys:
     def of(self, material: RowMaterial) -> str:
         """Return the SHA-256, as 64 hex digits, of the inputs gathered for a row, the settings and the model.
 
-        The key of a row that no model writes also depends on the source code, because such a row costs little.
+        If no language model writes the row, its key also depends on the source code, because such a row costs little.
         """
         made_by = self._written_by if self._written_by and material.prompts else self._code
         return hash_json(
@@ -69,7 +69,7 @@ class RowKeys:
 
 
 class SourceDocuments:
-    """The documents of the texts, the model and the inventory of a job."""
+    """All documents that a job reads: those of its texts, its enterprise model and its inventory."""
 
     def __init__(self, context: JobContext) -> None:
         structured = [one.corpus for one in (context.model, context.inventory) if one is not None]
@@ -77,7 +77,7 @@ class SourceDocuments:
 
     @cached_property
     def documents(self) -> dict[tuple[str, str], CorpusDocument]:
-        """Return the documents of the job by collection and document id."""
+        """Return the documents that the job reads, by collection and document id."""
         return {(it.collection, it.document_id): it for corpus in self.corpora for it in corpus.documents}
 
     @cached_property
@@ -87,8 +87,8 @@ class SourceDocuments:
     def quoted(self, row: Row, material: RowMaterial, *, by_model: bool) -> frozenset[QuotedDocument]:
         """Return the documents whose text a row may contain.
 
-        The evidence cites them, or the inputs of the row have their ids. If a model wrote the row and its inputs have
-        no document ids, or the model chose searches, the result has all documents of all collections.
+        These are the documents in its evidence, and those whose ids are in its inputs. If a language model wrote the
+        row from inputs without document ids, or chose searches, the result has all documents of all collections.
         """
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
         read = {(it.collection, it.document_id, it.document_hash) for it in named}

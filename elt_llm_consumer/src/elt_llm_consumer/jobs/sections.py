@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 
 _DEFAULTS: Final = tomllib.loads(files("elt_llm_consumer.jobs").joinpath("defaults.toml").read_text(encoding="utf-8"))
 DEFAULT_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = _DEFAULTS["fields"]
-"""The settings of the shipped catalog fields, by field name."""
+"""The default settings of the shipped catalog fields, by field name."""
 EXAMPLE_JOBS: Final[Mapping[str, Mapping[str, Any]]] = _DEFAULTS["examples"]
-"""The description, sources and outputs of the jobs of `elt-llm init`, by name."""
+"""By job name, the description, sources and outputs of the example jobs that `elt-llm init` writes."""
 
 
 def _listed(section: str, key: str) -> tuple[str, ...]:

@@ -18,10 +18,10 @@ JOB_KINDS: tuple[JobKind, ...] = get_args(JobKind)
 
 @dataclass(frozen=True)
 class RowMaterial:
-    """The material of one row: everything the row is made from. `inputs` is JSON.
+    """The material of one row: everything from which the row is made. `inputs` is JSON.
 
-    A stored row is reused if its inputs, prompts, model and settings are equal. `prompts` are the prompts for a
-    language model, empty if the row needs none. `gathered` holds the inputs as Python objects.
+    A stored row is reused if its inputs, prompts, models and settings have not changed. `prompts` are the prompts for a
+    language model; empty if the row needs none. `gathered` holds the inputs as Python objects.
     """
 
     inputs: Mapping[str, Any]
@@ -47,17 +47,17 @@ class RowTask(ABC):
         return RowId(self.table, self.key)
 
     def inputs(self, cells: Mapping[str, Cell]) -> dict[str, Any]:
-        """Return the inputs of a row that depends on nothing but its gathered cells."""
+        """Return the inputs of a row that depends only on its finished cells."""
         return {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
 
     @abstractmethod
     def material(self) -> RowMaterial:
-        """Gather the inputs of the row quickly, reproducibly and without a model."""
+        """Gather the inputs of the row. This is fast, gives equal results each time, and uses no language model."""
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Make the row, by default from gathered cells. `ask` is None if the job has no language model.
+        """Make the row. By default, its cells are those in `material`. `ask` is None if the job has no language model.
 
-        An EltError fails only this row.
+        If this raises an EltError, only this row fails.
         """
         return Row(key=self.key, name=self.name, group=self.group, cells=material.gathered)
 
@@ -73,4 +73,4 @@ class BatchJob(Protocol):
         """Return one task for each row, in output order."""
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Build the tables from the rows, without side effects."""
+        """Build the result with its tables from the rows, without side effects."""

@@ -1,1 +1,1 @@
-"""Compare names, join lists of names, and find names in texts."""
+"""Compare names, match the names in two lists, and find names in texts."""

@@ -21,21 +21,21 @@ _ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
 
 @dataclass(frozen=True)
 class NamedItem:
-    """An item to join. `key` is unique in its list; `ids` are the ids that the item may have in the other list."""
+    """An entity, fact sheet or term to join. `key` is unique in its list; `ids` may identify it in the other list."""
 
     key: str
     name: str
     ids: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
     kind: str = ""
-    """The kind of the item. Among equally good partners, the join prefers the partner of the same kind."""
+    """The type of the item, such as DataObject. Of equally good partners, a partner of the same type is preferred."""
 
 
 @dataclass(frozen=True)
 class JoinPair:
-    """Two joined items, which are the same entity.
+    """Two joined items, which count as the same entity.
 
-    `score` is less than 1 only if their names are merely similar; `reason` is a sentence.
+    `score` is less than 1 only if their names are merely similar. `reason` is a sentence that explains the join.
     """
 
     left: str
@@ -47,9 +47,9 @@ class JoinPair:
 
 @dataclass(frozen=True)
 class JoinResult:
-    """The result of a join. Each item is joined with one item of the other list, or alone.
+    """The result of a join. Each item is joined with one item of the other list, or remains alone.
 
-    `near` lists items with similar names that were not joined.
+    `near` lists pairs of items that were not joined although their names are similar.
     """
 
     joins: tuple[JoinPair, ...] = ()
@@ -69,10 +69,10 @@ class JoinResult:
 def join_names(
     left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names, least: float = MIN_LIKENESS
 ) -> JoinResult:
-    """Join two lists. Keys are unique within a list, and the order of a list does not matter.
+    """Join two lists one to one. Keys must be unique within a list. The order of the lists does not matter.
 
     `names` provides the aliases. `least`, 0 to 1, is the lowest similarity at which two different names count as the
-    same. Among equally good pairs, items of the same kind are joined first, then the smaller key.
+    same. Of equally good pairs, those with items of the same type are joined first, then those with smaller keys.
     """
     by_left, by_right = {one.key: one for one in left}, {one.key: one for one in right}
 
@@ -141,7 +141,7 @@ def _by_likeness(left: Sequence[NamedItem], right: Sequence[NamedItem], names: N
         for other in near.values():
             likeness = names.likeness(one.name, other.name)
             if likeness.how not in {"same", "alias"} and likeness.score >= MIN_NEAR_LIKENESS:
-                reason = f"'{one.name}' is like '{other.name}' by {likeness.score:.2f}."
+                reason = f"'{one.name}' is similar to '{other.name}': {likeness.score:.2f}."
                 yield JoinPair(one.key, other.key, "fuzzy", likeness.score, reason)
 
 
@@ -150,7 +150,7 @@ _MIN_INITIALS, _MAX_INITIALS = 2, 8
 
 
 def entity_items(entities: Iterable[Entity]) -> list[NamedItem]:
-    """Return the entities of a model as items, whose keys are the ids."""
+    """Return the entities of a model as items. The key of an item is the id of the entity."""
     return [NamedItem(one.id, one.name, _ids(one), (), one.type) for one in entities]
 
 
@@ -159,12 +159,12 @@ def _ids(one: Entity | FactSheet) -> tuple[str, ...]:
 
 
 def fact_sheet_items(sheets: Iterable[FactSheet], alias_columns: Sequence[str]) -> list[NamedItem]:
-    """Return fact sheets as items, whose keys are the ids; `alias_columns` are the columns with other names."""
+    """Return fact sheets as items. The key of an item is the id; `alias_columns` are the columns with other names."""
     return [NamedItem(one.id, one.name, _ids(one), _other_names(one, alias_columns), one.type) for one in sheets]
 
 
 def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
-    """Return each defined term once as an item, whose key is the folded name. A short form belongs to its long form."""
+    """Return one item for each defined term, whose key is the folded name. Short forms are part of their long form."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for definition in definitions:
         term, *others = definition_names(definition)
@@ -186,7 +186,7 @@ def definition_names(definition: Definition) -> tuple[str, ...]:
     """
     initials = "".join(word[0] for word in words(definition.text))
     short, folded = definition.term, "".join(words(definition.term))
-    # The short form may omit one letter: "FPD" omits the letter of an "and".
+    # The short form may omit the initial of one word, such as that of "and".
     possible = {initials, *(initials[:place] + initials[place + 1 :] for place in range(1, len(initials)))}
     likely = short.isupper() and _MIN_INITIALS <= len(short) <= _MAX_INITIALS and folded in possible
     spelt_out = likely or definition.pattern == "abbreviation"
@@ -197,7 +197,7 @@ def definition_names(definition: Definition) -> tuple[str, ...]:
 def collect_aliases(
     aliases: Aliases, sheets: Iterable[FactSheet], alias_columns: Sequence[str], definitions: Iterable[Definition]
 ) -> Aliases:
-    """Return the configured aliases, the other names in the inventory, and the abbreviations in the texts."""
+    """Return all aliases: the configured ones, other names in the inventory, and abbreviations in the texts."""
     groups: dict[tuple[str, ...], None] = dict.fromkeys(aliases.groups)
     for sheet in sheets:
         if others := _other_names(sheet, alias_columns):

@@ -16,7 +16,7 @@ _SURE, _UNSURE = 1.0, 0.5
 
 @dataclass(frozen=True)
 class MentionStatement:
-    """A sentence, list item or table row that mentions the name `name`."""
+    """A sentence, list item or table row that mentions `name`."""
 
     document: CorpusDocument
     piece: TextPiece
@@ -50,7 +50,7 @@ class MentionIndex:
         self._key = names.key
         self._stating: dict[tuple[str, ...], list[MentionStatement]] = {}
         self._headed: dict[tuple[str, ...], list[MentionStatement]] = {}
-        # A name that occurs only within longer names, such as "ground" in "ground grade", is found in a later pass.
+        # A name that occurs only inside longer names, as "ground" does in "ground grade", is found in a later pass.
         left = names
         while left.names and self._read(corpus, left):
             left = names.only([name for name in left.names if not self.of(name) and not self.headed(name)])

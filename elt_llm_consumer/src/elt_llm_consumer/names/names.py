@@ -1,8 +1,8 @@
 """Compare names and find them in texts, with word keys, similarity scores and mentions.
 
-Measures of shared words, such as token_set_ratio, confuse "Data Owner" with "Data Steward", because two names of one
-domain often differ in a single word. Here every word of a name must have a counterpart in the other name, and both
-names must have the same head noun.
+Similarity measures that count shared words, such as token_set_ratio, confuse "Data Owner" with "Data Steward", because
+names in one domain often differ in a single word. Here, every word of a name must match a word of the other name, and
+both names must have the same head noun.
 """
 
 import re
@@ -21,7 +21,7 @@ from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-# Words may contain invisible characters. Each character of a script without spaces is a word.
+# Words may contain invisible characters. In a script without spaces, each character is a word.
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _TOKEN = re.compile(
     rf"{_UNSPACED}|(?:(?!{_UNSPACED}){CHARACTER}|(?<=\w)[\u00ad\u200b-\u200d\u2060])+(?:['\u2019]s(?!\w))?|&"
@@ -42,7 +42,7 @@ _SHORT = 3
 
 @dataclass(frozen=True)
 class NameToken:
-    """The word text[start:end] as written, and the key by which words are compared."""
+    """The word text[start:end] as it is written, and the key by which it is compared with other words."""
 
     start: int
     end: int
@@ -117,16 +117,16 @@ def _german_singular(word: str) -> str:
 LikenessKind = Literal["same", "alias", "fuzzy", "none"]
 
 _TURNED_SCORE = 0.95
-"""The score of equal words in another order: "Register of Interests" and "Interests Register"."""
+"""The score of two names with the same words in another order: "Register of Interests" and "Interests Register"."""
 _ABBREVIATED_SCORE = 0.9
 _NARROWER_SCORE = 0.8
-"""The score if one name has one more word at its start, since that name may be a kind of the other name."""
+"""The score if one name has an additional first word. That name may be a kind of the other, as "Youth Player" is."""
 _TURNING = frozenset({"of", "for", "to", "on", "about", "from"})
 _FILLING = frozenset({"the", "a", "an"})
 _LIKELY = 0.85
-_UNLIKELY = 0.6  # factor of the similarity of letters, which only ranks names that are not alike
+_UNLIKELY = 0.6  # factor for letter similarity, which is used only to rank names that do not match
 _MIN_LETTERS = 6
-_TWO_SLIPS = 10  # minimum letters of a word that may have two wrong letters
+_TWO_SLIPS = 10  # minimum letters of a word in which two letters may be misspelt
 _CODE_LETTERS = (2, 6)
 
 
@@ -134,7 +134,7 @@ _CODE_LETTERS = (2, 6)
 class Likeness:
     """The similarity of two names: a score from 0 to 1, and the kind of the match.
 
-    The kind `fuzzy` means that the names likely mean the same thing. `none` means that they mean two things.
+    The kind `fuzzy` means that both names probably mean the same thing, and `none` that they mean different things.
     """
 
     score: float
@@ -142,7 +142,7 @@ class Likeness:
 
 
 def blocking_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ...]]:
-    """Return the blocking keys of a name. Names that likely match have at least one of these keys in common."""
+    """Return keys that limit comparisons: two names that probably match have at least one of these keys in common."""
     ordered, _ = _words_in_order(words)
     initials = _initials(words)
     keys = {("all", *ordered), ("initials", written.lower() if written.isupper() else initials)}
@@ -158,7 +158,7 @@ def _initials(words: Sequence[str]) -> str:
 
 
 def _words_in_order(words: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-    """Return the words with the head noun last and without articles, and whether their order was changed.
+    """Return the words without articles and with the head noun last, and whether the order was changed.
 
     For example, "report of concern" becomes "concern report".
     """
@@ -185,7 +185,7 @@ def _word_likeness(left: tuple[tuple[str, ...], bool], right: tuple[tuple[str, .
 
 
 def _word_match(one: str, other: str) -> float:
-    """Return 1 for equal words, less for a likely spelling error, else 0. Numbers and short words must be equal."""
+    """Return 1 for equal words, less for a probable spelling error, else 0. Numbers and short words must be equal."""
     if one == other:
         return 1.0
     shorter = min(len(one), len(other))
@@ -205,8 +205,8 @@ def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple
 
 
 _BRACKETED = re.compile(r"^([^()]{2,200}?) ?\(([^()]{1,60})\)$")
-# Signs between the words of a name: spaces, one line break, hyphens, slashes, and the end of emphasis on its first
-# word.
+# What may be between two words of a name: spaces, one line break, hyphens, slashes, and an emphasis mark after the
+# first word.
 _GAP = re.compile(r"[\"\u201d*_`]{0,2}[^\S\n]{0,20}[-\u2010-\u2015/'\u2019]?[^\S\n]{0,20}\n?[^\S\n]{0,20}[\u00ad]?")
 _SENTENCE_START = re.compile(
     r"(?:^|[.!?:;|\u2022\n]|\(\w{1,3}\)|(?:^|\n)[A-Z]{0,3}\d[\d.]{0,8})[\s\"'\u2018\u201c(*_\[#>-]{0,20}$"
@@ -220,11 +220,11 @@ MentionDoubt = Literal["", "small letters", "first word", "kind of it", "longer 
 
 @dataclass(frozen=True)
 class Mention:
-    """The words text[start:end], as `written` there, that mean `name`.
+    """A mention of `name`: the words text[start:end], as `written` in the text.
 
-    `form` is the matching name or alias. `doubt` is the reason why the words may mean something else. A word in lower
-    case or at the start of a sentence may be an ordinary word. A "Youth Player" is a kind of player. A "Player
-    Register" is not a player.
+    `form` is the name or alias that matches the words. `doubt` is the reason why they may mean something else: a word
+    in lower case or at the start of a sentence may be an ordinary word, a "Youth Player" is only a kind of player, and
+    a "Player Register" is not a player.
     """
 
     start: int
@@ -236,24 +236,24 @@ class Mention:
 
     @property
     def certain(self) -> bool:
-        """Whether there is no reason to doubt the mention."""
+        """Whether nothing suggests that the words mean something else."""
         return not self.doubt
 
 
 @dataclass
 class _Node:
-    """A node of the prefix tree of all forms: the child node of each next word, and the form that ends here."""
+    """A node of the prefix tree of names and aliases: a child node for each next word, and the form that ends here."""
 
     after: dict[str, "_Node"] = field(default_factory=dict)
     ends: tuple[str, str] | None = None
-    """The name and its form."""
+    """The name, and the form of it that ends at this node."""
 
 
 class Names:
-    """A set of names with their aliases. Finds the names in texts and compares names."""
+    """A set of names with their aliases, which finds these names in texts and compares them."""
 
     def __init__(self, names: Iterable[str], aliases: Aliases = NO_ALIASES, *, german: bool | None = None) -> None:
-        """`german` selects German instead of English plurals. None detects the language of the names."""
+        """`german` selects German instead of English plurals. If it is None, the language of the names is detected."""
         self.names = tuple(dict.fromkeys(names))
         self._aliases = aliases
         self._german = is_german(self.names) if german is None else german
@@ -263,7 +263,7 @@ class Names:
                 self._groups.setdefault(self.key(name), []).append(group)
 
     def only(self, names: Iterable[str]) -> "Names":
-        """Return a copy for only these names, with the same aliases."""
+        """Return a set with only these names, and with the same aliases and language."""
         return Names(names, self._aliases, german=self._german)
 
     def key(self, name: str) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ class Names:
         return name_key(name, german=self._german)
 
     def forms(self, name: str) -> tuple[str, ...]:
-        """Return the name and its aliases, each once. "Long Name (LN)" also gives "Long Name" and "LN"."""
+        """Return the name and its aliases, each once. "Long Name (LN)" also has the forms "Long Name" and "LN"."""
         own = [name]
         if bracketed := _BRACKETED.match(name):
             own += [bracketed[1], bracketed[2]]
@@ -282,7 +282,7 @@ class Names:
         return tuple(seen.values())
 
     def likeness(self, left: str, right: str) -> Likeness:
-        """Return the similarity of two names, by equal keys, a common alias, or similar words."""
+        """Return the similarity of two names. They match by equal keys, by a common alias, or by similar words."""
         one, other = self.key(left), self.key(right)
         if one and (one == other or "".join(one) == "".join(other)):
             return Likeness(1.0, "same")
@@ -298,7 +298,7 @@ class Names:
         return Likeness(round(max(score, letters), 4), "none")
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the mentions of the names in order. Of overlapping mentions the longest is kept, then the first."""
+        """Return the mentions of the names in order. Of overlapping mentions, the longest or else the first is kept."""
         words = name_tokens(text, german=self._german) if self.names else []
         found: list[Mention] = []
         position = 0
@@ -334,7 +334,7 @@ class Names:
 
     @cached_property
     def _tree(self) -> _Node:
-        """The prefix tree of all forms. Names take precedence over aliases, and earlier names over later ones."""
+        """The prefix tree of all forms. Names take precedence over aliases, and earlier names over later names."""
         root = _Node()
         own = [(name, name) for name in self.names]
         others = [(name, form) for name in self.names for form in self.forms(name)]
@@ -350,7 +350,7 @@ class Names:
 
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
-        """Return the signs, such as a comma, that some names have between their words."""
+        """Return the further signs, such as a comma, that some of the names contain between their words."""
         between = (
             form[left.end : right.start].strip()
             for name in self.names
@@ -384,13 +384,13 @@ def _doubt(text: str, words: Sequence[NameToken], first: int, last: int) -> Ment
 
 
 def _is_part_of_name(word: NameToken) -> bool:
-    """Return whether a word next to a name belongs to a longer name. "The" and single letters do not."""
+    """Return whether a word next to a name makes it part of a longer name. "The" and single letters do not."""
     small = any(word.written.casefold() in stopwords_of(language) for language in ("en", "de"))
     return len(word.written) > 1 and word.written[0].isupper() and not small
 
 
 def _neighbour(text: str, words: Sequence[NameToken], own: int, other: int) -> NameToken | None:
-    """Return the word at position `other`, if only a space or a hyphen separates it from the word at position `own`."""
+    """Return the word at position `other` if only a space or hyphen separates it from the word at `own`; else None."""
     if not 0 <= other < len(words):
         return None
     left, right = sorted((own, other))

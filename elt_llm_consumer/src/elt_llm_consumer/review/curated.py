@@ -1,4 +1,4 @@
-"""Apply curated values, which reviewers set in a file with name, date and reason."""
+"""Apply curated values, which reviewers set in a file together with their name, the date and a reason."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from elt_llm_consumer.evidence import Cell, Curation, Evidence, JobResult, Row
 from elt_llm_consumer.jobs.corpus import Corpus
 
-_MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value
-_QUOTE_NOT_FOUND = "The quote given for it is not in the documents."
+_MAX_NOTE_LENGTH = 200  # maximum characters of a replaced value that a note shows
+_QUOTE_NOT_FOUND = "The documents do not contain the given quote."
 
 
 class ValueOverride(SettingsSection):
@@ -36,16 +36,16 @@ class ValueOverride(SettingsSection):
         return self
 
     def is_of(self, table: str, row: Row) -> bool:
-        """Return whether the curated value is for this row."""
+        """Return whether this curated value is meant for the given row."""
         return table == self.table and (row.key == self.key if self.key else row.name == self.name)
 
     @property
     def curation(self) -> Curation:
-        """The curator with date and reason."""
+        """The name of the curator, the date and the reason."""
         return Curation(by=self.by, at=self.at.isoformat(), reason=self.reason)
 
     def __str__(self) -> str:
-        """Return the table, the row and the field for messages."""
+        """Return the table, the row and the field as a text for messages."""
         return f"{self.table}, {self.key or self.name}, {self.field}"
 
 
@@ -78,13 +78,13 @@ class CuratedValues:
     def problems(self, result: JobResult, waiting: Sequence[tuple[str, str, str]] = ()) -> list[str]:
         """Return a sentence for each problem with a curated value.
 
-        `waiting` has table, key and name of the rows that the job has yet to make. A curated value for such a row is
+        `waiting` lists table, key and name of the rows that the job has yet to make. A curated value for such a row is
         not a problem.
         """
         counts = Counter(map(str, self._overrides))
         twice = {it: count for it, count in counts.items() if count > 1}
         found = [*dict.fromkeys(self._problems)]
-        found += [f"Curated values given {count} times; the last one applies: {it}." for it, count in twice.items()]
+        found += [f"{count} curated values for one cell; the last one applies: {it}." for it, count in twice.items()]
         columns = {table.name: table.columns for table in result.tables}
         for number, override in enumerate(self._overrides):
             comes = any(
@@ -92,7 +92,7 @@ class CuratedValues:
                 for table, key, name in waiting
             )
             if number not in self._applied and not comes:
-                no_table = f" (a {self._kind} has no such table; name the kind of job that has)"
+                no_table = f" (a {self._kind} job has no such table; set the kind of job that has it)"
                 found.append(f"Curated value without a row: {override}{'' if override.table in columns else no_table}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")
@@ -115,7 +115,7 @@ class CuratedValues:
         )
 
     def _evidence(self, override: ValueOverride) -> tuple[Evidence, ...]:
-        """Return the first place of the quote in the documents; empty without a quote or a place."""
+        """Return the first occurrence of the quote in the documents as evidence; empty if there is none."""
         documents = (document for corpus in self._corpora for document in corpus.documents)
         for document in documents if override.quote.strip() else ():
             start = document.text.find(override.quote) if override.source in ("", document.source) else -1

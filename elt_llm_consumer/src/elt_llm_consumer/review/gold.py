@@ -1,13 +1,13 @@
 """Compare a job's result with gold files: JSON lines that list what a correct result contains.
 
-A gold definition is found if a row has the same term and the same meaning from the same document. Terms are compared
-without case, number and article. Two meanings are the same if a value of the row shares 80 % of its words with the gold
-text, counted over the longer text, or if one part of a quote contains this share of the gold text. An abbreviation is
-found with its long form, and a reference by its quote.
+A gold definition counts as found if a row has the same term and the same meaning from the same document. Terms are
+compared without regard to case, singular or plural, and article. Two meanings are the same if a value of the row and
+the gold text have 80 % of the words of the longer text in common, or if one part of a quote contains this share of the
+gold text's words. An abbreviation must have the right long form, and a reference must have the right quote.
 
-A row is right if a gold line matches the row. Rows that match only optional lines are not counted. Joins with fact
-sheets are read from the evidence of a row. Joins with terms are read from the column `handbook_term`, otherwise from
-the definition that the row quotes.
+A row is right if a line of the gold file matches it. Rows that match only optional lines are not counted. Which fact
+sheet a row is joined with is read from its evidence. Which term it is joined with is read from the column
+`handbook_term`, or else from the definition that the row quotes.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ _MAX_REMARKS = 40
 
 @dataclass(frozen=True)
 class GoldShare:
-    """A named share: `right` correct items of `of` items."""
+    """A named share of correct items: `right` items out of `of` are correct."""
 
     name: str
     right: float
@@ -52,7 +52,7 @@ class GoldShare:
 
 @dataclass(frozen=True)
 class GoldReport:
-    """Shares of correct results, and one sentence per error."""
+    """The shares of correct results, and one remark for each error."""
 
     job: str
     kind: str
@@ -81,7 +81,7 @@ class GoldReport:
 
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
 _SAME_TEXT = 0.8
-"""Share of words, 0 to 1, from which two texts are the same definition."""
+"""The minimum share of common words, 0 to 1, at which two texts count as the same definition."""
 _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")
 
 
@@ -94,22 +94,22 @@ def gold_term_key(term: str) -> tuple[str, ...]:
 
 
 def _content_words(text: str) -> list[str]:
-    """Return the folded words of a text without clause numbers, which are single letters and digits."""
+    """Return the folded words of a text without single letters and digits, which are the numbers of clauses."""
     return [word for word in words(text) if len(word) > 1]
 
 
 def word_share(gold: str, found: str) -> float:
-    """Return the share of common words, with multiplicity, in the longer text; 0 to 1."""
+    """Return the share, 0 to 1, of the longer text's words that both texts have; a repeated word counts each time."""
     one, other = _content_words(gold), _content_words(found)
     return _shared_words(one, other) / max(len(one), len(other), 1)
 
 
 def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
-    """Return whether one part of a quote contains the required share of the words of `gold`."""
+    """Return whether one part of a quote contains at least the share `least` of the words of `gold`."""
     wanted, given = _content_words(gold), _content_words(quote)
     if not wanted:
         return False
-    # The window is as long as the gold text and moves by an eighth of this length.
+    # The part of the quote that is compared is as long as the gold text. It moves by an eighth of this length.
     step = max(1, len(wanted) // 8)
     starts = range(0, max(1, len(given) - len(wanted) + step), step)
     return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least * len(wanted) for start in starts)
@@ -150,7 +150,7 @@ GoldLine = TypeVar("GoldLine", bound=EnterpriseRecord)
 
 
 class GoldTerm(EnterpriseRecord):
-    """A definition in a document. `also` lists further kinds of the definition, such as `nested`."""
+    """A definition that a correct glossary contains. `also` lists further patterns of it, such as `nested`."""
 
     term: str = Field(min_length=1)
     pattern: GoldPattern
@@ -165,7 +165,7 @@ class GoldTerm(EnterpriseRecord):
 
 
 class GoldDistractor(EnterpriseRecord):
-    """Text that looks like a definition but is not one."""
+    """A text that looks like a definition but is not one, so that a correct glossary does not contain it."""
 
     document: str
     page: int | None = Field(None, ge=1)
@@ -192,7 +192,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """The location of a quote in the gold file: document, page and words."""
+    """A quote in the gold file, and where it is: document, page and words."""
 
     document: str
     page: int | None = Field(None, ge=1)
@@ -206,9 +206,9 @@ class GoldWords(EnterpriseRecord):
 
 
 class GoldField(EnterpriseRecord):
-    """The expected field of an entity: whether the sources contain it.
+    """An expected field of an entity: whether the sources contain its value.
 
-    A correct cell contains one of the texts `any_of`.
+    A correct cell contains one of the texts in `any_of`.
     """
 
     entity: str
@@ -226,7 +226,7 @@ class GoldCoverage(EnterpriseRecord):
 
 
 class GoldGap(EnterpriseRecord):
-    """The expected gap of a name: whether the model, the handbook, or both contain the name."""
+    """An expected row of the table `gaps`: whether the model, the handbook, or both contain the name."""
 
     name: str
     gap: GapSide
@@ -252,7 +252,7 @@ def _read_gold(folder: Path, name: str, kind: type[GoldLine]) -> list[GoldLine]:
 
 
 class _RowsByName:
-    """Finds the first row with a name: by the exact name, otherwise by the normal form."""
+    """Finds the first row with a given name: by the exact name, otherwise by the normal form of the name."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._written: dict[str, Row] = {}
@@ -266,7 +266,7 @@ class _RowsByName:
         return self._written.get(name) or self._same.get(gold_term_key(name))
 
     def class_of(self, name: str, classes: Collection[str]) -> str | None:
-        """Return the first value of the row with this name that is one of the classes, or None."""
+        """Return which of the `classes` the row with this name contains; None if it contains none."""
         row = self.get(name)
         texts = _column_texts(row, row.cells) if row else ()
         return next((text for text in texts if text in classes), None)
@@ -290,7 +290,7 @@ def _is_from_document(evidence: Evidence, document: str) -> bool:
 
 
 def _check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShare, list[str]]:
-    """Return the share of found cells whose quotes are all at their spans, and a remark for every other cell."""
+    """Return the share of found cells whose quotes are all at their spans, and a remark for each of the others."""
     right = of = 0
     remarks = []
     for row in (row for table in result.tables for row in table.rows):
@@ -304,7 +304,7 @@ def _check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldSha
 
 
 def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return the share of entities with the gold class, the share of gaps that equal gold, and remarks on errors."""
+    """Return the share of entities with the right coverage class, the share of right gaps, and remarks on errors."""
     remarks: list[str] = []
 
     def share(
@@ -316,7 +316,7 @@ def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare],
             right += found in allowed
             if found not in allowed:
                 what = table.removesuffix("s")
-                remarks.append(f"{what} of {entity}: {found or 'no row'}, gold says {allowed[0]}")
+                remarks.append(f"{what} of {entity}: {found or 'no row'}, expected {allowed[0]}")
         return GoldShare(name, right, len(wanted))
 
     classes = [
@@ -331,11 +331,11 @@ def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare],
 
 
 def _compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return the shares of cells that agree with gold, and remarks on errors.
+    """Return the shares of catalog cells that agree with the gold file, and remarks on errors.
 
-    A cell agrees if it is present or absent as in gold; every cell that is not absent is present. Another share counts
-    the found cells with the right words. Fields missing from the catalog are not counted. A missing entity has no
-    values.
+    A cell agrees if it is present or absent as in the gold file; every cell that is not absent is present. Another
+    share counts the found cells that have the right words. A field that is not in the catalog is not counted. The cells
+    of an entity without a row are absent.
     """
     rows = _RowsByName(entities.rows)
     judged: list[tuple[GoldField, Cell | None]] = []
@@ -357,10 +357,10 @@ def _compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], lis
         *(agreement(f"found or absent, {name}", (name,)) for name in fields),
         GoldShare("found cells with the right words", len(both) - len(without), len(both)),
     ]
-    remarks = [f"{one.entity}, {one.field}: gold says {one.verdict}" for one in wrong]
+    remarks = [f"{one.entity}, {one.field}: expected {one.verdict}" for one in wrong]
     for one, cell in without:
         begin = " / ".join(_cell_values(cell))[:100]
-        remarks.append(f"{one.entity}, {one.field}: without the words of gold: {begin}")
+        remarks.append(f"{one.entity}, {one.field}: without the words of the gold file: {begin}")
     return shares, remarks
 
 
@@ -371,11 +371,11 @@ def _has_words(gold: GoldField, cell: Cell) -> bool:
 
 _GLOSSARY_TABLES = ("terms", "abbreviations")
 _NAME_COLUMNS = ("term", "abbreviation", "synonyms")
-_SHORT_SENTENCE = 4  # words
+_SHORT_SENTENCE = 4  # words; a quote with fewer words must match the whole sentence
 
 
 def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return precision, recall by pattern, the shares of contradictions and distractors, and remarks on errors."""
+    """Return the precision, the recall for each pattern, the shares for contradictions and distractors, and remarks."""
     rows = [row for table in result.tables if table.name in _GLOSSARY_TABLES for row in table.rows]
     gold = _read_gold(folder, "glossary.jsonl", GoldTerm)
     distractors = _read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)
@@ -421,7 +421,11 @@ def _precision(matches: Sequence[tuple[Row, Sequence[int]]], gold: Sequence[Gold
         of += 1
         right += bool(numbers)
         if not numbers:
-            what = "another definition than gold" if gold_term_key(row.name) in known else "not a term of gold"
+            what = (
+                "another definition than in the gold file"
+                if gold_term_key(row.name) in known
+                else "not a term of the gold file"
+            )
             shown = " / ".join(_column_texts(row, ("definition",)))[:100]
             remarks.append(f"{what}: {row.name}: {shown}")
     return GoldShare("precision", right, of), remarks
@@ -443,7 +447,7 @@ def _recall(gold: Sequence[GoldTerm], found: Collection[int]) -> tuple[list[Gold
 
 
 def _conflicts(rows: Sequence[Row], gold: Sequence[GoldTerm]) -> tuple[list[GoldShare], list[str]]:
-    """Return the share of gold contradictions that are shown, and the share of shown contradictions that are right."""
+    """Return recall and precision of the rows that show contradictions between definitions, and remarks on errors."""
     wanted = {gold_term_key(one.term): one.term for one in gold if one.conflict}
     shown = {
         gold_term_key(row.name): row.name
@@ -455,7 +459,7 @@ def _conflicts(rows: Sequence[Row], gold: Sequence[GoldTerm]) -> tuple[list[Gold
     remarks += [f"no contradiction: {shown[key]}" for key in shown if key not in wanted]
     shares = [
         GoldShare("contradictions shown", both, len(wanted)),
-        GoldShare("contradictions that are", both, len(shown)),
+        GoldShare("contradictions that are right", both, len(shown)),
     ]
     return shares, remarks
 
@@ -475,9 +479,9 @@ _SHEET = "#fact-sheet/"
 
 
 def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return F1 of joins with fact sheets, with terms and overall, and the share of near duplicates kept apart.
+    """Return F1 of the joins with fact sheets, with terms and overall, and the share of near duplicates kept apart.
 
-    Only terms with a meaning in the gold file count: a catalog must show the join with them.
+    Only terms that have a meaning in the gold file count, because a catalog must show that it joined them.
     """
     terms = [one for one in _read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
     terms = [one for one in terms if one.pattern not in ("abbreviation", "cross_reference")]
@@ -512,7 +516,7 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
 
 
 class _JoinCounts:
-    """Counts the joins that are in both the result and gold, and the sum of the joins in either."""
+    """Counts the joins that are in both the result and the gold file, and the sum of the joins in each of the two."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -520,7 +524,7 @@ class _JoinCounts:
         self.remarks: list[str] = []
 
     def count(self, entity: str, wanted: Collection[object], found: Collection[object]) -> None:
-        """Count the joins of one entity, `wanted` by gold and `found` in the result."""
+        """Count the joins of one entity: `wanted` are those in the gold file, and `found` those in the result."""
         self.both += len({*wanted} & {*found})
         self.sum += len(wanted) + len(found)
         for problem, joins in (
@@ -538,7 +542,7 @@ class _JoinCounts:
 
 
 def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[tuple[str, ...]]:
-    """Return the keys of the terms with which a row is joined: as the row names them, else by its formal definition."""
+    """Return the keys of the terms with which a row is joined: those that it names, else those that it quotes."""
     if row is None:
         return set()
     if named := _column_texts(row, ("handbook_term",)):
@@ -551,7 +555,7 @@ def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[tuple[str, ...]
 def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]) -> GoldReport:
     """Compare a result with gold files. `corpora` are the texts that the evidence of the result quotes.
 
-    Raises UsageError if a gold file is missing or invalid, and for a kind of job without gold.
+    Raises UsageError if a gold file is missing or invalid, or if there are no gold files for this kind of job.
     """
     match result.kind:
         case "glossary":

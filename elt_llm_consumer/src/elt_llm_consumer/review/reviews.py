@@ -15,9 +15,9 @@ from elt_llm_consumer.export.text import printable
 
 
 def content_digest(row: Row) -> str:
-    """Return the SHA-256 of name, group, values, verdicts and quotes of a row, as 64 hex digits.
+    """Return the SHA-256 of a row's name, group, values, verdicts and quotes, as 64 hex digits.
 
-    Scores, spans, pages, notes and the review do not change the digest.
+    Scores, spans, pages, notes and the review are not part of the digest.
     """
     cells = {
         name: {
@@ -53,9 +53,9 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result in the form for storage.
+    """Return the rows of a result in the form in which they are stored.
 
-    `read` are further documents whose text a row may contain.
+    `read` lists, by row, further documents whose text the row may contain.
     """
     return [
         OutputRow(
@@ -78,7 +78,7 @@ def current_review(kept: StoredReview, digest: str) -> Review:
     )
 
 
-MAX_COMMENT_LENGTH = 10_000  # characters; must fit a workbook cell
+MAX_COMMENT_LENGTH = 10_000  # characters; a comment must fit into a cell of a workbook
 MAX_REVIEWER_LENGTH = 200  # characters
 
 
@@ -155,7 +155,7 @@ class ReviewOverview:
 
 
 def written_kinds(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:
-    """Return the kinds for which a job has written outputs."""
+    """Return those of the job kinds for which a job file has written outputs."""
     return [kind for kind in kinds if JobRowTable(state).shown(JobName(job, kind))]
 
 

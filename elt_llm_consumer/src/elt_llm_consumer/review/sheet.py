@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 REQUIRED_COLUMNS = ("table", "key", "review_status")
 OPTIONAL_COLUMNS = ("reviewer", "review_comment", "reviewed_at")
 _EXPORT_HINT = "Import the file that the job wrote: .csv of one table, or .xlsx."
-_MAX_BYTES = 64_000_000  # maximum bytes of a file, many times the largest output
-_MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook, against zip bombs
+_MAX_BYTES = 64_000_000  # maximum bytes of a file; the largest outputs are many times smaller
+_MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook; more may be a decompression bomb
 _MAX_LINES = 100_000  # maximum lines of a sheet
 _MAX_COLUMNS = 1_000
 _UNREADABLE = (BadZipFile, BadCompression, ParseError, LookupError, ValueError, TypeError, EOFError, OSError)
-"""Errors of the workbook reader for a damaged file."""
+"""The errors that the workbook reader raises for a damaged file."""
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """A line of a sheet with its review columns, without surrounding spaces. `where` names the line in messages."""
+    """The review columns of a sheet's line, without surrounding spaces. `where` names the line in messages."""
 
     where: str
     table: str
@@ -46,13 +46,13 @@ class SheetRow:
     reviewer: str
     comment: str
     reviewed_at: str | None = None
-    """The time of the review that the sheet was made from; empty without a review, None without the column."""
+    """The time of the review that the sheet shows; empty if it shows none, None if the sheet lacks this column."""
     values: Mapping[str, str] = field(default_factory=dict)
     """All values of the line by column name."""
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """Read the lines of a CSV file, or of all sheets of a workbook that have review columns.
+    """Read the lines of a CSV file, or of all sheets with review columns in a workbook.
 
     Raises UsageError for any other file.
     """
@@ -83,8 +83,8 @@ def _workbook(path: Path) -> list[tuple[str, list[list[str]]]]:
 
 
 def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
-    """Return the lines of a sheet up to the last non-empty line; only the first line without review columns."""
-    # A sheet may claim any size, so the numbers of rows and columns are limited.
+    """Return the lines of a sheet up to the last non-empty line. Without review columns, return only the first line."""
+    # A file may declare sheets of any size, so the numbers of rows and columns that are read are limited.
     rows, columns = min(sheet.max_row or _MAX_LINES, _MAX_LINES), min(sheet.max_column or _MAX_COLUMNS, _MAX_COLUMNS)
     cells = sheet.iter_rows(max_row=rows + 2, max_col=columns, values_only=True)
     lines = ([_text(value) for value in line] if any(it is not None for it in line) else [] for line in cells)
@@ -135,7 +135,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-_CUT_MARK = "…"  # the mark of a truncated cell
+_CUT_MARK = "…"  # the character at the end of a truncated value
 _MAX_CELL_LENGTH = 30_000  # characters; shorter texts are never truncated
 
 
@@ -156,15 +156,15 @@ def _cell_matches(line: SheetRow, name: str, cell: Cell) -> bool:
     return written == expected
 
 
-_MAX_HINTS = 20  # maximum invalid lines with hints on similar names, which are slow to find
+_MAX_HINTS = 20  # maximum invalid lines whose message suggests similar names, since these are slow to find
 
 
 @dataclass(frozen=True)
 class ImportReport:
     """The numbers of imported, unchanged and empty lines, and the errors of invalid lines.
 
-    `notes` report lines that differ from the last written row, because the row or the sheet was changed, and replaced
-    reviews. `conflicts` report lines that were not imported, since the row was reviewed after the sheet was written.
+    `notes` report replaced reviews, and lines that differ from the last written row, because the row or the sheet was
+    changed. `conflicts` report lines that were not imported, because the row was reviewed after the sheet was written.
     """
 
     taken: int
@@ -176,7 +176,7 @@ class ImportReport:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 1 if a line is invalid or in conflict with a newer review, else 0."""
+        """The exit code of the command: 1 if a line is invalid or in conflict with a newer review, else 0."""
         return int(bool(self.problems or self.conflicts))
 
     def to_json(self) -> dict[str, Any]:
@@ -187,9 +187,9 @@ class ImportReport:
 def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *, replace: bool = False) -> ImportReport:
     """Import the reviews of a sheet for the last written rows.
 
-    A review is stale if the sheet shows other values than the row. A PENDING line without reviewer and comment is empty
-    and does not remove a review. A line that equals the stored review changes nothing, even if this review is stale.
-    A line does not replace a review that is newer than the sheet, unless `replace` is set.
+    A review becomes stale if the values in the sheet differ from those of the row. A PENDING line without reviewer and
+    comment counts as empty and does not remove a review. A line that equals the stored review changes nothing, even if
+    this review is stale. A line replaces a review that is newer than the sheet only if `replace` is set.
     """
     reviews = JobReviewTable(state)
     reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name), replace=replace)
@@ -233,7 +233,7 @@ class _ReviewImporter:
         elif status == "REJECTED" and not line.reviewer:
             self.problems.append(f"{line.where}: the rejection of '{row.place.key}' needs the name of its reviewer")
         elif row.place in self._seen:
-            self.problems.append(f"{line.where}: '{row.place.key}' is already in {self._seen[row.place]}")
+            self.problems.append(f"{line.where}: '{row.place.key}' was already reviewed in {self._seen[row.place]}")
         elif max(len(line.reviewer), len(line.comment)) > MAX_COMMENT_LENGTH:
             self.problems.append(
                 f"{line.where}: the reviewer or comment has more than {MAX_COMMENT_LENGTH:,} characters"
@@ -243,7 +243,7 @@ class _ReviewImporter:
             self._take(line, status or "PENDING", row)
 
     def _take(self, line: SheetRow, status: str, row: OutputRow) -> None:
-        # The texts are cleaned as in the outputs, so that an unedited sheet is imported as unchanged.
+        # Texts are cleaned as they are for outputs, so that the lines of an unedited sheet count as unchanged.
         reviewer, comment = (printable(unescape_formula(text)) for text in (line.reviewer, line.comment))
         known = self._known.get(row.place)
         differing = self._differing(line, row)
@@ -262,7 +262,7 @@ class _ReviewImporter:
         newer = line.reviewed_at is not None and known.reviewed_at > line.reviewed_at
         if newer and not self._replace:
             self.conflicts.append(
-                f"{line.where}: '{known.place.key}' has the review {stored}, newer than the sheet; it is kept. "
+                f"{line.where}: '{known.place.key}' keeps the review {stored}, because it is newer than the sheet. "
                 "To replace it, import with --replace"
             )
             return False
@@ -271,13 +271,13 @@ class _ReviewImporter:
         return True
 
     def _differing(self, line: SheetRow, row: OutputRow) -> bool:
-        """Return whether a value or verdict in the sheet differs from the row, and note the columns that differ."""
+        """Return whether values or verdicts in the sheet differ from the row, and note in which columns."""
         cells = Row.model_validate_json(row.content).cells
         fields = [name for name, cell in cells.items() if not _cell_matches(line, name, cell)]
         if fields:
             self.notes.append(
-                f"{line.where}: '{row.place.key}' was last written with another {', '.join(fields)}; its review is"
-                " stale. Correct values with sources.curated"
+                f"{line.where}: '{row.place.key}' has another {', '.join(fields)} in the last output, so its"
+                " review is stale. Correct values with sources.curated"
             )
         return bool(fields)
 

@@ -1,4 +1,4 @@
-"""The former entry point `python -m elt_llm_consumer.runner`, which names the commands that replaced it."""
+"""The former entry point `python -m elt_llm_consumer.runner`. It only names the commands that replaced it."""
 
 import sys
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RunStopped(Exception):
-    """An error that is raised while a row is being made, because the run of the job has ended."""
+    """Raised when a row that is still being made calls the language model although the run has ended."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ModelUsage:
 
 
 class RowPrompter:
-    """Prompts the language model for one row."""
+    """Sends the prompts of one row to the language model."""
 
     def __init__(self, llm: "LLM", is_over: Callable[[], bool], tokens: "TokenCounter") -> None:
         self._llm, self._is_over, self._tokens = llm, is_over, tokens
@@ -46,16 +46,16 @@ class RowPrompter:
     def __call__(self, prompt: str) -> str:
         """Return the complete reply of the model.
 
-        A reply that the server broke off is requested once more with another seed. Raises ModelError, UnusableReply if
-        the reply is truncated, and RunStopped if the run has ended.
+        If the server broke off the reply, it is requested once more with another seed. Raises ModelError, UnusableReply
+        if the reply is truncated, and RunStopped if the run has ended.
         """
         written = self._complete(prompt)
-        if written.finish == "cut off":  # servers end an answer that repeats itself
+        if written.finish == "cut off":  # a server may break off an answer that repeats itself
             written = self._complete(prompt, another_seed=True)
         if written.finish != "stop":
             raise UnusableReply(
                 f"The language model's reply is truncated ({written.finish}).",
-                hint="Allow longer answers in the settings of its server, or ask for less in the prompt",
+                hint="Allow longer answers in the settings of the model's server, or shorten the task in the prompt",
             )
         return written.text
 
@@ -85,13 +85,13 @@ class TokenCounter:
         self._estimate: TokenEstimate | None = None
 
     def of(self, text: str) -> int:
-        """Return an upper estimate of the number of tokens of a text."""
+        """Return an estimate of the number of tokens in a text that is rather too high than too low."""
         with self._lock:
             self._estimate = self._estimate or TokenEstimate()
         return len(self._estimate.spans(text))
 
 
-_MAX_REASON_LENGTH = 300  # maximum characters of a reason
+_MAX_REASON_LENGTH = 300  # maximum characters of the reason for a failure
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class RowFailure:
 
 @dataclass(frozen=True)
 class RunCost:
-    """The estimated cost of a run. `seconds` is based on earlier rows; None if too few rows were measured.
+    """The estimated cost of a run. `seconds` is based on the times of earlier rows; None if there are too few of them.
 
     `calls` and `prompt_tokens` count the prompts that are known in advance. A row may need fewer or more prompts.
     """
@@ -129,7 +129,7 @@ class RunCost:
 
 @dataclass(frozen=True)
 class RunReport:
-    """The report of a run: the numbers of all rows and of made, reused, failed and skipped rows."""
+    """The report of a run: the number of all rows, and of those that were made, reused, skipped or failed."""
 
     job: str
     kind: str
@@ -147,16 +147,16 @@ class RunReport:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 1 if a row failed, else 0."""
+        """The exit code of the command: 1 if a row failed, else 0."""
         return int(bool(self.failures))
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the report as JSON values."""
         return {**asdict(self), "failed": len(self.failures)}
 
 
 def row_failure(task: RowTask, error: Exception) -> RowFailure:
-    """Return the failure of a row with a reason on one line."""
+    """Return the failure of a row. Its reason is the message of the error on one line."""
     if isinstance(error, EltError):
         return RowFailure(task.table, task.key, task.name, str(error), error.hint)
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_REASON_LENGTH]

@@ -1,4 +1,4 @@
-"""Select the rows of a run, refresh stored rows, and record the plan: the rows to reuse, the rows to make, the cost."""
+"""Select the rows of a run, refresh stored rows, and hold the plan: the rows to reuse and the rows to make."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +17,10 @@ from elt_llm_consumer.runner.costs import RowFailure, RunCost
 
 @dataclass(frozen=True)
 class RowSelection:
-    """The selected rows of a run.
+    """Which rows of a job a run makes.
 
-    `only` are names or keys, `domain` is an outermost group, and `limit` is the maximum number of rows to make. `anew`
-    means that stored rows are made again.
+    `only` lists names or keys of rows, `domain` is an outermost group, and `limit` is the maximum number of rows to
+    make. `anew` means that stored rows are made again.
     """
 
     only: tuple[str, ...] = ()
@@ -50,13 +50,13 @@ class RowSelection:
 
 
 def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
-    """Return the stored row with current document hashes; None if a quote is no longer at its span.
+    """Return a stored row with the current document hashes; None if a quote is no longer at its span.
 
-    If a document has changed outside of the quote, the evidence then refers to the current version.
+    A document may have changed elsewhere. Then the evidence refers to the current version of the document.
     """
     try:
         row = Row.model_validate_json(kept.content)
-    except ValidationError:  # written by a version with another row format
+    except ValidationError:  # a program version with another row format has stored this row
         return None
     cells = {}
     for name, cell in row.cells.items():
@@ -72,7 +72,7 @@ def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
 
 
 ROW_ERRORS = (EltError, ValueError, LookupError, ArithmeticError)
-"""The errors that fail only one row. Any other error is a bug and ends the run."""
+"""The errors that make only one row fail. Any other error is a bug and ends the run."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The plan of a run: the tasks, the stored rows, the rows to make in order, and the failed rows.
+    """The plan of a run: the tasks, the stored rows, the rows to make in order, and the rows that failed in planning.
 
-    A row may be both stored and planned to be remade. If the new row fails, the stored row is kept.
+    A stored row may also be among the rows to make. If making it fails, the stored row is kept.
     """
 
     tasks: tuple[RowTask, ...]
@@ -99,13 +99,13 @@ class RunPlan:
     """The hash of the prompts of each planned row."""
     cost: RunCost
     refreshed: tuple[StoredRow, ...] = field(default=(), repr=False)
-    """The stored rows that referred to an older version of a document, with current references."""
+    """The stored rows that quoted an older version of a document, changed to quote the current version."""
 
 
 def tasks_to_gather(
     tasks: Sequence[RowTask], chosen: Collection[RowId], kept: Collection[RowId], limit: int | None
 ) -> list[RowTask]:
-    """Return the tasks whose row may be stored, and the first `limit` selected tasks without a stored row."""
+    """Return the tasks whose row may be reused, and the first `limit` selected tasks that have no stored row."""
     new = [task.place for task in tasks if task.place in chosen and task.place not in kept]
     wanted = {*new[:limit]}
     return [task for task in tasks if task.place in wanted or task.place in kept]

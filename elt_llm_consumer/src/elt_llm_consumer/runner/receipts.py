@@ -1,4 +1,4 @@
-"""Write a receipt beside each output file, which records the inputs for `elt-llm replay`."""
+"""Write a receipt beside each output file. It records the inputs, which `elt-llm replay` checks."""
 
 import hashlib
 import importlib.metadata
@@ -20,13 +20,13 @@ from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_nam
 
 RECEIPT_SUFFIX = ".receipt.json"
 OUR_PACKAGES = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
-_SOURCES = "elt-llm-consumer sources"  # the hash of the source code, on which rows without a model depend
-_SHORT_HASH = 16  # hex digits of a hash in a receipt, which people read too
+_SOURCES = "elt-llm-consumer sources"  # names the hash of the source code in a receipt
+_SHORT_HASH = 16  # hex digits of a hash in a receipt, shortened because people read receipts too
 _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
 
 
 class ReceiptDocument(EnterpriseRecord):
-    """A document that a job read, with its identity at the time of the run."""
+    """A document that a job read, as it was at the time of the run."""
 
     collection: str
     source: str
@@ -35,7 +35,7 @@ class ReceiptDocument(EnterpriseRecord):
 
 
 class ReceiptQuote(EnterpriseRecord):
-    """The location and hash of a quote. The output contains the text of the quote."""
+    """The location and the hash of a quote. The text of the quote is only in the output."""
 
     collection: str
     source: str
@@ -79,7 +79,7 @@ def write_receipts(
 
 
 def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, Any]:
-    """Return the settings that may change a result."""
+    """Return the settings on which a result may depend."""
     spec, settings = context.file.spec, context.settings
     curated = context.file.folder / (spec.sources.curated or "")
     return {

@@ -1,4 +1,4 @@
-"""Check the bytes, the quotes and the inputs of an output against its receipt."""
+"""Check an output file against its receipt: the bytes of the file, its quotes and its inputs."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,10 +30,12 @@ from elt_llm_consumer.runner.run import recipe_number
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
+_MAX_VALUE_LENGTH = 80  # maximum characters of a value that a difference shows
+
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """The differences from the receipt, one sentence each. Changed libraries alone do not invalidate an output."""
+    """The differences from the receipt, one sentence each. If only libraries have changed, an output is still valid."""
 
     receipt: str
     output: tuple[str, ...]
@@ -45,7 +47,7 @@ class ReplayReport:
 
     @property
     def holds(self) -> bool:
-        """Whether a run now would have the same inputs and outputs as the recorded run."""
+        """Whether the output is valid: a run now would have the same inputs and outputs as the recorded run."""
         return not (self.output or self.evidence or self.documents or self.settings or self.program)
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def replay(
         file = load_job(loaded.project / receipt.job_file, loaded)
         with open_job(file, loaded, embedding=embedding, llm=llm) as context:
             evidence, documents, settings = _compare(receipt, context)
-    except (EltError, OSError, ValueError) as error:  # ValueError: a path with a zero byte
+    except (EltError, OSError, ValueError) as error:  # a path with a null byte raises ValueError
         return ReplayReport(path.name, output, (), (), (f"The inputs cannot be read: {error}",), ours, libraries)
     return ReplayReport(path.name, output, evidence, documents, settings, ours, libraries)
 
@@ -105,7 +107,7 @@ def _compare(receipt: OutputReceipt, context: JobContext) -> tuple[tuple[str, ..
 
 
 def _quote_problem(quote: ReceiptQuote, document: CorpusDocument | None) -> str:
-    """Return how a quote differs from its document; empty if the document still has the quote."""
+    """Return a message on how the document differs from a quote; empty if the quote is unchanged."""
     where = f"{quote.collection}: {quote.source}, characters {quote.span[0]} to {quote.span[1]}"
     start, end = quote.span
     if document is None:
@@ -129,7 +131,7 @@ def _document_changes(before: tuple[ReceiptDocument, ...], after: tuple[ReceiptD
 
 
 def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """Return the full name and both values of each key that differs; None is the value of a missing key."""
+    """Return the dotted name and both values of each key that differs. A missing key has the value None."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return [] if before == after else [(prefix, before, after)]
     found = []
@@ -141,4 +143,4 @@ def _differences(before: Any, after: Any, prefix: str = "") -> list[tuple[str, A
 
 def _shortened(value: object) -> str:
     text = "none" if value in (None, "") else str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= _MAX_VALUE_LENGTH else text[: _MAX_VALUE_LENGTH - 3] + "..."

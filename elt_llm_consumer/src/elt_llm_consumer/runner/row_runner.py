@@ -1,4 +1,4 @@
-"""Plan the rows of a job, make them in parallel, and store each finished row at once, so that no row is made twice."""
+"""Plan the rows of a job, make them in parallel, and store each finished row at once, so that it is not made again."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -26,13 +26,13 @@ from elt_llm_consumer.runner.plan import (
 )
 from elt_llm_consumer.runner.workers import in_parallel
 
-_MIN_MEASURED = 3  # earlier rows, for an estimate of the duration
-_MAX_MODEL_FAILURES = 3  # consecutive rows that may fail because the model is unreachable
+_MIN_MEASURED = 3  # minimum number of earlier rows for an estimate of the duration
+_MAX_MODEL_FAILURES = 3  # the run stops after so many consecutive rows for which the model was unreachable
 
 
 @dataclass
 class RunResult:
-    """The rows after a run in the order of the job, the number of new rows, the failures, and the model usage."""
+    """The outcome of a run: the rows in the job's order, the number of new rows, the failures, and the model usage."""
 
     rows: dict[RowId, Row] = field(default_factory=dict)
     made: int = 0
@@ -63,7 +63,7 @@ class JobRunner:
         self._spent: list[ModelUsage] = []
 
     def plan(self, choice: RowSelection) -> RunPlan:
-        """Plan a run without making rows. Raises UsageError for two rows with one key, and for an unknown selection."""
+        """Plan a run without making rows. Raises UsageError if row keys are not unique or a selected row is unknown."""
         tasks = self._job.tasks()
         reject_duplicate_keys(tasks)
         chosen = {task.place for task in choice.of(tasks)}
@@ -112,7 +112,7 @@ class JobRunner:
                 try:
                     found[place] = outcome.value()
                 except StoreError:
-                    raise  # a store that cannot be read for one row cannot be read for any row
+                    raise  # if stored data cannot be read for one row, it cannot be read for any row
                 except ROW_ERRORS as error:
                     failed[place] = row_failure(outcome.item, error)
                 self._progress.advance(detail=outcome.item.name)
@@ -142,7 +142,7 @@ class JobRunner:
         )
 
     def _seconds(self, kept: Sequence[StoredRow], to_make: int) -> float | None:
-        """Return the estimated seconds of the run from the mean duration of earlier rows, or None."""
+        """Return the estimated duration of the run in seconds, from the mean of earlier rows; None if too few exist."""
         writes = self._context.llm is not None
         took = [row.seconds for row in kept if bool(row.calls) == writes]
         if len(took) < _MIN_MEASURED or not to_make:
@@ -151,9 +151,10 @@ class JobRunner:
         return sum(took) / len(took) * to_make / at_once
 
     def run(self, plan: RunPlan) -> RunResult:
-        """Make the planned rows, as many at once as the job file allows.
+        """Make the planned rows, as many in parallel as the job file allows.
 
-        A failed row is reported and the others continue. An interruption keeps every finished row.
+        If a row fails, the failure is reported and the run continues. If the run is interrupted, finished rows are
+        kept.
         """
         self._over, self._spent = Event(), []
         for kept in plan.refreshed:
@@ -178,7 +179,7 @@ class JobRunner:
                 try:
                     made[outcome.item.task.place] = outcome.value()
                 except StoreError:
-                    raise  # for example on a full disk, where further rows could not be stored either
+                    raise  # for example a full disk, on which no further row could be stored either
                 except ROW_ERRORS as error:
                     failure = row_failure(outcome.item.task, error)
                     ran.failures.append(failure)

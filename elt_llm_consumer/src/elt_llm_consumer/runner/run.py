@@ -55,10 +55,10 @@ def create_job(kind: str, context: JobContext) -> BatchJob:
 
 
 def recipe_number(kind: str) -> int:
-    """Return the version of the prompts of a kind of job.
+    """Return the version number of a job kind's prompts.
 
-    A higher number remakes all rows at full cost. Raise the number when equal inputs give another row. Rows that no
-    model writes are remade by every new version of the program, since they cost little.
+    A higher number makes all rows again, at full cost. Raise the number when a change of the program gives other rows
+    for the same inputs. Rows that no model writes are remade after every such change anyway, since they cost little.
     """
     recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)
@@ -76,7 +76,7 @@ def read_curated(context: JobContext, kind: str, loaded: LoadedSettings) -> Cura
 def finish_result(
     job: BatchJob, plan: RunPlan, ran: RunResult, curated: CuratedValues, state: Database, name: JobName
 ) -> JobResult:
-    """Return the final result, which is equal for equal rows, reviews and curated values."""
+    """Return the final result of a job. Equal rows, reviews and curated values give an equal result."""
     rows = [curated.row(place.table, row) for place, row in ran.rows.items()]
     result = map_rows(job.result(rows), curated.row)
     waiting = [(task.table, task.key, task.name) for task in plan.tasks if task.place not in ran.rows]
@@ -90,7 +90,7 @@ def finish_result(
 
 
 def store_shown_rows(result: JobResult, state: Database, name: JobName) -> None:
-    """Store the rows of an output, to which reviews refer."""
+    """Store the rows as the output shows them, because reviews refer to these rows."""
     rows, reviews = JobRowTable(state), JobReviewTable(state)
     read: Mapping[RowId, frozenset[QuotedDocument]] = {
         place: frozenset().union(*(row.documents for row in kept)) for place, kept in rows.all(name).items()
@@ -116,13 +116,13 @@ def _no_progress() -> AbstractContextManager[ProgressListener]:
 class JobRequest:
     """A job to run. `create` makes the job; `embedding` and `llm` replace the configured models.
 
-    `on_cost` receives the cost before any row is made. A `dry_run` ends after `on_cost`. `on_result` receives the
-    written result with the context of the job.
+    `on_cost` receives the estimated cost before any row is made. A `dry_run` ends after this call. `on_result` receives
+    the result that was written, and the context of the job.
     """
 
     kind: str
     file: JobFile
-    choice: RowSelection = RowSelection()  # noqa: RUF009 - frozen, and as good as a literal
+    choice: RowSelection = RowSelection()  # noqa: RUF009 - it is immutable, so all requests may share it
     dry_run: bool = False
     create: Callable[[str, JobContext], BatchJob] = create_job
     on_cost: Callable[[RunCost], None] = lambda _: None
@@ -133,7 +133,7 @@ class JobRequest:
 
     @property
     def name(self) -> JobName:
-        """The name under which rows are stored."""
+        """The name under which the rows of this job are stored."""
         return JobName(self.file.name, self.kind)
 
 
@@ -166,7 +166,7 @@ def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
             ran = runner(progress).run(plan)
         result = finish_result(job, plan, ran, curated, state, request.name)
         files: list[Path] = []
-        if ran.rows or not ran.missing:  # if every row is missing, the former files are kept
+        if ran.rows or not ran.missing:  # if all rows are missing, the output files of the former run are kept
             files = _write_files(result, context, plan, ran)
             store_shown_rows(result, state, request.name)
         request.on_result(result, context)
@@ -209,8 +209,8 @@ def _report(
 def _output_name(file: JobFile, kind: str) -> str:
     """Return the name of the output files: job and kind, since one job file may serve all kinds.
 
-    For a job file outside of the configuration, the name contains the path, so that jobs with equal names do not
-    overwrite each other's files.
+    If the job file is outside of the configuration folder, its path is part of the name, so that jobs with equal names
+    do not overwrite each other's files.
     """
     job = file.name
     if job != file.path.stem:

@@ -1,4 +1,4 @@
-"""Run work in daemon threads that the caller may stop at any moment."""
+"""Run work in daemon threads, which the caller can stop at any time."""
 
 import queue
 import threading
@@ -9,11 +9,11 @@ from typing import Generic, Self, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads
+_JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads before they are abandoned
 
 
 class WorkOutcome(Generic[Item, Result]):
-    """The outcome of one item: a result in `done`, or an error that `value` raises."""
+    """The outcome of the work on one item: its result is in `done`, or `value` raises its error."""
 
     def __init__(self, item: Item) -> None:
         self.item = item
@@ -30,10 +30,10 @@ class WorkOutcome(Generic[Item, Result]):
 def in_parallel(
     items: Sequence[Item], work: Callable[[Item], Result], at_once: int, over: threading.Event
 ) -> Generator[WorkOutcome[Item, Result], None, None]:
-    """Run `work` on at most `at_once` items at a time, in order, and yield each outcome when it is finished.
+    """Run `work` on the items in order, at most `at_once` at a time, and yield each outcome when it is ready.
 
-    When the caller stops iterating, also by an interruption, `over` is set. Then no further item is started, and work
-    that is unfinished after half a second is abandoned. The threads do not keep the process alive.
+    When the caller stops iterating or is interrupted, `over` is set. Then no further item is started, and work that is
+    unfinished after half a second is abandoned. The threads do not keep the process alive.
     """
     waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
     finished: queue.SimpleQueue[WorkOutcome[Item, Result]] = queue.SimpleQueue()
@@ -73,7 +73,7 @@ def _worker(
 
 
 class _CaptureError:
-    """Captures any error in the outcome, so that no failure is lost in a thread."""
+    """Context manager that stores any error in the outcome, so that a failure in a thread is not lost."""
 
     def __init__(self, outcome: "WorkOutcome[Item, Result]") -> None:
         self._outcome = outcome

@@ -1,8 +1,8 @@
-"""Check whether sentences that a model wrote make a claim, and use the words of their quotes.
+"""Check whether sentences that a language model wrote make a claim, and whether they use the words of their quotes.
 
-Grounding compares meaning and words over many chunks. A single shared word can be enough to support a short sentence:
-"Obey the club." and "What does that mean for a club?". The value of a cell needs more support. "D4 Size of squads"
-occurs verbatim in the texts, but makes no claim.
+Grounding compares a sentence with many chunks by meaning and words. One shared word may be enough to support a short
+sentence such as "Obey the club." or "What does that mean for a club?". The value of a cell needs more support. "D4 Size
+of squads" occurs verbatim in the texts, but does not make a claim.
 """
 
 import re
@@ -22,11 +22,11 @@ from elt_llm_consumer.sentences.words import finite_verbs, listed_verbs, word_li
 
 _WORD: Final = re.compile(r"[^\W\d_]{1,60}")
 _MAX_HEADING_WORDS: Final = 8
-_MIN_GERMAN_VERB: Final = 4  # minimum letters
+_MIN_GERMAN_VERB: Final = 4  # minimum letters of a German word that may be a verb
 _DETERMINERS: Final = word_list("claim_determiners")
 _PRONOUNS: Final = word_list("claim_pronouns")
 _BEFORE_NOUN: Final = _DETERMINERS | {"of", "for", "on", "in", "by", "to", "with", "from", "and", "or", "about"}
-_SHORT_SENTENCE = 4  # maximum stems
+_SHORT_SENTENCE = 4  # maximum stems of a short sentence
 _MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5
 
 
@@ -46,7 +46,7 @@ def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
 
 
 def separate_headings(reply: str) -> str:
-    """Return the reply with an empty line after each heading, so that no sentence starts with a heading."""
+    """Return the reply with an empty line after each heading, so that the heading is not read as part of a sentence."""
     lines, separate = reply.splitlines(), list[str]()
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         bare = strip_citation_marks(strip_markup(line.strip())).strip()
@@ -63,8 +63,8 @@ def _folded_title(text: str) -> str:
 def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
     """Return whether the word at position `at` is the verb of the subject before it.
 
-    A plural noun may look like a verb. The word counts as a verb before a determiner such as "the". It also counts in a
-    whole sentence that starts with a determiner, or after a plural subject.
+    A plural noun may look like a verb. The word counts as a verb if a determiner such as "the" follows it. It also
+    counts if the whole sentence starts with a determiner, or if the subject is plural.
     """
     word, before, first = words[at], words[at - 1].casefold(), words[0].casefold()
     following = words[at + 1].casefold() if at + 1 < len(words) else ""
@@ -79,7 +79,7 @@ def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
 
 
 def check_word_overlap(sentences: Sequence[GroundedSentence], tokeniser: KeywordTokeniser) -> list[GroundedSentence]:
-    """Return the sentences with their verdicts lowered if the quotes contain too few of their words.
+    """Return the sentences, and lower the verdict of each sentence whose quotes contain too few of its words.
 
     A sentence of at most four stems is unsupported unless one quote contains three quarters of the stems. A longer
     sentence is partly supported unless the quotes together contain half of its stems.

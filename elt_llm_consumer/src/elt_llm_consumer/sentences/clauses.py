@@ -1,4 +1,4 @@
-"""Find the role of a mention in its sentence: described by a verb, or subject or object of a rule."""
+"""Find the role of a mention in its sentence: whether a verb describes it, and whether it takes part in a rule."""
 
 import re
 from typing import Final
@@ -15,7 +15,7 @@ _DETERMINERS: Final = word_list("clause_determiners")
 # These words start a subordinate clause; the subject of the clause follows.
 _SUBORDINATE = re.compile(
     r"(?<!\w)(?:before|after|when|whenever|until|till|if|where|unless|because|while|once|as soon as|bevor|nachdem|wenn"
-    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # "if lost, ..." has no subject
+    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # the clause "if lost, ..." has no subject
     re.IGNORECASE,
 )
 _COORDINATE = re.compile(r"[,;]\s{1,3}(?:and|but|or|und|aber|oder)?\s{0,3}(\w{1,30})", re.IGNORECASE)
@@ -26,16 +26,16 @@ _RELATIVE = re.compile(r"(?<!\w)(?:that|which|who|where|whose)\s{1,3}$", re.IGNO
 
 
 def follows_preposition(before: str, allowed: frozenset[str] = frozenset()) -> bool:
-    """Return whether one of the last three words of `before` is a preposition other than those in `allowed`."""
+    """Return whether the last three words of `before` contain a preposition that is not in `allowed`."""
     return any(word.casefold() in _PREPOSITIONS - allowed for word in before.split()[-_NEAR_BEFORE:])
 
 
 def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> bool:
     """Return whether `word` describes what happens to the mentioned thing.
 
-    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe a loan. "Opened with a Loan Card",
-    "a Book without a Loan Card must be closed" and "the Reader pays before work starts" describe neither the card
-    nor the reader. `start` is the offset of the sentence after its number.
+    "A Loan ends", "the Clerk cancels the Loan" and "the end of the Loan" describe what happens to a loan. "Opened with
+    a Loan Card", "a Book without a Loan Card must be closed" and "the Reader pays before work starts" do not describe
+    what happens to the card or the reader. The sentence starts, after its number, at the offset `start`.
     """
     if word[1] <= mention[0]:
         between = text[word[1] : mention[0]]
@@ -47,7 +47,7 @@ def describes_mention(text: str, mention: Span, word: Span, start: int = 0) -> b
 
 
 def is_party_to_rule(text: str, mention: Span, start: int = 0) -> bool:
-    """Return whether the mentioned thing is subject or object of a clause that demands, allows or forbids."""
+    """Return whether the mentioned thing is subject or object of a clause that demands, allows or forbids something."""
     for modal in _MODAL.finditer(text, start):
         if _RELATIVE.search(text[max(start, modal.start() - 10) : modal.start()]):
             continue

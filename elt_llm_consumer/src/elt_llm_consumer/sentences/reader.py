@@ -1,4 +1,4 @@
-"""Read noun phrases and clauses by rules; a clause has subjects, a verb, a modality and targets."""
+"""Read noun phrases and clauses by rules. A clause has subjects, a verb, a modality such as "must", and targets."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterator, Sequence
@@ -32,16 +32,16 @@ _SUBORDINATORS: Final = language_words("subordinators")
 _RELATIVES: Final = language_words("relatives")
 _PERMISSIONS: Final = language_words("permissions")
 _PERFECT_PARTICIPLES: Final = frozenset("come become gone done been begun left happened got grown fallen".split())
-"""Participles that form the perfect tense after "has" and are not its object."""
+"""Participles that, after "has", form the perfect tense and are not an object of "has"."""
 _ASIDES: Final = [tuple(aside.split("-")) for aside in word_list("asides")]
 _MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
-_AHEAD = 8  # maximum words before a further verb of the same subject
+_AHEAD = 8  # maximum words between two verbs of the same subject
 _NEVER_IN_PHRASE = (
     ADVERBS | BE | _CONJUNCTIONS | DO | HAVE | MODALS | NEGATIONS | PREPOSITIONS | PRONOUNS | _RELATIVES | CONDITIONALS
 )
 _BOUNDS = _NEVER_IN_PHRASE | _SUBORDINATORS | DETERMINERS
 _BEFORE_CLAUSES = _SUBORDINATORS - PREPOSITIONS - _RELATIVES
-# Before one of these words, a word that may be a noun or a verb is a noun: "configuration files by".
+# A word that may be a noun or a verb is a noun if one of these words follows: "configuration files by".
 _NO_OBJECT = PREPOSITIONS | _RELATIVES | _SUBORDINATORS | BE | _CONJUNCTIONS
 _COUNTING: Final = [tuple(counting.split("-")) for counting in word_list("counting")]
 _LY_NOUNS: Final = word_list("nouns_in_ly")
@@ -58,20 +58,20 @@ Modality = Literal["must", "must not", "may", "may not", "should", "should not",
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun phrase: words[first:last] of a sentence, without the article."""
+    """A noun phrase without its article: the words[first:last] of a sentence."""
 
     words: tuple[SentenceWord, ...]
     first: int
     last: int
     count: str = ""
-    """The quantity before the words: "each", "one or more", "nine"."""
+    """The quantity before the phrase: "each", "one or more", "nine"."""
     determined: bool = False
     owner: "NounPhrase | None" = field(default=None, repr=False)
     """The possessive phrase before this phrase: "the club's" in "the club's secretary"."""
 
     @property
     def head(self) -> str:
-        """The last word, which names the kind of thing, in lower case."""
+        """The last word of the phrase in lower case. It is the noun that the other words qualify."""
         return self.words[-1].low
 
     @property
@@ -82,7 +82,7 @@ class NounPhrase:
 
 @dataclass(frozen=True)
 class VerbTarget:
-    """A phrase after a verb. `by` is the preposition before the phrase; it is empty for a direct object."""
+    """A phrase after a verb. `by` is the preposition before the phrase; empty if the phrase is a direct object."""
 
     phrase: NounPhrase
     by: str = ""
@@ -90,9 +90,9 @@ class VerbTarget:
 
 @dataclass(frozen=True)
 class SentenceClause:
-    """A clause: its subjects, its verb in the base form, and its targets. `passive` marks the passive voice.
+    """A clause: its subjects, its verb in the base form, and its targets. `passive` means that the voice is passive.
 
-    The verb "be" equates subject and target. The verb "have" means that the subject has the target.
+    The verb "be" means that the subject is the target, and "have" that the subject has the target.
     """
 
     subjects: tuple[NounPhrase, ...]
@@ -101,11 +101,11 @@ class SentenceClause:
     passive: bool
     targets: tuple[VerbTarget, ...]
     again: bool = False
-    """Whether the subject is "it" or "they", which refers to the subject of the sentence before."""
+    """Whether the subject is "it" or "they" and so refers to the subject of the previous sentence."""
 
 
 class SentenceReader:
-    """Reads the noun phrases and clauses of sentences. `verbs` are the words that may be verbs."""
+    """Reads noun phrases and clauses in sentences. `verbs` are the words that may be verbs."""
 
     def __init__(self, verbs: VerbLexicon) -> None:
         self._verbs = verbs
@@ -120,7 +120,7 @@ class SentenceReader:
             at = max(phrase.last, at + 1) if phrase else at + 1
 
     def clauses(self, words: Sequence[SentenceWord]) -> list[SentenceClause]:
-        """Return the clauses of a sentence whose subject and verb are certain, in order."""
+        """Return, in order, those clauses of a sentence whose subject and verb are certain."""
         found: list[SentenceClause] = []
         at = 0
         while at < len(words):
@@ -172,7 +172,7 @@ class SentenceReader:
         return is_first or word.capital or not self._is_verb_after_noun(words, at)
 
     def _is_verb_after_noun(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether a possible verb is a verb, because the next word starts an object."""
+        """Return whether the possible verb at `at` is a verb, because the next word starts an object."""
         low = words[at].low
         participle = self._verbs.base(low, "participle", "past")
         if self._verbs.base(low, "third") is None and participle is None:
@@ -202,7 +202,7 @@ class SentenceReader:
     def _subject(self, words: Sequence[SentenceWord], at: int) -> tuple[tuple[NounPhrase, ...], bool, int] | None:
         """Return the subjects that start at a word, whether they are pronouns, and the position of their verb.
 
-        None if the subjects are not directly followed by a verb.
+        Return None if no verb follows the subjects directly.
         """
         if words[at].low in _ANAPHORIC_PRONOUNS and at == 0 and len(words) > 1 and not words[1].separator:
             verb = words[at].low == _PLURAL_PRONOUN and self._verbs.base(words[1].low, "base")
@@ -216,7 +216,7 @@ class SentenceReader:
         return tuple(subjects), False, at
 
     def _listed_subjects(self, words: Sequence[SentenceWord], at: int) -> tuple[list[NounPhrase], int]:
-        """Return the subjects joined by commas or "and", and the position of the word after them and their details."""
+        """Return the subjects that commas or "and" join, and the position after the subjects and their details."""
         found: list[NounPhrase] = []
         details = False
         while at < len(words) and (phrase := self.phrase(words, at)) is not None:
@@ -243,9 +243,10 @@ class SentenceReader:
         return at
 
     def _is_verb_of(self, subjects: Sequence[NounPhrase], words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether a word in the third person is a verb: its subject is a single thing, and an object follows.
+        """Return whether a word with the ending of the third person is a verb, given the subjects before it.
 
-        A word that may also be a noun, as in "configuration files by", is a verb only before an object.
+        It is a verb if there is a single subject. If it may also be a noun, as in "configuration files by", an object
+        must follow.
         """
         only = subjects[0]
         certain = only.determined or (only.words[0].capital and only.first > 0)
@@ -269,7 +270,7 @@ class SentenceReader:
         return self.phrase(words, at) is not None
 
     def _is_listed(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether the comma before a word continues a list of phrases that ends with "and"."""
+        """Return whether the comma before a word is part of a list of phrases that ends with "and"."""
         while at < len(words) and words[at].separator == ",":
             if words[at].low in _CONJUNCTIONS:
                 return self._starts_phrase(words, at + 1)
@@ -292,7 +293,7 @@ class SentenceReader:
     def _predicates(
         self, words: Sequence[SentenceWord], subjects: tuple[NounPhrase, ...], at: int, *, again: bool
     ) -> tuple[list[SentenceClause], int]:
-        """Return the clauses of the verbs that share the subjects, and the position to continue at."""
+        """Return one clause for each verb with these subjects, and the position at which reading continues."""
         found: list[SentenceClause] = []
         modality: Modality | None = "does" if again and words[0].low == _PLURAL_PRONOUN else None
         while at < len(words):
@@ -310,7 +311,7 @@ class SentenceReader:
     def _predicate(
         self, words: Sequence[SentenceWord], verb: int, before: Modality | None
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return a verb with its targets, the position to continue at, and the modality of a following bare verb."""
+        """Return the clause of a verb, the position after its targets, and the modality for a next bare verb."""
         low = words[verb].low
         if low in _GERMAN_MODALS:
             return self._german_predicate(words, verb)
@@ -336,7 +337,7 @@ class SentenceReader:
     ) -> tuple[SentenceClause, int, Modality | None] | None:
         """Return the same as `_predicate` for a German modal verb, whose infinitive is at the end of the clause.
 
-        None if the clause does not end in an infinitive, and for "muss nicht", which is no rule.
+        Return None if the clause does not end in an infinitive, and for "muss nicht", which is not a rule.
         """
         end = next((at for at in range(modal + 1, len(words)) if words[at].separator), len(words))
         verb, low = words[end - 1], words[modal].low
@@ -393,7 +394,7 @@ class SentenceReader:
         return None if perfect else ("have", False, at)
 
     def _next_predicate(self, words: Sequence[SentenceWord], at: int, *, bare: bool) -> int | None:
-        """Return the position of a further verb of the same subject after a comma or conjunction, or None."""
+        """Return the position of the next verb with the same subject, after a comma or conjunction, or None."""
         for later in range(at, min(len(words), at + _AHEAD)):
             if words[later].low in _RELATIVES | _SUBORDINATORS:
                 return None
@@ -436,7 +437,7 @@ class SentenceReader:
                 by = word.low
                 at += 1
                 continue
-            # A further object follows "and", unless the phrase there is the subject of another verb.
+            # The phrase after "and" is a further object, unless it is the subject of another verb.
             further = self.phrase(words, at + 1) if word.low in _CONJUNCTIONS and found else None
             joins = further and self._starts_phrase(words, at + 1) and not self._is_verb_at(words, further.last)
             if joins or (word.low in ADVERBS and not by):
@@ -477,7 +478,7 @@ def _determiners(words: Sequence[SentenceWord], at: int) -> tuple[int, str, bool
 
 
 def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: bool) -> bool:
-    """Return whether a clause may start at a word; after "and" without a comma, only if a clause came before."""
+    """Return whether a clause may start at a word. After "and" without a comma, it may do so only if `after_clause`."""
     if at == 0 or words[at].separator:
         return True
     before = words[at - 1]
@@ -491,7 +492,7 @@ def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: b
 
 
 def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
-    """Return the position of the modal verb after a relative clause; or `at`, if another clause comes first."""
+    """Return the position of the modal verb after a relative clause; `at` if another clause starts before it."""
     for later in range(at + 1, min(len(words), at + _MAX_RELATIVE_WORDS)):
         word = words[later]
         if word.separator.strip(",") or word.low in _SUBORDINATORS - _RELATIVES:
@@ -502,7 +503,7 @@ def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
 
 
 def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
-    """Return whether "not" is among the adverbs from `at` on, and the position after these adverbs."""
+    """Return whether "not" is among the adverbs that start at `at`, and the position after these adverbs."""
     negated = False
     while at < len(words) and not words[at].separator:
         low = words[at].low

@@ -11,9 +11,9 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 _LABEL = re.compile(r"^(?:(?:[A-Z]{0,3}\d[\w.]{0,10}|\(?\w{1,3}[.)]|#{1,6}|[-*\u2022\u2013])[.:)]?\s+){1,2}")
 _TITLE_LABEL = re.compile(r"^(?:[A-Za-z]+ \w{1,4}: |[A-Z]{0,3}\d[\w.]{0,10}[.:)]?\s+|[A-Z][.)]\s+|#{1,6}\s+)")
 _PAGE_NUMBER = re.compile(r"^[ivxlc\d]{1,6}$")
-# "A3 Definitions | 8", "Fees .......... 12": a row of a table of contents.
+# A row of a table of contents: "A3 Definitions | 8", "Fees .......... 12".
 _CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\s{0,3}\|?\s{0,3}$")
-_MIN_CONTENTS = 3  # minimum rows of a table of contents
+_MIN_CONTENTS = 3  # minimum number of rows of a table of contents
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class TextStatement:
     headings: tuple[str, ...] = ()
     cells: tuple[TableCell, ...] = ()
     same_paragraph: bool = False
-    """Whether the statement continues the paragraph of the statement before it."""
+    """Whether the statement is in the same paragraph as the statement before it."""
     only_names: bool = False
-    """Whether the statement is a header row, which states nothing."""
+    """Whether the statement is a header row of a table and so does not state anything."""
 
     @property
     def offset(self) -> int:
-        """The length of the number or bullet before the content in `text`, in characters."""
+        """The offset of the content in `text`, after a number or bullet, in characters."""
         return self.content_start - self.start
 
     @property
@@ -107,7 +107,7 @@ def _with_cells(document: CorpusDocument) -> Iterator[tuple[TextPiece, list[Tabl
         if piece is not None and piece.kind == "row":
             table.append(piece)
         elif piece is not None and piece.kind in {"prose", "item"}:
-            headers = []  # after text, a new table starts; after a page header, the same table continues
+            headers = []  # after other text, a new table starts; after a page header, the same table continues
             yield piece, []
 
 

@@ -1,4 +1,4 @@
-"""Split sentences into words, list function words and verb forms, and match listed cue words."""
+"""Split sentences into words, look up function words and verb forms, and find listed cue words."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 import re
@@ -29,7 +29,7 @@ class SentenceWord:
     low: str
     """The word in lower case; "cannot" for "can't", and "not" for other contractions such as "isn't"."""
     separator: str
-    """The signs between this word and the word before, such as a comma; empty if there are none."""
+    """The punctuation between this word and the previous word, such as a comma; empty if there is none."""
     possessive: bool
     """Whether the word has a possessive ending: "the club's"."""
 
@@ -42,7 +42,7 @@ class SentenceWord:
 def sentence_words(text: str, start: int = 0) -> list[SentenceWord]:
     """Return the words of a sentence from `start` on, without web addresses.
 
-    Quotes and emphasis do not separate words; all other signs do.
+    Quotation marks and emphasis marks do not separate words; all other signs do.
     """
     found: list[SentenceWord] = []
     position = start
@@ -65,7 +65,7 @@ _LISTS: Final = tomllib.loads(
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Return the words of the list `name` in `word_lists.toml`. Raises KeyError if the file has none."""
+    """Return the words of the list `name` in `word_lists.toml`. Raises KeyError if the file has no such list."""
     return frozenset(_LISTS[name].split())
 
 
@@ -83,7 +83,7 @@ NEGATIONS: Final = language_words("negations")
 ADVERBS: Final = language_words("adverbs")
 PLAIN_ADJECTIVES: Final = language_words("plain_adjectives")
 NAME_PREPOSITIONS: Final = frozenset({"of", "for"})
-"""Prepositions within names: "Register of Interests", "Fund for Members"."""
+"""Prepositions that may be part of a name: "Register of Interests", "Fund for Members"."""
 ING_NOUNS: Final = frozenset("meeting hearing building training standing ruling finding filing housing grading".split())
 _OTHER_AUXILIARIES = {"need", "needs", "wird", "werden"}
 FINITE_VERBS: Final = BE - {"been", "being"} | HAVE - {"having"} | DO | MODALS | CONDITIONALS | _OTHER_AUXILIARIES
@@ -97,13 +97,13 @@ _IRREGULAR: Final[Mapping[str, tuple[str, str]]] = _VERBS["irregular"]
 _DOUBLED: Final = frozenset(_VERBS["doubled"].split())
 _VOWELS: Final = frozenset("aeiou")
 _NO_VERBS: Final = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS
-_MIN_LEARNED = 2  # minimum uses of a word as a verb
+_MIN_LEARNED = 2  # minimum number of uses from which a word counts as a verb
 
 
 class VerbLexicon:
     """The words that may be verbs, with the base forms of the verbs.
 
-    Words of the `sentences` that often occur between a modal verb and an object must be verbs. They are added to the
+    Words that often occur between a modal verb and an object in `sentences` must be verbs. They are added to the
     shipped verbs.
     """
 
@@ -121,14 +121,14 @@ class VerbLexicon:
                 self._forms.setdefault(written, {}).setdefault(form, base)
 
     def base(self, word: str, *forms: VerbForm) -> str | None:
-        """Return the base form of a lower-case word if the word is one of these verb forms, else None."""
+        """Return the base form of a lower-case word if the word may be one of the given verb forms, else None."""
         known = self._forms.get(word, {})
         return next((known[form] for form in forms if form in known), None)
 
 
 @cache
 def listed_verbs() -> VerbLexicon:
-    """Return the lexicon of the shipped verbs, without verbs learned from texts."""
+    """Return a lexicon with only the shipped verbs, without verbs learned from texts."""
     return VerbLexicon()
 
 
@@ -167,10 +167,10 @@ class CueMatcher:
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(_as_pattern, by_length))})(?!\w)")
 
     def outside_names(self, text: str, sentence_start: int) -> list[tuple[int, int]]:
-        """Return the spans of the cues, without whole words that start a longer name, such as "Authority Manager".
+        """Return the spans of the cues, except words that start a longer name, as "Authority" in "Authority Manager".
 
-        A cue with `*` also counts within names: an "Appointments Officer" appoints. The first word of the sentence, at
-        `sentence_start`, always counts, because its capital letter does not show a name.
+        A cue with `*` counts even there, since an "Appointments Officer" appoints. The first word of the sentence, at
+        `sentence_start`, always counts, because its capital letter does not show that it is a name.
         """
         return [
             (start, end)
@@ -180,13 +180,13 @@ class CueMatcher:
         ]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of the listed words, in order."""
+        """Return the spans of all cues in the text, in order."""
         return [match.span() for match in self._pattern.finditer(text)] if self.listed else []
 
 
 @cache
 def finite_verbs() -> CueMatcher:
-    """Return a matcher of the words that end the subject of a sentence: finite verbs and "not"."""
+    """Return a matcher for the words that end the subject of a sentence: finite verbs and "not"."""
     return CueMatcher(FINITE_VERBS | {"not"})
 
 
