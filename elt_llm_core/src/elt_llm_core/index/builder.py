@@ -23,14 +23,8 @@ from elt_llm_core.index.contents import (
     write_artefacts,
 )
 from elt_llm_core.index.fields import build_fields, write_fields
-from elt_llm_core.index.keyword_index import (
-    BM25_FOLDER,
-    TermCounts,
-    keyword_index_of,
-    read_term_counts,
-    write_keyword_index,
-)
-from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, damaged_files_in, file_hashes
+from elt_llm_core.index.keyword_index import TermCounts, keyword_index_of, read_term_counts, write_keyword_index
+from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, file_hashes
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.database import Database
@@ -108,6 +102,8 @@ def build_generation(
     write_arrays(place.directory, contents.arrays)
     write_fields(place.directory / FIELDS_NAME, build_fields(store, contents, contents.arrays.fields["document"]))
     write_artefacts(place.directory, store.documents.artefacts(contents.versions))
+    if base and damaged_files(base.directory, base.record.passport):
+        base = None  # nothing is copied from a damaged generation
     difference = _index_difference(store, contents, base) if base else None
     counts = _changed_counts(store, contents, recipe, base, difference) if base and difference else None
     counts = counts or TermCounts.of_stems(node_stems(store, contents.nodes, recipe.tokeniser))
@@ -154,12 +150,9 @@ def _changed_counts(
 ) -> TermCounts | None:
     """Return the term counts of the base generation with the difference applied, or None if they cannot be used.
 
-    They cannot be used if another tokeniser made them, if a file is damaged, or if an earlier version stored none.
+    They cannot be used if another tokeniser made them, or if an earlier version stored none.
     """
-    passport = Passport.from_json(base.record.passport)
-    if passport.tokeniser != recipe.tokeniser.fingerprint:
-        return None
-    if any(damaged_files_in(base.directory, part, passport) for part in (BM25_FOLDER, IDS_NAME)):
+    if Passport.from_json(base.record.passport).tokeniser != recipe.tokeniser.fingerprint:
         return None
     before, now = load_array(base.directory / IDS_NAME, mapped=False), contents.arrays.ids
     counts = read_term_counts(base.directory, len(before))
@@ -212,7 +205,6 @@ def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, changes: int, size
         passport.fingerprint == recipe.fingerprint
         and passport.chroma == recipe.chroma.model_dump()
         and (base.record.changed_since_fresh + changes) * 10 <= size  # at most a tenth of the nodes changed
-        and not damaged_files(base.directory, base.record.passport)
     )
 
 
