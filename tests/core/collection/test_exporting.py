@@ -205,6 +205,12 @@ HOSTILE: dict[str, Callable[[Forged], Any]] = {
     "another collection hash": lambda it: it.edit_manifest(collection_hash="0" * 64),
     "a name that leaves the folder": lambda it: it.edit_manifest(collection="../../evil"),
     "another collection's name": lambda it: it.edit_manifest(collection="other"),
+    "a forgotten file without a document id": lambda it: it.edit_manifest(
+        forgotten=[{"document_id": "x", "content_hash": "", "name": ""}]
+    ),
+    "a forgotten file with a short hash": lambda it: it.edit_manifest(
+        forgotten=[{"document_id": "0" * 32, "content_hash": "ab", "name": ""}]
+    ),
     "an unknown language": lambda it: it.edit_manifest(language="../x"),
     "bad index settings": lambda it: it.edit_manifest(chroma={"space": "evil"}),
     "NaN in a vector": lambda it: _vectors(it, float("nan")),

@@ -1,6 +1,7 @@
 """The export file: a zip archive of a manifest, documents (JSON lines) and vectors. Its reader limits all sizes."""
 
 import hashlib
+import re
 import struct
 import zipfile
 import zlib
@@ -50,6 +51,14 @@ def _check_fingerprint(fingerprint: EmbeddingFingerprint) -> EmbeddingFingerprin
     return fingerprint
 
 
+def _check_forgotten(forgotten: ForgottenDocument) -> ForgottenDocument:
+    """Raise ValueError unless the id is one of a document, and each hash is empty or a SHA-256."""
+    hashes = (forgotten.content_hash, forgotten.name)
+    if not re.fullmatch(r"[0-9a-f]{32}", forgotten.document_id) or any(len(it) not in {0, KEY_BYTES} for it in hashes):
+        raise ValueError("a forgotten file has an invalid id or hash")
+    return forgotten
+
+
 RelativePath = Annotated[str, Field(max_length=4096), AfterValidator(_check_relative_path)]
 Timestamp = Annotated[str, Field(max_length=40), AfterValidator(_check_timestamp)]
 ArtefactName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
@@ -83,7 +92,7 @@ class ExportManifest(_StrictModel):
     nodes: NonNegativeCount
     vectors: NonNegativeCount
     members: dict[str, ArchiveMember]
-    forgotten: tuple[ForgottenDocument, ...] = ()
+    forgotten: tuple[Annotated[ForgottenDocument, AfterValidator(_check_forgotten)], ...] = ()
 
 
 class ExportedNode(_StrictModel):
