@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from elt_llm_core.text.languages import alternatives
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.outline import Span
 
@@ -26,6 +27,7 @@ from elt_llm_consumer.definitions.tables import DefinitionTables
 from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_consumer.sentences.words import word_list
 
 _QUESTION = re.compile(r"[?]\W{0,3}$")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}\.?\s")
@@ -95,10 +97,10 @@ class DraftFilters:
 _SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→◆]\s)+|[\"“”*_:,\s]+$")
 # The mark before a definition in RFC 4949 that shows its type, as in "(I) A value" and "(N) /PKI/ See: key".
 _ANNOTATION: Final = re.compile(r"(?:\([A-Z]{1,2}\)\s{1,9}|/[^/\n]{2,40}/\s{1,9}){1,2}")
+_SMALL: Final = alternatives(word_list("skipped_in_initials"))
 # Only a name: capitalized words, with lower-case words such as "of" between some of them.
 _PROPER_NAME: Final = re.compile(
-    r"(?:(?:[Tt]he|[Aa]n?|[Dd]ie|[Dd]er|[Dd]as)\s+)?"
-    r"(?P<name>[A-Z][\w'’/-]*(?:\s+(?:(?:of|the|for|on|and|in|to|der|des|für|und)\s+){0,3}[A-Z\d][\w'’/-]*)+)"
+    rf"(?:(?i:{_SMALL})\s+)?(?P<name>[A-ZÄÖÜ][\w'’/-]*(?:\s+(?:(?:{_SMALL})\s+){{0,3}}[A-ZÄÖÜ\d][\w'’/-]*)+)"
 )
 _BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
 _MAX_BEFORE_TERM = 8  # maximum characters of a bullet and quotes before a term
