@@ -66,6 +66,7 @@ _CLOSEST = 3  # sentences that a refusal cites
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
+# Kinds of expected answers that code can recognise in a sentence with certainty, unlike persons and places.
 _CHECKABLE = {"number", "money", "percentage", "duration", "date", "definition"}
 _VALUES = {"any", "number", "money", "percentage"}
 Stems = Callable[[str], Sequence[str]]
