@@ -55,13 +55,6 @@ def test_the_second_sentence_for_a_question_with_two_parts_may_have_a_lower_scor
     assert len(choose_sentences(sentences, 3, twofold=True)) == 2
 
 
-@pytest.mark.parametrize(("second", "quoted"), [(0.97, 2), (0.75, 1)])
-def test_only_sentences_with_nearly_the_same_score_are_added_to_a_sentence_with_the_expected_value(
-    second: float, quoted: int
-) -> None:
-    assert len(choose_sentences(scored(1.0, second, coverage=0.0, support=1.0), 3, expects="number")) == quoted
-
-
 def test_no_sentence_is_added_to_a_defining_sentence_unless_the_question_has_two_parts() -> None:
     sentences = scored(1.0, 1.0, coverage=0.5, support=1.0)
     assert len(choose_sentences(sentences, 3, expects="definition")) == 1

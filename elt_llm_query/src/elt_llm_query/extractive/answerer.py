@@ -54,7 +54,6 @@ _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
 _NEAR_BEST = 0.42  # a further sentence may score this much below the best, which scores 0.6 to 1.3
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST
-_NEAR_BEST_WITH_VALUE = 0.2  # replaces _NEAR_BEST if the best sentence has the expected value
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
 _VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
 _VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
@@ -66,8 +65,6 @@ _CLOSEST = 3  # sentences that a refusal cites
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
-# Kinds of expected answers that code can recognise in a sentence with certainty, unlike persons and places.
-_CHECKABLE = {"number", "money", "percentage", "duration", "date", "definition"}
 _VALUES = {"any", "number", "money", "percentage"}
 Stems = Callable[[str], Sequence[str]]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
@@ -137,21 +134,19 @@ def choose_sentences(
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
 
-    The more of the question the best sentence covers, the higher is the minimum score of the others. If the best
-    sentence has the figure or date that the question expects, only sentences with nearly the same score are added, and
-    none are added to a definition. Set `twofold` for a question about two things: the minimum score is lower, because
-    the sentence about the second thing may be less similar to the whole question. Decisions 3 and 43 in docs/decisions
-    measure how many answers these limits lose and how much shorter they make the others.
+    The more of the question the best sentence covers, the higher is the minimum score of the others. Nothing is added
+    to a definition that the question `expects`. Set `twofold` for a question about two things: the minimum score is
+    lower, because the sentence about the second thing may be less similar to the whole question. Decisions 3 and 43 in
+    docs/decisions measure how many answers these limits lose and how much shorter they make the others.
     """
     if not scored:
         return []
     best = scored[0]
-    margin = _NEAR_BEST - _NEARER_BY_COVERAGE * best.coverage
     if twofold:
         return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
-    if expects in _CHECKABLE and best.support >= 1.0:
-        most, margin = 1 if expects == "definition" else most, min(margin, _NEAR_BEST_WITH_VALUE)
-    return _distinct_sentences(scored, most, best.score - margin)
+    if expects == "definition" and best.support >= 1.0:
+        return [best]
+    return _distinct_sentences(scored, most, best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage)
 
 
 def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:

@@ -100,13 +100,12 @@ def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> fl
     text = fold(sentence.candidate.readable)
     # A denial may only limit, and a limit may cancel an antonym: "does not open until", asked when it is closed.
     readings = dict.fromkeys([text, strip_limiting_negations(context, text)])
-    if not all(contradicts(context, reading) for reading in readings):
+    if not all(_contradicts(context, reading) for reading in readings):
         return 0.0
     return _LEAST_CONTRADICTION + (1.0 - _LEAST_CONTRADICTION) * min(1.0, sentence.coverage)
 
 
-def contradicts(context: ScoringContext, text: str) -> bool:
-    """Return whether a folded text has an antonym of a word in the question, or only one of the two negates a word."""
+def _contradicts(context: ScoringContext, text: str) -> bool:
     question = context.question
     # The claim is the question without its question words. Of several sentences, only the last question is used.
     claim_text = question.parts[0] if len(question.parts) == 1 else question.text

@@ -13,7 +13,7 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.languages import alternatives, load_language, rule_languages
 from elt_llm_core.text.normalise import fold
 
-from elt_llm_query.extractive.evidence import NEGATION, contradicts, names_apart
+from elt_llm_query.extractive.evidence import NEGATION, names_apart
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext
 from elt_llm_query.grounding.rules import find_numbers
 from elt_llm_query.grounding.sentences import SentenceCandidate
@@ -23,7 +23,6 @@ from elt_llm_query.understanding.question import asked_language
 _PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml")).patterns()
 _LEAST_COSINE = 0.4  # of a deciding sentence with the question
 _LEAST_COVERAGE = 0.1  # of the question by a deciding sentence
-_LEAST_COVERAGE_OF_FACT = 0.75  # the same, for a sentence that neither allows nor requires anything
 _OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
 _REPLY = re.compile(rf"(?:{alternatives(_OPENINGS)})\b[^\w ]")
 Verdict = Literal["yes", "no"]
@@ -75,8 +74,7 @@ def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | Non
         return "no" if denied or has["needless"] else "yes" if has["requires"] else None
     if _PATTERNS["asks_leave"].search(asked):
         return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
-    states_fact = sentence.coverage >= _LEAST_COVERAGE_OF_FACT and not any(has.values())
-    return None if not states_fact or (not denied and contradicts(context, text)) else "no" if denied else "yes"
+    return None
 
 
 def _main_clause(context: ScoringContext, text: str) -> str:
