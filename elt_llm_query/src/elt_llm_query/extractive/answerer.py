@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from elt_llm_core.errors import ModelTimeout
@@ -14,7 +15,6 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.extractive.comparison import compared_sentences
 from elt_llm_query.extractive.confidence import (
     ACROSS_LANGUAGES,
     SHIPPED_THRESHOLDS,
@@ -42,6 +42,7 @@ from elt_llm_query.grounding.sentences import (
     truncate_for_embedding,
     years_in,
 )
+from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import (
     Expected,
     ParsedQuestion,
@@ -58,6 +59,9 @@ _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if t
 _VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
 _VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
 _NEAR_DECIDING = 0.15  # a sentence that decides a yes-or-no question may score this much below the best
+_MOST_COMPARED_TERMS = 4  # words of each of two compared things: those nearest to "versus"
+_FARTHEST_COMPARED = 0.4  # a sentence about one of two compared things may score this much below the best
+_COST_OF_OTHER = 0.1  # of the score, for a sentence that names both compared things
 _MOST_ITEMS = 10  # items of a list that are quoted with its opening sentence
 _LONGEST_LIST = 900  # characters that are quoted of such a list
 _READ_CHUNKS = 8  # chunks that are quoted from
@@ -66,6 +70,7 @@ _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentenc
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
 _VALUES = {"any", "number", "money", "percentage"}
+_COMPARED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("compared")
 Stems = Callable[[str], Sequence[str]]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
 Turns = Sequence[tuple[str, str]]
@@ -158,6 +163,41 @@ def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[Ret
         if one.score >= floor:
             best.setdefault((chunk.collection, chunk.source_id), one)
     return list(best.values())
+
+
+def compared_sentences(context: ScoringContext, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
+    """Return the best sentence for each thing that the question compares; nothing if one of them has none."""
+    found = _COMPARED.search(fold(context.question.text))
+    if not found or not scored:
+        return []
+    near = [one for one in scored if one.score >= scored[0].score - _FARTHEST_COMPARED]
+    ordered = [context.tokeniser.stems(f"{one.candidate.readable} {one.candidate.topic}") for one in near]
+    left, right = (context.tokeniser.stems(side) for side in found.groups() if side)
+    first, second = set(left[-_MOST_COMPARED_TERMS:]), set(right[:_MOST_COMPARED_TERMS])
+    known = set[str]().union(*ordered)
+
+    def rarest(own: set[str], other: set[str]) -> str:
+        return max((own - other) & known or own & known, key=lambda term: (context.weights.idf(term), term), default="")
+
+    keys = rarest(first, second), rarest(second, first)
+    best = [_best_about(near, ordered, own, other) for own, other in (keys, keys[::-1])]
+    return [one for one in best if one] if all(best) and keys[0] != keys[1] else []
+
+
+def _best_about(
+    near: Sequence[ScoredSentence], ordered: Sequence[Sequence[str]], own: str, other: str
+) -> ScoredSentence | None:
+    """Return the best sentence about one of two compared things, or None.
+
+    `own` and `other` are the stems that identify the two things. A sentence may name the other thing only after its
+    own, which lowers its score. `ordered` has the stems of each sentence in order.
+    """
+    about = [
+        (one.score - (_COST_OF_OTHER if other in one.stems else 0.0), one)
+        for one, stems in zip(near, ordered, strict=True)
+        if own in stems and (other not in stems or stems.index(own) < stems.index(other))
+    ]
+    return max(about, key=lambda entry: entry[0])[1] if about else None
 
 
 def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
