@@ -264,7 +264,7 @@ class Engine(Closeable):
         return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
-        """Return the enterprise models and inventories that a question to all collections does not search."""
+        """Return the collections of enterprise models and inventories, if a question to all collections skips them."""
         if not everything or concerns_models(question, self._models):
             return ()
         return self._models if len(self._models) < len(self.generations) else ()

@@ -74,8 +74,8 @@ class AnswerTask:
 class AnswerDraft:
     """A drafted answer, its reasoning steps, the sources that the model read, and the sources that did not fit.
 
-    `parts` are the answers of single collections by name; `details` are for the trace. `whole` is False if the model
-    stopped before the end.
+    `parts` are the answers from single collections, keyed by collection; `details` go into the trace. `whole` is False
+    if the model stopped before the end.
     """
 
     text: str

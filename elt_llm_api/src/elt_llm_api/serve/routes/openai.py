@@ -112,7 +112,7 @@ class OpenAiErrorContent(BaseModel):
 
 
 class OpenAiError(BaseModel):
-    """An error in OpenAI's shape."""
+    """An error response in the format of OpenAI's API."""
 
     error: OpenAiErrorContent
 
