@@ -17,9 +17,9 @@ from elt_llm_core.state.sessions import RatedAnswer, SessionRecord
 from elt_llm_query.conversation.conversation import Conversation, InMemoryTurns
 from elt_llm_query.engine import Engine
 from elt_llm_query.search import SearchResult
-from elt_llm_query.strategies import may_ask_model
 from elt_llm_query.synthesis.events import Event as AnswerEvent
 from elt_llm_query.synthesis.events import Listener, ignore_events
+from elt_llm_query.understanding.strategies import may_ask_model
 from pydantic import Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
