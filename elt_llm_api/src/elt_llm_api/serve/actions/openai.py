@@ -168,7 +168,7 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
 def ignored_names(parameters: Mapping[str, Any], messages: Sequence[ChatMessage]) -> list[str]:
     """Return the names of ignored parameters, such as `temperature`, and of roles whose messages are not read.
 
-    `context` stands for the texts of files that open-webui has added to the question.
+    `context` is the name for texts of files that open-webui has added to the question.
     """
     known = {*_UNNOTED, *_REFUSED}
     names = {

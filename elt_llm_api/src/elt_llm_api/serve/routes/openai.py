@@ -324,9 +324,9 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
     headers = {"X-Elt-Llm-Ignored": ", ".join(ignored), "X-Elt-Llm-Style": ", ".join(styled)}
     headers = {name: value for name, value in headers.items() if value}
     response.headers.update(headers)
-    notes = (f"Ignored, because settings and profile decide it: {', '.join(ignored)}.",) if ignored else ()
-    notes += (f"Used as the style of the answer: {', '.join(styled)}.",) if styled else ()
-    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, notes)
+    notes = [f"Ignored, because settings and profile decide it: {', '.join(ignored)}."] if ignored else []
+    notes += [f"Used as the style of the answer: {', '.join(styled)}."] if styled else []
+    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, tuple(notes))
     if (reply := chat.reply_to_task(question.question)) is not None:
         return formatter.task_stream(reply) if body.stream else formatter.task_reply(reply)  # type: ignore[return-value]
     if not body.stream:
