@@ -90,7 +90,7 @@ def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool,
     """Pools of both collections; `chosen` marks the nodes that are candidates, by keywords or by vector."""
     pools = []
     for place, collection in enumerate(collections):
-        ids = [str(node_id) for node_id in collection.generation.ids]
+        ids = list(collection.generation.every_id())
         kept = chosen[place * len(ids) : (place + 1) * len(ids)]
         candidates = tuple(
             SearchCandidate(

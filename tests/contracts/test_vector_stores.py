@@ -1,4 +1,4 @@
-"""The contract of every vector store of a generation, whichever library implements it."""
+"""The contract of every vector store of a generation, whichever library implements it, asked through its index."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -6,15 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elt_llm_core.index.chroma import IdVectorStore, create_chroma
+from elt_llm_core.index.chroma import create_chroma
 from elt_llm_core.index.contents import GenerationArrays
+from elt_llm_core.index.fields import FilterFields
+from elt_llm_core.index.keyword_index import KeywordIndex
+from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.vector_index import ExactVectorStore
 from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.text.stems import KeywordTokeniser
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
 
 DIMENSION = 16
-Make = Callable[[int], BasePydanticVectorStore]
+Make = Callable[[int], LocalIndex]
 
 
 def _vectors(count: int, seed: int = 0) -> np.ndarray:
@@ -31,15 +35,16 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """A factory that takes a number of vectors."""
     with ExitStack() as opened:
 
-        def chroma(count: int) -> IdVectorStore:
-            index = opened.enter_context(create_chroma(tmp_path / "chroma", ChromaSettings(), count))
-            index.store.put(_ids(count), _vectors(count))
-            return index.store
+        def make_index(count: int) -> LocalIndex:
+            arrays = GenerationArrays(np.array(_ids(count), dtype="S36"), _vectors(count), {})
+            store: BasePydanticVectorStore = ExactVectorStore(arrays)
+            if request.param == "chroma":
+                chroma = opened.enter_context(create_chroma(tmp_path / "chroma", ChromaSettings(), count))
+                chroma.store.put(_ids(count), _vectors(count))
+                store = chroma.store
+            return LocalIndex(arrays, FilterFields({}), KeywordIndex(None, KeywordTokeniser(), count), store)
 
-        def exact(count: int) -> ExactVectorStore:
-            return ExactVectorStore(GenerationArrays(np.array(_ids(count), dtype="S36"), _vectors(count), {}))
-
-        yield chroma if request.param == "chroma" else exact
+        yield make_index
 
 
 def _ask(store: BasePydanticVectorStore, question: np.ndarray, top_k: int) -> VectorStoreQueryResult:
@@ -47,37 +52,39 @@ def _ask(store: BasePydanticVectorStore, question: np.ndarray, top_k: int) -> Ve
 
 
 def test_a_vector_store_returns_the_same_ids_and_cosines_as_exact_search_best_first(make: Make) -> None:
-    store, vectors = make(300), _vectors(300)
+    index, vectors = make(300), _vectors(300)
     for question in _vectors(20, seed=1):
         cosines = vectors @ question
         best = np.argsort(-cosines)[:10]
-        found = _ask(store, question, 10)
-        assert found.ids == [_ids(300)[place] for place in best]
-        assert np.allclose(found.similarities or [], cosines[best], atol=1e-5)
+        found = index.nearest(question, 10)
+        assert [node_id for node_id, _ in found] == [_ids(300)[place] for place in best]
+        assert [cosine for _, cosine in found] == pytest.approx(cosines[best].tolist(), abs=1e-5)
 
 
 def test_a_search_for_a_stored_vector_returns_the_vector_with_cosine_one(make: Make) -> None:
-    store = make(100)
+    index = make(100)
     for node_id, vector in zip(_ids(100), _vectors(100), strict=True):
-        found = _ask(store, vector, 1)
-        assert found.ids == [node_id]
-        assert found.similarities == pytest.approx([1.0], abs=1e-5)
+        [(nearest, cosine)] = index.nearest(vector, 1)
+        assert nearest == node_id
+        assert cosine == pytest.approx(1.0, abs=1e-5)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_a_search_with_a_top_k_above_the_number_of_vectors_returns_every_vector(make: Make, count: int) -> None:
-    found = _ask(make(count), _vectors(1, seed=3)[0], 50)
-    assert sorted(found.ids or []) == _ids(count)
-    assert found.similarities == sorted(found.similarities or [], reverse=True)
+    found = make(count).nearest(_vectors(1, seed=3)[0], 50)
+    assert sorted(node_id for node_id, _ in found) == _ids(count)
+    assert [cosine for _, cosine in found] == sorted((cosine for _, cosine in found), reverse=True)
 
 
 def test_an_empty_vector_store_returns_no_result(make: Make) -> None:
-    found = _ask(make(0), _vectors(1)[0], 5)
+    index = make(0)
+    assert index.nearest(_vectors(1)[0], 5) == []
+    found = _ask(index.vector_store, _vectors(1)[0], 5)
     assert (found.ids, found.similarities) == ([], [])
 
 
 def test_a_vector_store_does_not_store_text(make: Make) -> None:
-    store = make(5)
+    store = make(5).vector_store
     assert not store.stores_text
     assert _ask(store, _vectors(1)[0], 2).nodes is None
 

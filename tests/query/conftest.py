@@ -15,6 +15,7 @@ from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.index.contents import GenerationArrays
 from elt_llm_core.index.fields import FilterFields
 from elt_llm_core.index.keyword_index import KeywordIndex, build_keyword_index
+from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.vector_index import ExactVectorStore
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
@@ -24,8 +25,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint, NewDocument, NewNod
 from elt_llm_core.store.store import open_store
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
-from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
-from numpy.typing import NDArray
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
 
 NodeTexts = Mapping[str, str]
 MakeGeneration = Callable[..., "MemoryGeneration"]
@@ -46,27 +46,20 @@ class BrokenVectorStore(ExactVectorStore):
         raise CorruptIndex("the vector index is damaged.", hint="Run: elt-llm verify")
 
 
-@dataclass
-class MemoryGeneration:
+@dataclass(eq=False, kw_only=True)
+class MemoryGeneration(LocalIndex):
     """An in-memory generation of one-node documents; `fetched` records the ids of nodes whose text was read."""
 
     collection: str
-    ids: list[str]
-    vectors: NDArray[np.float32]
-    vector_store: BasePydanticVectorStore
-    keyword: KeywordIndex
     passport: MemoryPassport
     stored: dict[str, StoredNode]
     notes: tuple[str, ...] = ()
-    filter_fields: FilterFields = field(default_factory=lambda: FilterFields({}))
     fetched: list[str] = field(default_factory=list)
+    number: int = 1
 
     @property
     def identity(self) -> str:
         return f"{self.collection} {id(self)}"
-
-    def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
-        return np.array([self.ids.index(node_id) for node_id in node_ids], dtype=np.int64)
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
         return [self.keyword.tokeniser.stems(self.stored[node_id].text) for node_id in node_ids]
@@ -82,22 +75,22 @@ class MemoryGeneration:
         return dict.fromkeys(document_ids, Outline())
 
     def with_broken_vectors(self) -> "MemoryGeneration":
-        arrays = GenerationArrays(np.array(self.ids, dtype="S64"), self.vectors, {})
-        return replace(self, vector_store=BrokenVectorStore(arrays))
+        return replace(self, vector_store=BrokenVectorStore(self.arrays))
 
     def without_keywords(self) -> "MemoryGeneration":
-        return replace(self, keyword=KeywordIndex(None, self.keyword.tokeniser, len(self.ids)))
+        return replace(self, keyword=KeywordIndex(None, self.keyword.tokeniser, self.size))
 
 
 def in_memory(texts: NodeTexts, embedding: EmbeddingModel, collection: str = "handbook") -> MemoryGeneration:
     ids = sorted(texts)
     tokeniser = KeywordTokeniser()
     vectors = embedding.embed_texts([texts[node_id] for node_id in ids])
+    arrays = GenerationArrays(np.array(ids, dtype="S64"), vectors, {})
     return MemoryGeneration(
         collection=collection,
-        ids=ids,
-        vectors=vectors,
-        vector_store=ExactVectorStore(GenerationArrays(np.array(ids, dtype="S64"), vectors, {})),
+        arrays=arrays,
+        filter_fields=FilterFields({}),
+        vector_store=ExactVectorStore(arrays),
         keyword=build_keyword_index([tokeniser.stems(texts[node_id]) for node_id in ids], tokeniser),
         passport=MemoryPassport(embedding.fingerprint),
         stored={node_id: _stored(node_id, text) for node_id, text in texts.items()},

@@ -4,20 +4,18 @@ For several questions, open an engine: `with open_engine(settings, data_dir, ["h
 For a single question from Python, call `query_collection` or `query_collections`.
 """
 
-import math
 import os
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from elt_llm_core.collection.generation import Generation
-from elt_llm_core.collection.lifecycle import check_fingerprint, open_generation
+from elt_llm_core.collection.lifecycle import check_fingerprint, generation_opener
 from elt_llm_core.errors import CorruptIndex, EltError, UsageError
-from elt_llm_core.index.vector_index import VectorIndexPool
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
 from elt_llm_core.models.model_files import with_models_dir
@@ -31,7 +29,7 @@ from elt_llm_core.utilities import Closeable, close_if_possible
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, Turns
 from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, OutcomeThresholds, read_calibration
 from elt_llm_query.grounding.citations import add_locations, cited_chunks
-from elt_llm_query.grounding.sentences import TermWeights
+from elt_llm_query.grounding.sentences import collection_term_weights
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.cache import CacheCounts, DocumentTexts, QueryCaches
 from elt_llm_query.retrieve.trace import StageLog, traced_budget
@@ -60,7 +58,7 @@ MakeReranker = Callable[[QuerySettings], Reranker]
 
 def open_generations(
     store: Store, names: Sequence[str], models: Sequence[EmbeddingModel], opened: ExitStack
-) -> tuple[list[Generation], list[str]]:
+) -> tuple[list[Searchable], list[str]]:
     """Open and pin a generation of each named collection, and return the generations in the order of `names`.
 
     Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
@@ -68,14 +66,14 @@ def open_generations(
     UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
     vectors of a collection.
     """
-    indexes, tokeniser_of = opened.enter_context(VectorIndexPool()), cache(KeywordTokeniser)
-    generations: list[Generation] = []
+    open_one = opened.enter_context(generation_opener(store))
+    generations: list[Searchable] = []
     failures: list[EltError] = []
     notes: list[str] = []
     for name in names:
         store.collections.get(name)
         try:
-            generation = opened.enter_context(open_generation(store, name, indexes=indexes, tokeniser_of=tokeniser_of))
+            generation = opened.enter_context(open_one(name))
         except (CorruptIndex, UsageError) as failure:  # damaged, or nothing was ever published
             failures.append(failure)
             notes.append(f"Collection '{name}' was left out. {failure} {failure.hint or ''}".rstrip())
@@ -85,7 +83,7 @@ def open_generations(
         generations.append(generation)
     if failures and not generations:
         raise failures[0]
-    empty = [one.collection for one in generations if not one.ids]
+    empty = [one.collection for one in generations if not one.size]
     notes += [f"Collection '{name}' has no chunks. Run: elt-llm ingest PATH -c {name}" for name in empty]
     return generations, notes
 
@@ -148,7 +146,7 @@ class Engine(Closeable):
 
     def __init__(  # noqa: PLR0913 - all but the first three have defaults
         self,
-        generations: Sequence[Generation],
+        generations: Sequence[Searchable],
         embedding: EmbeddingModel | Sequence[EmbeddingModel],
         settings: Settings,
         *,
@@ -299,8 +297,8 @@ class Engine(Closeable):
     def _create_answerer(self, embedding: EmbeddingModel, *, cite: bool = True) -> ExtractiveAnswerer:
         return ExtractiveAnswerer(
             embedding,
-            self.generations[0].keyword.tokeniser if self.generations else KeywordTokeniser(),
-            terms=TermWeights(self._weight, lambda stem: self._frequency(stem) > 0),
+            self.generations[0].tokeniser if self.generations else KeywordTokeniser(),
+            terms=collection_term_weights(self.generations),
             weights=self._calibration.weights,
             thresholds=OutcomeThresholds.of(self._settings.answer),
             cite=cite,
@@ -366,14 +364,6 @@ class Engine(Closeable):
             cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
             citations = add_locations(citations, generation.outlines(cited)) if cited else citations
         return tuple(citations)
-
-    def _frequency(self, stem: str) -> int:
-        return sum(generation.keyword.document_frequency(stem) for generation in self.generations)
-
-    def _weight(self, stem: str) -> float:
-        """Return the inverse document frequency of a stem over all collections, as in BM25; 0 or more."""
-        total, frequency = sum(generation.size for generation in self.generations), self._frequency(stem)
-        return math.log(1 + (total - frequency + 0.5) / (frequency + 0.5))
 
 
 def open_engine(  # noqa: PLR0913 - all but the first three have defaults

@@ -13,8 +13,8 @@ from typing import Any
 from unicodedata import category
 
 import numpy as np
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import EltError, RetrievalError, UsageError
+from elt_llm_core.index.searchable import AllowedChunks, Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.settings.tree import STRATEGIES, QuerySettings, Settings, StrategyName
@@ -25,7 +25,7 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import FOREIGN_WEIGHT, RerankResult, applied_weight
 from elt_llm_query.rerank.reranker import ModelSources, Reranker, reranker_identity
 from elt_llm_query.retrieve.cache import QueryCaches
-from elt_llm_query.retrieve.filters import Condition, FilterMasks, Mask, condition_masks, parse_conditions
+from elt_llm_query.retrieve.filters import Condition, FilterLimits, filter_limits, parse_conditions
 from elt_llm_query.retrieve.fusion import adapted_dense_weight
 from elt_llm_query.retrieve.pools import (
     CollectionResults,
@@ -87,7 +87,7 @@ class SearchPipeline(Closeable):
 
     def __init__(
         self,
-        generations: Sequence[Generation],
+        generations: Sequence[Searchable],
         embeddings: Sequence[EmbeddingModel],
         settings: Settings,
         *,
@@ -138,7 +138,7 @@ class SearchPipeline(Closeable):
             key = (self.key, chosen.name, text, top_k, conditions)
             cached = self.caches.results.get(key)
             cache = {"hit": cached is not None, **asdict(self.caches.results.counts)}
-            allowed = (lambda: condition_masks(conditions, self._generations).masks) if conditions else None
+            allowed = (lambda: filter_limits(conditions, self._generations).allowed) if conditions else None
             known = cached or self.analyser.analyse(text, conditions, allowed)
             details = UnderstandDetails.of(known.stages[0]) if isinstance(known, SearchResult) else known
             stage.record(0, replace(details, question=text, strategy=chosen.name, cache=cache))
@@ -186,15 +186,15 @@ class SearchPipeline(Closeable):
 
     def _filter(
         self, analysis: UnderstandDetails, conditions: Sequence[Condition], log: StageLog
-    ) -> FilterMasks | None:
-        """Return masks of the nodes that fulfil the given and the suggested conditions; None without conditions."""
+    ) -> FilterLimits | None:
+        """Return the chunks that fulfil the given and the suggested conditions; None without conditions."""
         suggested = analysis.suggested if self.query.filters_from_question == "apply" else ()
         if not conditions and not suggested:
             return None
         with log.stage(FilterDetails.stage) as stage:
             limits, applied = apply_filters(conditions, suggested, self._generations)
-            left = {one.name: int(mask.sum()) for one, mask in zip(self.collections, limits.masks, strict=True)}
-            of_all = {one.name: len(one.generation.ids) for one in self.collections}
+            left = {one.name: own.count for one, own in zip(self.collections, limits.allowed, strict=True)}
+            of_all = {one.name: one.generation.size for one in self.collections}
             stage.record(sum(left.values()), FilterDetails(where=list(map(str, applied)), left=left, of_all=of_all))
         return limits
 
@@ -212,28 +212,28 @@ class SearchPass(PassRunner):
     """The search passes of one question over the collections of a pipeline."""
 
     def __init__(
-        self, pipeline: SearchPipeline, limits: FilterMasks | None, log: StageLog, cancelled: Callable[[], bool] | None
+        self, pipeline: SearchPipeline, limits: FilterLimits | None, log: StageLog, cancelled: Callable[[], bool] | None
     ) -> None:
         super().__init__(pipeline.collections, log, cancelled)
         self._pipeline = pipeline
-        self._masks = limits.masks if limits else None
+        self._allowed = limits.allowed if limits else None
         self.notes: list[str] = []
         """Sentences about collections that the passes so far did not search."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
         """Return all candidates, reranked by the variant's text. Raises RetrievalError if every retriever failed."""
         variant = self._pipeline.analyser.complete(variant)
-        collections, masks = self._route(variant)
+        collections, allowed = self._route(variant)
         vectors = self._embed(variant, retrievers, collections)
-        results = self._retrieve(variant, retrievers, vectors, collections, masks)
+        results = self._retrieve(variant, retrievers, vectors, collections, allowed)
         return self._rerank(variant.text, self._fuse(variant, retrievers, results, vectors))
 
-    def _route(self, variant: QueryVariant) -> tuple[tuple[OpenCollection, ...], tuple[Mask, ...] | None]:
-        """Return the collections to search in this pass, with their masks, and record the choice in a stage."""
+    def _route(self, variant: QueryVariant) -> tuple[tuple[OpenCollection, ...], tuple[AllowedChunks, ...] | None]:
+        """Return the collections to search in this pass and their allowed chunks, and record the choice in a stage."""
         started = perf_counter()
-        route = self._pipeline.router.route(variant, self._masks)
+        route = self._pipeline.router.route(variant, self._allowed)
         if route is None:
-            return self.collections, self._masks
+            return self.collections, self._allowed
         with self.log.stage(RouteDetails.stage, started) as stage:
             details = RouteDetails(
                 question=variant.text,
@@ -244,7 +244,7 @@ class SearchPass(PassRunner):
             stage.record(len(route.searched), details)
         self.notes += [route.note] if route.note else []
         chosen = tuple(self.collections[index] for index in route.searched)
-        return chosen, tuple(self._masks[index] for index in route.searched) if self._masks else None
+        return chosen, tuple(self._allowed[index] for index in route.searched) if self._allowed else None
 
     def _embed(
         self, variant: QueryVariant, retrievers: RetrieverChoice, collections: Sequence[OpenCollection]
@@ -285,14 +285,12 @@ class SearchPass(PassRunner):
         retrievers: RetrieverChoice,
         vectors: dict[bytes, Vector],
         collections: tuple[OpenCollection, ...],
-        masks: tuple[Mask, ...] | None,
+        allowed: tuple[AllowedChunks, ...] | None,
     ) -> list[CollectionResults]:
         with self.log.stage(RetrieveDetails.stage) as stage:
-            findable = (
-                [int(mask.sum()) for mask in masks] if masks else [len(one.generation.ids) for one in collections]
-            )
+            findable = [one.count for one in allowed] if allowed else [one.generation.size for one in collections]
             limits = retriever_budgets(findable, self._pipeline.query)
-            results = retrieve_from_collections(variant, retrievers, collections, vectors, masks, limits)
+            results = retrieve_from_collections(variant, retrievers, collections, vectors, allowed, limits)
             counts = [len(one.hits.dense) + len(one.hits.keyword) for one in results]
             details = RetrieveDetails(
                 keywords=variant.keywords,

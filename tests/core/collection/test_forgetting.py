@@ -118,7 +118,7 @@ def test_an_open_generation_keeps_its_index_files_but_forgotten_texts_can_no_lon
     with open_generation(store, COLLECTION) as reader:
         report = forget(store, COLLECTION, SECRET, SilentListener())
         assert report.pinned == (1,)
-        assert reader.vectors.shape == (16, 64)
+        assert reader.arrays.vectors.shape == (16, 64)
         with pytest.raises(StoreError):
             reader.nodes(reader.ids)
     collect_garbage(store, keep=2)

@@ -163,6 +163,6 @@ def test_reading_a_missing_node_raises_an_error(made: StoredLibrary) -> None:
         with pytest.raises(CorruptIndex, match="not in the store"):
             generation.nodes(["no such node"])
         with pytest.raises(CorruptIndex):
-            generation.positions(["no such node"])
+            generation.arrays.positions(["no such node"])
         assert generation.nodes([]) == []
-        assert generation.positions(generation.ids[3:5]).tolist() == [3, 4]
+        assert generation.arrays.positions(generation.ids[3:5]).tolist() == [3, 4]

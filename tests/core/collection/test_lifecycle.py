@@ -51,13 +51,13 @@ def test_a_published_collection_can_be_searched_and_read(store: Store, embedding
     assert (published.number, published.documents, published.nodes, published.afresh) == (1, 5, 20, True)
     with open_generation(store, COLLECTION, embedding.fingerprint) as generation:
         assert generation.notes == ()
-        assert (generation.number, generation.size, generation.vectors.shape) == (1, 20, (20, 64))
+        assert (generation.number, generation.size, generation.arrays.vectors.shape) == (1, 20, (20, 64))
         assert generation.ids == sorted(generation.ids)
         assert [node.node_id for node in generation.nodes(generation.ids[::-1])] == generation.ids[::-1]
-        assert np.allclose(np.linalg.norm(generation.vectors, axis=1), 1, atol=1e-5)
+        assert np.allclose(np.linalg.norm(generation.vectors(generation.ids), axis=1), 1, atol=1e-5)
         documents = generation.documents()
         assert [document.source for document in documents] == sorted(some_documents(5))
-        assert generation.fields["document"].max() == 4
+        assert generation.arrays.fields["document"].max() == 4
 
 
 def test_a_collection_without_a_generation_names_the_command_that_fills_it(store: Store) -> None:
@@ -150,7 +150,7 @@ def test_a_collection_that_is_dropped_while_it_is_read_can_be_created_again(stor
     put(store, some_documents(2))
     with open_generation(store, COLLECTION) as orphan:
         drop(store, COLLECTION)
-        assert orphan.vectors.shape == (8, 64)
+        assert orphan.arrays.vectors.shape == (8, 64)
         published = put(store, some_documents(3))
         assert published.number > 1
         with open_generation(store, COLLECTION) as generation:
@@ -215,7 +215,7 @@ def test_an_updated_copy_of_an_index_has_the_ids_and_answers_of_a_fresh_index(
         assert one.collection_hash == two.collection_hash
         with open_generation(copied, COLLECTION) as left, open_generation(fresh, COLLECTION) as right:
             assert left.ids == right.ids
-            assert np.array_equal(left.vectors, right.vectors)
+            assert np.array_equal(left.arrays.vectors, right.arrays.vectors)
             assert left.vector_store.all_ids() == left.ids  # type: ignore[attr-defined]
             assert _answers(left, embedding) == _answers(right, embedding)
             assert _files(left.directory / "bm25") == _files(right.directory / "bm25")

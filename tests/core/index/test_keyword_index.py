@@ -16,6 +16,7 @@ from elt_llm_core.index.keyword_index import (
     read_term_counts,
     write_keyword_index,
 )
+from elt_llm_core.index.searchable import KeywordQuery
 from elt_llm_core.text.stems import KeywordTokeniser
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,8 +70,8 @@ def test_the_keyword_scores_of_selected_nodes_equal_their_scores_among_all_nodes
 ) -> None:
     index = build_keyword_index(nodes, UnstemmedWords())
     positions = np.array(data.draw(st.lists(st.integers(0, len(nodes) - 1), max_size=20)), dtype=np.int64)
-    question = " ".join(asked)
-    assert index.scores_at(question, positions).tolist() == index.scores(question)[positions].tolist()
+    query = KeywordQuery(tuple(asked))
+    assert index.scores_of(query, positions).tolist() == index.scores_of(query)[positions].tolist()
 
 
 @settings(max_examples=generated(20))

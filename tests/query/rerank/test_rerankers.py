@@ -67,7 +67,7 @@ def test_the_reranker_gives_every_candidate_a_vector_score_and_a_word_score(
         QUESTION,
     )
     ranked = {one.node_id: one for one in EmbeddingReranker(0.5).rerank(QUESTION, [pool]).candidates}
-    cosines = generation.vectors @ embedding.embed_question(QUESTION)
+    cosines = generation.vectors(generation.ids) @ embedding.embed_question(QUESTION)
     assert ranked["n2"].cosine == pytest.approx(float(cosines[1]), abs=1e-5)
     assert ranked["n3"].keyword_score == 0.0
     assert (ranked["n2"].dense_rank, ranked["n3"].keyword_rank) == (None, None)

@@ -12,7 +12,7 @@ from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine
-from elt_llm_query.retrieve.filters import condition_masks, parse_conditions
+from elt_llm_query.retrieve.filters import filter_limits, parse_conditions
 from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,10 +107,12 @@ def as_shown(found: SearchResult) -> Any:
 def test_the_nodes_that_a_filter_allows_equal_those_of_a_simple_reference_implementation(
     library: Library, wanted: list[Condition]
 ) -> None:
-    masks = condition_masks(parse_conditions(where(wanted)), library.generations).masks
-    assert {
-        one.collection: mask.tolist() for one, mask in zip(library.generations, masks, strict=True)
-    } == library.allowed(wanted)
+    limits = filter_limits(parse_conditions(where(wanted)), library.generations)
+    for one, allowed in zip(library.generations, limits.allowed, strict=True):
+        fulfilling = library.allowed(wanted)[one.collection]
+        expected = {node_id for node_id, fits in zip(one.ids, fulfilling, strict=True) if fits}
+        assert one.allowed_among(one.ids, allowed) == expected
+        assert allowed.count == len(expected)
 
 
 @settings(max_examples=generated(25))
@@ -130,7 +132,7 @@ def test_both_retrievers_return_the_best_of_the_nodes_that_a_filter_allows(
         hits = details[generation.collection]
         assert [node_id for node_id, _ in hits["keyword"]] == [generation.ids[place] for place in best.tolist()]
         assert [score for _, score in hits["keyword"]] == pytest.approx(scores[best].tolist())
-        cosines = generation.vectors @ vector
+        cosines = generation.vectors(generation.ids) @ vector
         nearest = sorted(cosines[allowed].tolist(), reverse=True)[:top_k]
         places = [generation.ids.index(node_id) for node_id, _ in hits["dense"]]
         assert len(set(places)) == len(places)

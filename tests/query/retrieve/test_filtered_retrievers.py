@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from elt_llm_core.index.fields import FieldValue, FilterFields, many_valued, single_valued
+from elt_llm_core.index.fields import FilterFields, many_valued, single_valued
+from elt_llm_core.index.searchable import FieldValue
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
-from elt_llm_query.retrieve.filters import FilteredQueryBundle, Mask, condition_masks, parse_conditions
+from elt_llm_query.retrieve.filters import FilteredQueryBundle, filter_limits, parse_conditions
 from elt_llm_query.retrieve.retrievers import DenseRetriever, KeywordRetriever
 from elt_llm_query.search import SearchPipeline
 from hypothesis import HealthCheck, given
@@ -114,10 +115,11 @@ def test_each_retriever_returns_the_best_nodes_that_fulfil_the_filter(
 ) -> None:
     generation = _generation(make_generation, rows)
     allowed = [_allowed(row, conditions) for row in rows]
-    [mask] = condition_masks(parse_conditions(_where(conditions)), [generation]).masks
-    assert mask.tolist() == allowed
-    bundle = FilteredQueryBundle(QUESTION, mask=mask)
-    cosines = generation.vectors @ embedding.embed_question(QUESTION)
+    [admitted] = filter_limits(parse_conditions(_where(conditions)), [generation]).allowed
+    among = generation.allowed_among(generation.ids, admitted)
+    assert [node_id in among for node_id in generation.ids] == allowed
+    bundle = FilteredQueryBundle(QUESTION, allowed=admitted)
+    cosines = generation.vectors(generation.ids) @ embedding.embed_question(QUESTION)
     keyword_scores = generation.keyword.scores(QUESTION)
     matching = [one and bool(score > 0) for one, score in zip(allowed, keyword_scores, strict=True)]
     for retriever, scores, wanted in (
@@ -162,8 +164,8 @@ def test_chunks_that_a_filter_excludes_are_not_returned_from_any_collection(
     assert any("No chunk matches the filter" in note for note in found.notes) == (not allowed)
 
 
-class MasklessRetriever(DenseRetriever):
-    """A retriever that ignores masks."""
+class FilterlessRetriever(DenseRetriever):
+    """A retriever that ignores filters."""
 
     def _retrieve(self, query_bundle: Any) -> Any:
         return super()._retrieve(FilteredQueryBundle(query_bundle.query_str, embedding=query_bundle.embedding))
@@ -176,7 +178,7 @@ def test_chunks_that_a_retriever_returns_despite_the_filter_are_removed(
     rows[1]["kind"] = ["text"]
     generation = _generation(make_generation, rows)
     with SearchPipeline([generation], [embedding], Settings()) as pipeline:
-        pipeline.collections[0].retriever.dense = MasklessRetriever(generation, embedding, 50)
+        pipeline.collections[0].retriever.dense = FilterlessRetriever(generation, embedding, 50)
         found = pipeline.search("card", where=["kind=text"])
     assert [chunk.node_id for chunk in found.chunks] == ["n01"]
 
@@ -205,8 +207,9 @@ def test_a_filter_that_allows_one_node_returns_only_this_node(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     generation = make_generation({f"n{place:03}": f"card {place}" for place in range(200)})
-    mask: Mask = np.zeros(200, dtype=bool)
-    mask[150] = True
-    hits = DenseRetriever(generation, embedding, 50).retrieve(FilteredQueryBundle("card 3", mask=mask))
+    pages = single_valued("page", "number", range(200))
+    generation = replace(generation, filter_fields=FilterFields({"page": lambda: pages}))
+    [allowed] = filter_limits(parse_conditions(["page=150"]), [generation]).allowed
+    hits = DenseRetriever(generation, embedding, 50).retrieve(FilteredQueryBundle("card 3", allowed=allowed))
     assert [hit.node.node_id for hit in hits] == ["n150"]
     assert single_valued("x", "text", [None]).having(np.zeros(0, dtype=bool)).tolist() == [False]

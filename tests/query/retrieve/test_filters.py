@@ -3,14 +3,20 @@
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 import pytest
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import UsageError
+from elt_llm_core.index.contents import GenerationArrays
 from elt_llm_core.index.fields import FilterFields, single_valued
+from elt_llm_core.index.keyword_index import KeywordIndex
+from elt_llm_core.index.local_index import LocalIndex
+from elt_llm_core.index.searchable import FieldValues, Searchable
+from elt_llm_core.index.vector_index import ExactVectorStore
+from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.retrieve.filters import (
     MOST_CONDITIONS,
     Condition,
-    condition_masks,
+    filter_limits,
     matching_values,
     parse_conditions,
 )
@@ -22,26 +28,26 @@ YEARS = single_valued("year", "number", [1999, 2020, 2020.5, 2021, None])
 MOMENTS = single_valued("modified_at", "date", ["2024-03-01", "2024-03-01T10:30:00", "2024-03-02", "2024-04", None])
 
 
-@dataclass
-class Filterable:
+@dataclass(eq=False)
+class FilterableIndex(LocalIndex):
     """The part of a generation that filters use."""
 
-    filter_fields: FilterFields
     collection: str = "handbook"
-    ids: tuple[str, ...] = ("n1", "n2", "n3", "n4", "n5")
 
 
-def _generation(*, complete: bool = True) -> Generation:
+def _generation(*, complete: bool = True) -> Searchable:
     made = {field.name: (lambda field=field: field) for field in (SECTIONS, YEARS, MOMENTS)}
     kind = single_valued("kind", "text", ["table", "text", "text", None, None])
     fields = FilterFields({**made, "kind": lambda: kind} if complete else {"page": lambda: YEARS}, complete=complete)
-    return cast(Generation, Filterable(fields))
+    arrays = GenerationArrays(np.array([b"n1", b"n2", b"n3", b"n4", b"n5"]), np.zeros((5, 1), dtype=np.float32), {})
+    index = FilterableIndex(arrays, fields, KeywordIndex(None, KeywordTokeniser(), 5), ExactVectorStore(arrays))
+    return cast(Searchable, index)
 
 
 def _left(*where: str) -> list[str]:
     generation = _generation()
-    [mask] = condition_masks(parse_conditions(where), [generation]).masks
-    return [node_id for node_id, kept in zip(generation.ids, mask.tolist(), strict=True) if kept]
+    [allowed] = filter_limits(parse_conditions(where), [generation]).allowed
+    return sorted(generation.allowed_among(list(generation.every_id()), allowed))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +87,8 @@ def test_any_filter_text_is_parsed_or_refused(text: str) -> None:
     try:
         [condition] = parse_conditions([text])
         for field in (SECTIONS, YEARS, MOMENTS):
-            matching_values(field, condition)
+            values = FieldValues(field.name, field.type, field.values, range(9), of_documents=False)
+            matching_values(values, condition)
     except UsageError:
         return
     assert condition.operands
@@ -134,13 +141,13 @@ def test_an_unknown_filter_field_is_refused_with_the_most_similar_name() -> None
 
 def test_filtering_a_generation_without_filter_fields_is_refused_with_the_command_that_rebuilds_it() -> None:
     with pytest.raises(UsageError, match="published by an earlier version") as caught:
-        condition_masks(parse_conditions(["kind=table"]), [_generation(complete=False)])
+        filter_limits(parse_conditions(["kind=table"]), [_generation(complete=False)])
     assert caught.value.hint == "Run: elt-llm ingest -c handbook --rebuild"
-    assert condition_masks(parse_conditions(["page=2020"]), [_generation(complete=False)]).masks[0].sum() == 1
+    assert filter_limits(parse_conditions(["page=2020"]), [_generation(complete=False)]).allowed[0].count == 1
 
 
 def test_a_note_reports_a_filter_value_that_no_chunk_has_and_the_most_similar_value() -> None:
-    limits = condition_masks(parse_conditions(["kind=tables"]), [_generation()])
+    limits = filter_limits(parse_conditions(["kind=tables"]), [_generation()])
     assert limits.notes == (
         "No chunk has this value: kind = tables. Nearest: table.",
         "No chunk matches the filter: kind = tables.",
@@ -148,6 +155,6 @@ def test_a_note_reports_a_filter_value_that_no_chunk_has_and_the_most_similar_va
 
 
 def test_a_note_reports_each_listed_filter_value_that_no_chunk_has() -> None:
-    limits = condition_masks(parse_conditions(["kind in table,texts"]), [_generation()])
+    limits = filter_limits(parse_conditions(["kind in table,texts"]), [_generation()])
     assert limits.notes == ("No chunk has this value: kind in texts. Nearest: text.",)
-    assert condition_masks(parse_conditions(["kind in table,text"]), [_generation()]).notes == ()
+    assert filter_limits(parse_conditions(["kind in table,text"]), [_generation()]).notes == ()

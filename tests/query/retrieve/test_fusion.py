@@ -1,7 +1,7 @@
 import pytest
+from elt_llm_core.index.searchable import Ranking
 from elt_llm_query.retrieve.fusion import (
     Fusion,
-    Ranking,
     attainable_fused_score,
     fuse,
     reciprocal_rank_fusion,

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from elt_llm_query.retrieve.fusion import Fusion, Ranking, fuse, reciprocal_rank_fusion
+from elt_llm_core.index.searchable import Ranking
+from elt_llm_query.retrieve.fusion import Fusion, fuse, reciprocal_rank_fusion
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -61,7 +61,7 @@ def test_the_dense_retriever_returns_cosines_best_first(
     generation = make_generation(TEXTS)
     hits = DenseRetriever(generation, embedding, top_k=3).retrieve("who approves annual leave")
     question = embedding.embed_question("who approves annual leave")
-    expected = np.sort(generation.vectors @ question)[::-1][:3]
+    expected = np.sort(generation.vectors(generation.ids) @ question)[::-1][:3]
     assert [hit.score for hit in hits] == pytest.approx(expected.tolist(), abs=1e-6)
     assert hits[0].node.node_id == "n3"
     assert hits[0].node.get_content() == ""

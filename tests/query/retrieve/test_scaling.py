@@ -13,7 +13,7 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.embedding import Scores, divide_by_maximum, min_max, scale_cosines, scale_keywords
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.fusion import SearchCandidate
-from elt_llm_query.retrieve.pools import Pool, attainable_keyword_score, open_collections
+from elt_llm_query.retrieve.pools import Pool, open_collections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampling import generated
@@ -106,7 +106,9 @@ def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
     knows_one = make_generation({"d": "yellow paint", "e": "quay", "f": "mast"}, "one")
     opened = open_collections([knows_all, knows_one], [embedding], QuerySettings(), executor)
     pools = [
-        Pool(one, tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.ids), None, "yellow card")
+        Pool(
+            one, tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.every_id()), None, "yellow card"
+        )
         for one in opened
     ]
     scaled = scale_keywords(pools, [one.keyword.scores("yellow card").astype(float) for one in (knows_all, knows_one)])
@@ -117,11 +119,12 @@ def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
 @patient
 @given(question=st.lists(st.sampled_from(["card", "yellow", "quay", "zebra", "the"]), min_size=1, max_size=5))
 def test_no_keyword_score_exceeds_the_highest_attainable_score(
-    make_generation: MakeGeneration, question: list[str]
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: Executor, question: list[str]
 ) -> None:
     generation = make_generation({"a": "yellow card card card", "b": "quay", "c": "yellow", "d": "card quay yellow"})
     query = " ".join(question)
-    assert float(generation.keyword.scores(query).max()) <= attainable_keyword_score(query, generation) + 1e-5
+    pool = Pool(open_collections([generation], [embedding], QuerySettings(), executor)[0], (), None, query)
+    assert float(generation.keyword.scores(query).max()) <= pool.attainable + 1e-5
 
 
 @patient
@@ -138,7 +141,7 @@ def test_the_order_of_collections_and_candidates_does_not_change_any_scaled_scor
     opened = open_collections(generations, [embedding], QuerySettings(), executor)
     vector = embedding.embed_question(QUESTION)
     pools = [
-        Pool(one, tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.ids), vector, QUESTION)
+        Pool(one, tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.every_id()), vector, QUESTION)
         for one in opened
     ]
     reranker: Reranker = create_reranker(

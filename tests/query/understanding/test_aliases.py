@@ -9,7 +9,7 @@ from elt_llm_core.errors import SettingsError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import Settings
-from elt_llm_query.retrieve.query_variant import AlternativeNames, replace_alternatives, score_with_alternatives
+from elt_llm_query.retrieve.query_variant import AlternativeNames, keyword_query, replace_alternatives
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.understanding.aliases import EXAMPLE, Aliases, aliases_from, load_aliases
 from elt_llm_query.understanding.analysis import AliasIndex
@@ -75,8 +75,8 @@ def test_a_match_by_alias_never_lowers_a_score_or_exceeds_the_score_of_a_match_b
 ) -> None:
     generation = make_generation(TEXTS | {"f": "HR moved."})
     names = [AlternativeNames("HR", ("human resources", "personnel"))]
-    plain = generation.keyword.scores("HR approves")
-    scores = score_with_alternatives(plain, names, generation, generation.keyword.scores)
+    plain = generation.completed(generation.ids, None, keyword_query("HR approves", [], generation)).keyword
+    scores = generation.completed(generation.ids, None, keyword_query("HR approves", names, generation)).keyword
     assert (scores >= plain).all()
     gained = {generation.ids[place] for place in (scores > plain).nonzero()[0]}
     assert gained == {"a"}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from elt_llm_core.index.searchable import KeywordQuery
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import TraceStage
 from elt_llm_core.settings.tree import QuerySettings, Settings
@@ -123,12 +124,11 @@ def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGen
     assert crowded.keyword.scores("canal").max() < 0.3
 
 
-def test_keyword_scores_with_the_weights_of_one_index_equal_the_scores_of_that_index(
+def test_keyword_scores_grow_by_the_factor_of_each_stem_and_a_factor_of_1_changes_nothing(
     make_generation: MakeGeneration,
 ) -> None:
     keyword = library(make_generation)[2].keyword
-    own = {
-        stem: float(np.log1p((2 - keyword.document_frequency(stem) + 0.5) / (keyword.document_frequency(stem) + 0.5)))
-        for stem in keyword.tokeniser.stems("canal parts water")
-    }
-    assert np.allclose(keyword.scores_weighing(own), keyword.scores("canal parts water"), atol=1e-6)
+    stems = tuple(keyword.tokeniser.stems("canal parts water"))
+    plain = keyword.scores("canal parts water")
+    assert keyword.scores_of(KeywordQuery(stems, dict.fromkeys(stems, 1.0))).tolist() == plain.tolist()
+    assert np.allclose(keyword.scores_of(KeywordQuery(stems, dict.fromkeys(stems, 2.0))), 2 * plain, atol=1e-6)

@@ -1,12 +1,14 @@
 """Tests of spelling correction to words of the documents."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
+from elt_llm_core.index.fields import FilterFields, single_valued
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
+from elt_llm_query.retrieve.filters import filter_limits, parse_conditions
 from elt_llm_query.search import SearchPipeline
 from elt_llm_query.understanding.spelling import (
     SpellingCorrector,
@@ -85,9 +87,11 @@ def test_no_correction_uses_a_word_that_occurs_only_in_chunks_excluded_by_a_filt
     make_generation: MakeGeneration,
 ) -> None:
     generation = make_generation(TEXTS)
-    mask = np.array([node_id not in ("n1", "n2") for node_id in generation.ids])
+    pages = single_valued("page", "number", [int(node_id not in ("n1", "n2")) for node_id in generation.ids])
+    generation = replace(generation, filter_fields=FilterFields({"page": lambda: pages}))
+    [allowed] = filter_limits(parse_conditions(["page=1"]), [generation]).allowed
     speller = SpellingCorrector([generation], ["en"], frozenset())
-    assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [mask]) == {}
+    assert speller.corrections("Who is the presidnet of the library?", "en", lambda: [allowed]) == {}
 
 
 def test_a_spelling_correction_is_searched_and_reported_in_a_note_and_in_the_trace(

@@ -74,9 +74,10 @@ def build_stock(folder: Path, generation: Generation) -> None:
 
 def _stock_nodes(generation: Generation) -> list[BaseNode]:
     nodes: list[BaseNode] = []
+    every_id = generation.ids
     for start in range(0, generation.size, _SLICE):
-        ids = generation.ids[start : start + _SLICE]
-        vectors = generation.vectors[start : start + _SLICE].tolist()
+        ids = every_id[start : start + _SLICE]
+        vectors = generation.vectors(ids).tolist()
         for stored, vector in zip(generation.nodes(ids), vectors, strict=True):
             known = {**stored.metadata, "file": stored.source, "title": stored.title, "section": stored.section}
             metadata = {name: known[name] for name in _PLAIN if known.get(name) is not None}

@@ -140,7 +140,7 @@ def field_writer(context: JobContext) -> FieldWriter | None:
     """Return a FieldWriter with the language model of a job; None if the job has no language model."""
     if context.llm is None:
         return None
-    tokeniser = context.engine.generations[0].keyword.tokeniser if context.engine else KeywordTokeniser()
+    tokeniser = context.engine.generations[0].tokeniser if context.engine else KeywordTokeniser()
     window = context_window_of(context.llm, TokenUpperBound(), context.settings.llm.max_context_tokens)
     preface = context.file.spec.catalog.context
     return FieldWriter(context.corpus, context.embedding, tokeniser, model_name(context), window, preface)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.settings.loader import LoadedSettings
@@ -75,9 +75,9 @@ def open_job(
     settings = _job_settings(file, loaded)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(loaded.data_dir))
-        structured: list[Generation] = []
+        structured: list[Searchable] = []
 
-        def open_collection(name: str) -> Generation:
+        def open_collection(name: str) -> Searchable:
             structured.append(opened.enter_context(open_generation(store, name)))
             return structured[-1]
 

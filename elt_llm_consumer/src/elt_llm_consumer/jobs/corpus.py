@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.enterprise import (
     EnterpriseModel,
     Entity,
@@ -15,6 +14,7 @@ from elt_llm_core.enterprise import (
     RelationshipEnd,
 )
 from elt_llm_core.errors import UsageError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Outline
 from elt_llm_query.grounding.sentences import TextPiece, split_pieces
 
@@ -107,7 +107,7 @@ class Corpus:
         )
 
 
-def read_corpus(generations: Sequence[Generation]) -> Corpus:
+def read_corpus(generations: Sequence[Searchable]) -> Corpus:
     """Read all documents of these generations, including parts of files such as fact sheets, with their texts."""
     documents = []
     for generation in generations:
@@ -166,7 +166,7 @@ class InventorySource:
         return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 
-def read_model_source(generation: Generation) -> ModelSource:
+def read_model_source(generation: Searchable) -> ModelSource:
     """Return the enterprise model of a collection.
 
     If the collection has no diagram, the model is made from its inventory or data dictionary. Raises UsageError unless
@@ -215,7 +215,7 @@ def model_of_inventory(inventory: Inventory) -> EnterpriseModel:
     return EnterpriseModel(entities=entities, relationships=tuple(unique.values()), notes=inventory.notes).in_order()
 
 
-def read_inventory(generations: Sequence[Generation]) -> InventorySource:
+def read_inventory(generations: Sequence[Searchable]) -> InventorySource:
     """Return the inventory of the first collection, with the documents of all collections.
 
     If an inventory was split by type, each collection stores the complete inventory and a part of the documents.
@@ -225,7 +225,7 @@ def read_inventory(generations: Sequence[Generation]) -> InventorySource:
     return InventorySource(Inventory.from_json(value), read_corpus(generations))
 
 
-def _single_artefact(generation: Generation, name: str, what: str, job: str) -> Mapping[str, object]:
+def _single_artefact(generation: Searchable, name: str, what: str, job: str) -> Mapping[str, object]:
     found: list[Mapping[str, object]] = list(generation.artefacts(name).values())
     if len(found) != 1:
         raise UsageError(

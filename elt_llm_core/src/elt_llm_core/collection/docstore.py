@@ -7,7 +7,7 @@ from llama_index.core.storage.docstore.keyval_docstore import KVDocumentStore
 from llama_index.core.storage.docstore.utils import doc_to_json
 from llama_index.core.storage.kvstore.types import DEFAULT_COLLECTION, BaseKVStore
 
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.store.records import StoredNode
 
 _NAMESPACE = "generation"
@@ -15,7 +15,7 @@ _NODES = f"{_NAMESPACE}/data"
 _DOCUMENTS = f"{_NAMESPACE}/ref_doc_info"
 
 
-def generation_docstore(generation: Generation) -> KVDocumentStore:
+def generation_docstore(generation: Searchable) -> KVDocumentStore:
     """Return a read-only docstore over the nodes of `generation`, valid while the generation is open."""
     return KVDocumentStore(_GenerationValues(generation), namespace=_NAMESPACE)
 
@@ -42,9 +42,9 @@ def text_node(node: StoredNode) -> TextNode:
 class _GenerationValues(BaseKVStore):
     """The key-value store through which LlamaIndex's KVDocumentStore reads a generation."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Searchable) -> None:
         self._generation = generation
-        self._known = frozenset(generation.ids)
+        self._known = frozenset(generation.every_id())
 
     def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
         """Return a node, or the node ids of a document; None if the key is unknown."""
@@ -58,7 +58,7 @@ class _GenerationValues(BaseKVStore):
         """Return every node, or every document with its node ids in order."""
         if collection not in (_NODES, _DOCUMENTS):
             return {}
-        nodes = self._generation.nodes(self._generation.ids)
+        nodes = self._generation.nodes(list(self._generation.every_id()))
         if collection == _NODES:
             return {node.node_id: doc_to_json(text_node(node)) for node in nodes}
         grouped: dict[str, dict[str, Any]] = {}

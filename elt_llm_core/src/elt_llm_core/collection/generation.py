@@ -1,13 +1,11 @@
 """A published generation, which readers pin and open read-only."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
-from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex, UsageError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
@@ -22,8 +20,9 @@ from elt_llm_core.index.contents import (
     read_contents,
     read_json,
 )
-from elt_llm_core.index.fields import FilterFields, open_fields
+from elt_llm_core.index.fields import open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
+from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
 from elt_llm_core.store.generations import GenerationPin
@@ -34,8 +33,8 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable, nearest_names
 
 
-class Generation(Closeable):
-    """One pinned generation of one collection. Closing the generation releases the pin."""
+class Generation(LocalIndex, Closeable):
+    """One pinned generation of one collection: a `Searchable` with the texts of its store. Closing releases the pin."""
 
     def __init__(
         self,
@@ -56,19 +55,15 @@ class Generation(Closeable):
         self.passport = passport
         self.directory = store.folder(record.name) / str(pin.number)
         self._store, self._record, self._pin = store, record, pin
+        self._chroma: ChromaIndex | None = None
         for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):  # changed bytes would change answers
             self._check_files(part)
-        self._arrays: GenerationArrays = read_arrays(self.directory)
-        self.vectors: NDArray[np.float32] = self._arrays.vectors
-        """The vectors in the order of `ids`, memory-mapped, of shape (size, dimension). Each row has length 1."""
-        self.fields: Mapping[str, NDArray[np.int64]] = self._arrays.fields
-        """The filterable fields by name, in the order of `ids`, each of shape (size,)."""
-        self.filter_fields: FilterFields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
-        self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
-        self.keyword, keyword_notes = self._open_keyword(tokeniser_of(passport.language))
-        self._tokeniser_key = self.keyword.tokeniser.fingerprint
-        self._chroma: ChromaIndex | None = None
-        self.vector_store, vector_notes = self._open_vectors(ExactVectorStore(self._arrays), indexes)
+        arrays, tokeniser = read_arrays(self.directory), tokeniser_of(passport.language)
+        self._tokeniser_key = tokeniser.fingerprint
+        keyword, keyword_notes = self._open_keyword(tokeniser, len(arrays.ids))
+        vector_store, vector_notes = self._open_vectors(arrays, indexes)
+        fields = open_fields(self.directory / FIELDS_NAME, arrays.fields)
+        super().__init__(arrays, fields, keyword, vector_store)
         self._opening_notes = (*keyword_notes, *vector_notes)
 
     @property
@@ -78,18 +73,9 @@ class Generation(Closeable):
         return (*self._opening_notes, *lent)
 
     @property
-    def size(self) -> int:
-        """Return the number of nodes in the generation."""
-        return len(self.ids)
-
-    @property
     def identity(self) -> str:
         """A text that is unique for each build. The number is not unique, since numbers restart after a drop."""
         return generation_identity(self.collection, self.number, self.passport)
-
-    def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
-        """Return the positions of these node ids in `ids`."""
-        return self._arrays.positions(node_ids)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
         """Return these nodes with their texts, in the given order. Raises CorruptIndex if a node is missing."""
@@ -104,10 +90,9 @@ class Generation(Closeable):
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
         """Return the stems of each node: first of its context, then of its text. An unknown node has an empty list."""
-        tokeniser = self.keyword.tokeniser
         found = self._store.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
         both = (found.get(node_id, ("", None)) for node_id in node_ids)
-        return [tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
+        return [self.tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
 
     def documents(self) -> list[StoredDocument]:
         """Return the documents sorted by path, without their texts."""
@@ -170,7 +155,7 @@ class Generation(Closeable):
                 hint=f"Run: elt-llm verify -c {self.collection}",
             )
 
-    def _open_keyword(self, tokeniser: KeywordTokeniser) -> tuple[KeywordIndex, tuple[str, ...]]:
+    def _open_keyword(self, tokeniser: KeywordTokeniser, size: int) -> tuple[KeywordIndex, tuple[str, ...]]:
         """Open the stored keyword index, or build one in memory if the stored index is damaged or outdated."""
         if tokeniser.fingerprint != self.passport.tokeniser:
             return self._keyword_from_store(tokeniser), (
@@ -179,7 +164,7 @@ class Generation(Closeable):
             )
         try:
             self._check_files(BM25_FOLDER)
-            return read_keyword_index(self.directory, tokeniser, len(self.ids)), ()
+            return read_keyword_index(self.directory, tokeniser, size), ()
         except CorruptIndex as error:
             return self._keyword_from_store(tokeniser), (
                 f"{error} It was rebuilt in memory. Run: elt-llm verify -c {self.collection}",
@@ -191,16 +176,17 @@ class Generation(Closeable):
         return build_keyword_index(node_stems(self._store, contents.nodes, tokeniser), tokeniser)
 
     def _open_vectors(
-        self, exact: ExactVectorStore, indexes: VectorIndexPool | None
+        self, arrays: GenerationArrays, indexes: VectorIndexPool | None
     ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
         """Return the vector store, and a note if exact search replaces a damaged Chroma index."""
+        exact = ExactVectorStore(arrays)
         if self.passport.exact:
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:
             # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
             self._check_files(CHROMA_FOLDER)
-            if indexes and self.size < indexes.exact_below:
+            if indexes and len(arrays.ids) < indexes.exact_below:
                 return exact, ()  # the files were checked nevertheless, so that damage is reported early
             if indexes:
                 return PooledVectorStore(indexes, folder, exact, self.collection), ()

@@ -1,8 +1,10 @@
 """The life cycle of a collection: open, publish, roll back, drop and collect garbage."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from elt_llm_core.collection.generation import Generation
@@ -62,6 +64,13 @@ def open_generation(
     except BaseException:
         pin.release()
         raise
+
+
+@contextmanager
+def generation_opener(store: Store) -> Iterator[Callable[[str], Generation]]:
+    """Yield a function that opens published generations, which share a limited number of vector indexes."""
+    with VectorIndexPool() as indexes:
+        yield partial(open_generation, store, indexes=indexes, tokeniser_of=cache(KeywordTokeniser))
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:

@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.index.contents import GenerationContents, load_array, read_json
+from elt_llm_core.index.searchable import FieldType, FieldValue
 from elt_llm_core.store.nodes import node_rows
 from elt_llm_core.store.records import StoredDocument
 from elt_llm_core.store.store import Store
 
-FieldType = Literal["text", "path", "number", "date"]
-FieldValue = str | int | float
 FILTERS_FOLDER, INDEX_NAME = "filters", "index.json"
 
 

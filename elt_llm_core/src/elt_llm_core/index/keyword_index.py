@@ -1,7 +1,7 @@
 """The keyword index of a generation: BM25 scores of word stems, computed with bm25s."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import chain
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.index.contents import MAPPED_FROM, damaged, load_array, read_json, save_array
+from elt_llm_core.index.searchable import KeywordQuery
 from elt_llm_core.text.stems import KeywordTokeniser
 
 BM25_FOLDER = "bm25"
 COUNTS_NAME = "counts.npy"
 SMALL_INDEX = 4000  # nodes; up to this size, scores are computed without bm25s
 K1, B = 1.5, 0.75  # the parameters of BM25
+_NO_FACTORS: Mapping[str, float] = {}
 
 
 class KeywordIndex:
@@ -30,9 +32,53 @@ class KeywordIndex:
         self.tokeniser = tokeniser
         self.size = size
 
+    @property
+    def vocabulary(self) -> Collection[str]:
+        """Every stem that a node has."""
+        return () if self.bm25 is None else self.bm25.vocab_dict.keys()
+
     def scores(self, question: str) -> NDArray[np.float32]:
         """Return the BM25 score of each node, shape (size,); 0 if no stem of the question occurs in the node."""
-        known = self._token_ids(self.tokeniser.stems(question))
+        return self.scores_of(KeywordQuery(tuple(self.tokeniser.stems(question))))
+
+    def scores_of(self, query: KeywordQuery, positions: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """Return the BM25 score of each node, shape (size,), or only those of the nodes at `positions`, in their order.
+
+        With `positions`, a large index does not score every node.
+        """
+        if positions is not None and self.size <= SMALL_INDEX:
+            return self.scores_of(query)[positions]
+        scores = self._sums(query.stems, positions, query.factors)
+        for named in query.names:
+            best = np.zeros_like(scores)
+            for other in named.others:
+                parts = [self._sums(word, positions) for word in other.words]
+                whole = np.logical_and.reduce([part > 0 for part in parts])
+                of_whole = np.asarray(np.where(whole, np.sum(parts, axis=0), 0.0), dtype=np.float32)
+                best = np.maximum(best, other.weight * of_whole)
+            scores = scores + np.maximum(best - self._sums(named.stems, positions), 0.0, dtype=np.float32)
+        return scores
+
+    def _sums(
+        self, stems: Sequence[str], positions: NDArray[np.int64] | None, factors: Mapping[str, float] = _NO_FACTORS
+    ) -> NDArray[np.float32]:
+        """Return the sum of the scores of these stems for each node, or for the nodes at `positions`."""
+        if positions is None and not factors:
+            return self._sums_of_all(stems)
+        sums = np.zeros(self.size if positions is None else len(positions), dtype=np.float32)
+        for stem in stems:
+            nodes, shares = self._postings(stem)  # ascending, as bm25s sorts them
+            if stem in factors:
+                shares = shares * np.float32(factors[stem])
+            if positions is None:
+                sums[nodes] += shares
+            elif len(nodes):
+                places = np.minimum(np.searchsorted(nodes, positions.astype(nodes.dtype)), len(nodes) - 1)
+                sums += np.where(nodes[places] == positions, shares[places], np.float32(0))
+        return sums
+
+    def _sums_of_all(self, stems: Sequence[str]) -> NDArray[np.float32]:
+        known = self._token_ids(stems)
         if self.bm25 is None or not known:
             return np.zeros(self.size, dtype=np.float32)
         if self.size > SMALL_INDEX:
@@ -46,35 +92,10 @@ class KeywordIndex:
             scores[nodes[start:end]] += weights[start:end]
         return scores
 
-    def scores_at(self, question: str, positions: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return `scores(question)[positions]`, the scores of these nodes, without scoring every node."""
-        if self.size <= SMALL_INDEX:
-            return self.scores(question)[positions]
-        found = np.zeros(len(positions), dtype=np.float32)
-        for stem in self.tokeniser.stems(question):
-            having, weights = self._postings(stem)  # ascending, as bm25s sorts them
-            if len(having):
-                places = np.minimum(np.searchsorted(having, positions.astype(having.dtype)), len(having) - 1)
-                found += np.where(having[places] == positions, weights[places], np.float32(0))
-        return found
-
-    def document_frequency(self, stem: str) -> int:
-        """Return the number of nodes that contain a stem."""
-        return len(self._postings(stem)[0])
-
-    def scores_weighing(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
-        """Return the BM25 score of each node for these stems, with the given weights as inverse document frequencies.
-
-        Scores of several indexes are comparable if all get the same weights. `scores` weights a stem by how many nodes
-        of its own index contain it.
-        """
-        scores = np.zeros(self.size, dtype=np.float32)
-        for stem, weight in weights.items():
-            nodes, shares = self._postings(stem)
-            if len(nodes):
-                own = math.log1p((self.size - len(nodes) + 0.5) / (len(nodes) + 0.5))
-                scores[nodes] += shares * np.float32(weight / own)
-        return scores
+    def document_frequency(self, stem: str, mask: NDArray[np.bool_] | None = None) -> int:
+        """Return the number of nodes that contain a stem, of those that `mask`, shape (size,), allows."""
+        nodes, _ = self._postings(stem)
+        return len(nodes) if mask is None else int(np.count_nonzero(mask[nodes]))
 
     def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of the nodes that contain all of these stems, ascending."""

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.errors import CorruptIndex, UsageError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.store.records import StoredNode, sha256
 from elt_llm_core.store.store import Store
@@ -158,7 +159,7 @@ class GeneratedQuestion:
     spans: tuple[AnswerSpan, ...]
 
 
-def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, seed: int = 1) -> list[GeneratedQuestion]:
+def generate_questions(generation: Searchable, number: int = DEFAULT_NUMBER, seed: int = 1) -> list[GeneratedQuestion]:
     """Generate at most `number` questions, equally many of each kind; equal seeds give equal questions.
 
     Raises UsageError if there are none.
@@ -166,8 +167,9 @@ def generate_questions(generation: Generation, number: int = DEFAULT_NUMBER, see
     spans_of: dict[str, dict[str, set[AnswerSpan]]] = {kind: defaultdict(set) for kind in KINDS}
     templates = templates_for(generation.passport.language)
     ends: dict[str, int] = {}
-    for start in range(0, len(generation.ids), _AT_ONCE):
-        for node in generation.nodes(generation.ids[start : start + _AT_ONCE]):
+    every_id = generation.every_id()
+    while node_ids := list(islice(every_id, _AT_ONCE)):
+        for node in generation.nodes(node_ids):
             ends[node.document_id] = max(node.end, ends.get(node.document_id, 0))
             found = [(ROW, *one) for one in _row_questions(node, templates)]
             if node.metadata.get("kind") != "table":
@@ -266,7 +268,7 @@ def foreign_questions(language: str) -> list[str]:
 
 
 def questions_of_other_collections(
-    store: Store, generation: Generation, own: Sequence[GeneratedQuestion], seed: int
+    store: Store, generation: Searchable, own: Sequence[GeneratedQuestion], seed: int
 ) -> list[str]:
     """Generate questions from other collections, at most 60 in total.
 

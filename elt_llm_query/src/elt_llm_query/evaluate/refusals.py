@@ -4,7 +4,6 @@ Source of the risk-coverage curve and its area: Geifman and El-Yaniv, "Selective
 Networks", NeurIPS 2017. Risk is the share of wrong answers among the answers, coverage the share of questions answered.
 """
 
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import AnswerOutcome, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
@@ -32,7 +31,7 @@ from elt_llm_query.extractive.confidence import (
     ConfidenceWeights,
     OutcomeThresholds,
 )
-from elt_llm_query.grounding.sentences import TermWeights
+from elt_llm_query.grounding.sentences import collection_term_weights
 from elt_llm_query.retrieve.cache import DocumentTexts
 from elt_llm_query.search import SearchPipeline
 
@@ -136,7 +135,7 @@ class QuotingSession(Closeable):
 
     def __init__(
         self,
-        generation: Generation,
+        generation: Searchable,
         embedding: EmbeddingModel,
         settings: Settings,
         weights: ConfidenceWeights = SHIPPED_WEIGHTS,
@@ -145,17 +144,10 @@ class QuotingSession(Closeable):
         self._wide = settings.query.retriever_top_k
         caching = CachingEmbedding(embedding)
         self._pipeline = SearchPipeline([generation], [caching], settings)
-        tokeniser = generation.keyword.tokeniser
-        frequency = generation.keyword.document_frequency
-
-        def idf(stem: str) -> float:
-            return math.log(1 + (generation.size - frequency(stem) + 0.5) / (frequency(stem) + 0.5))
-
-        terms = TermWeights(idf, lambda stem: frequency(stem) > 0)
         self._answerer = ExtractiveAnswerer(
             caching,
-            tokeniser,
-            terms=terms,
+            generation.tokeniser,
+            terms=collection_term_weights([generation]),
             weights=weights,
             thresholds=OutcomeThresholds(0.0, 0.0),
             cite=False,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.results import RetrievedChunk
@@ -69,7 +69,7 @@ class EvaluationQuestion:
 
 def evaluate(
     dataset: Dataset,
-    generation: Generation,
+    generation: Searchable,
     embedding: EmbeddingModel,
     profiles: Mapping[str, Settings],
     corpus_ids: Mapping[str, str] | None = None,
@@ -88,7 +88,7 @@ def evaluate(
 def measure_profiles(
     name: str,
     questions: Iterable[EvaluationQuestion],
-    generation: Generation,
+    generation: Searchable,
     embedding: EmbeddingModel,
     profiles: Mapping[str, Settings],
     progress: ProgressListener | None = None,

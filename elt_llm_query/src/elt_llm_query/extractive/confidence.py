@@ -24,7 +24,7 @@ from elt_llm_core.state.database import STATE_NAME, open_state
 from elt_llm_query.extractive.evidence import AnswerEvidence
 
 if TYPE_CHECKING:
-    from elt_llm_core.collection.generation import Generation
+    from elt_llm_core.index.searchable import Searchable
 
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("confidence_weights.toml").read_text(encoding="utf-8"))
 INTERCEPT: Final[float] = _WEIGHTS["intercept"]
@@ -108,7 +108,7 @@ def calibration_json(weights: ConfidenceWeights) -> str:
     return json.dumps(fitted, sort_keys=True)
 
 
-def read_calibration(data_dir: Path, generations: "Sequence[Generation]", settings: Settings) -> Calibration:
+def read_calibration(data_dir: Path, generations: "Sequence[Searchable]", settings: Settings) -> Calibration:
     """Return the weights fitted to this generation and these settings, else the shipped ones.
 
     Several collections together use the shipped weights: no weights were fitted to all of them.

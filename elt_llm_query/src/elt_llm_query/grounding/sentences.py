@@ -5,11 +5,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import Literal
 
 import numpy as np
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
@@ -36,6 +37,7 @@ _TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
 _EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
 _SYNTAX = re.compile(r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
 _LONGEST_HEADING = 8  # words
+_KEPT_FREQUENCIES = 10_000  # stems
 
 
 @dataclass(frozen=True)
@@ -351,6 +353,20 @@ class TermWeights:
             self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
         )
         return covered / self.total(question)
+
+
+def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
+    """Return the weights of stems over all these collections together, as in BM25; 0 or more."""
+    total = sum(generation.size for generation in generations)
+
+    @lru_cache(_KEPT_FREQUENCIES)
+    def frequency(stem: str) -> int:
+        return sum(generation.frequencies((stem,))[stem] for generation in generations)
+
+    def idf(stem: str) -> float:
+        return math.log(1 + (total - frequency(stem) + 0.5) / (frequency(stem) + 0.5))
+
+    return TermWeights(idf, lambda stem: frequency(stem) > 0)
 
 
 def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeights:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import Pool
-from elt_llm_query.retrieve.query_variant import replace_alternatives, score_with_alternatives, term_weights
+from elt_llm_query.retrieve.query_variant import keyword_query, replace_alternatives
 
 Scores = NDArray[np.float64]
 Cancelled = Callable[[], bool]
@@ -180,8 +180,7 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
     order = np.zeros(len(coverage))
     if indexes:
         generation = pool.collection.generation
-        question_stems = generation.keyword.tokeniser.stems(pool.keywords)
-        matcher = QuestionMatcher(question_stems, term_weights(question_stems, generation))
+        matcher = QuestionMatcher(pool.stems, pool.weights)
         stems = generation.stems([pool.candidates[index].node_id for index in indexes])
         if pool.names:
             stems = [replace_alternatives(one, pool.names, generation) for one in stems]
@@ -323,18 +322,11 @@ class EmbeddingReranker:
 
 def _complete(pool: Pool) -> _CompletedPool:
     generation = pool.collection.generation
-    positions = generation.positions([candidate.node_id for candidate in pool.candidates])
+    query = keyword_query(pool.keywords, pool.names, generation) if pool.uses_keywords else None
+    products, bm25 = generation.completed([candidate.node_id for candidate in pool.candidates], pool.vector, query)
     cosines: Scores | None = None
-    if pool.vector is not None:
-        products = np.asarray(generation.vectors[positions] @ pool.vector, dtype=np.float64)
+    if products is not None:
         # Rounded to the precision of 32 bits, so that equal vectors tie whatever the order of the sum.
-        cosines = np.clip(np.round(products, 6), -1.0, 1.0)
-    keyword_scores = np.zeros(len(positions))
-    if pool.uses_keywords:
-
-        def score(text: str) -> NDArray[np.float32]:
-            return generation.keyword.scores_at(text, positions)
-
-        scores = score_with_alternatives(score(pool.keywords), pool.names, generation, score)
-        keyword_scores = scores.astype(np.float64)
+        cosines = np.clip(np.round(np.asarray(products, dtype=np.float64), 6), -1.0, 1.0)
+    keyword_scores = np.zeros(len(pool.candidates)) if bm25 is None else bm25.astype(np.float64)
     return _CompletedPool(pool, cosines, keyword_scores)

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 import numpy as np
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import QueryResult, RetrievedChunk
 from elt_llm_core.text.outline import Outline
@@ -104,7 +104,7 @@ class QueryCaches(Generic[Value]):
 class DocumentTexts:
     """Reads the text and the outline of a chunk's document, and caches those of the documents used last."""
 
-    def __init__(self, generations: Sequence[Generation]) -> None:
+    def __init__(self, generations: Sequence[Searchable]) -> None:
         self._generations = {generation.collection: generation for generation in generations}
         self._kept: LruCache[tuple[str, str], tuple[str, Outline]] = LruCache(_KEPT_DOCUMENTS)
 

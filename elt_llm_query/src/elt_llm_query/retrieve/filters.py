@@ -1,4 +1,4 @@
-"""Filters: parse `--where` conditions and turn them into one mask of allowed nodes per collection.
+"""Filters: parse `--where` conditions, and find the chunks of each collection that fulfil them.
 
 A condition is `field=value`; the operators are `=`, `!=`, `>`, `>=`, `<`, `<=`, `in` and `not in`. A chunk must fulfil
 all conditions.
@@ -22,9 +22,8 @@ from datetime import datetime
 from typing import Literal, get_args
 
 import numpy as np
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import UsageError
-from elt_llm_core.index.fields import FieldValue, FilterField, single_valued
+from elt_llm_core.index.searchable import AllowedChunks, FieldValue, FieldValues, Searchable, ValueFilter
 from elt_llm_core.utilities import nearest_names
 from llama_index.core.schema import QueryBundle
 from numpy.typing import NDArray
@@ -65,27 +64,24 @@ def parse_conditions(where: Sequence[str]) -> tuple[Condition, ...]:
     return tuple(map(_parse_condition, where))
 
 
-def matching_values(field: FilterField, condition: Condition) -> NDArray[np.bool_]:
-    """Return a mask of the field's values that match the operands, shape (len(field.values),).
+def matching_values(field: FieldValues, condition: Condition) -> list[int]:
+    """Return the indexes of the field's values that match the operands.
 
-    `!=` and `not in` give the same mask as `=` and `in`. Raises UsageError if the type of the field does not support
+    `!=` and `not in` give the same indexes as `=` and `in`. Raises UsageError if the type of the field does not support
     the operator, or an operand has another type.
     """
-    chosen = np.zeros(len(field.values), dtype=bool)
-    if field.type in ("text", "path"):
-        if condition.operator in (">", ">=", "<", "<="):
-            raise UsageError(
-                f"'{condition.field}' is text, which cannot be compared: {condition}", hint="Use =, !=, in or not in."
-            )
-        values = field.values
-        for operand in condition.operands:
-            chosen[bisect_left(values, operand) : bisect_right(values, operand)] = True
-            if field.type == "path":
-                below = f"{operand} > "
-                chosen[bisect_left(values, below) : bisect_left(values, below + "\U0010ffff")] = True
-        return chosen
+    if field.type not in ("text", "path"):
+        return [index for operand in condition.operands for index in _ordered_indexes(field, condition, operand)]
+    if condition.operator in (">", ">=", "<", "<="):
+        raise UsageError(
+            f"'{condition.field}' is text, which cannot be compared: {condition}", hint="Use =, !=, in or not in."
+        )
+    values, chosen = field.values, list[int]()
     for operand in condition.operands:
-        chosen[_ordered_indexes(field, condition, operand)] = True
+        chosen += range(bisect_left(values, operand), bisect_right(values, operand))
+        if field.type == "path":
+            below = f"{operand} > "
+            chosen += range(bisect_left(values, below), bisect_left(values, below + "\U0010ffff"))
     return chosen
 
 
@@ -110,7 +106,7 @@ def _listed(value: str) -> tuple[str, ...]:
         raise UsageError(f"'{value[:100]}' is not a list: {error}.", hint=_EXAMPLE) from error
 
 
-def _ordered_indexes(field: FilterField, condition: Condition, operand: str) -> list[int]:
+def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> list[int]:
     """Return the indexes of the values of a number or date field that match one operand."""
     first, between, last = operand.partition("..")
     if between and condition.operator in (">", ">=", "<", "<="):
@@ -147,7 +143,7 @@ def _end_of(date: str) -> str:
     return date + "0000-12-31T23:59:59"[len(date) :]
 
 
-def _equal_or_within(field: FilterField, value: FieldValue) -> tuple[int, int]:
+def _equal_or_within(field: FieldValues, value: FieldValue) -> tuple[int, int]:
     """Return the index range of the values that equal `value` or, for dates, lie within `value`."""
     values = field.values
     before = bisect_left(values, value)
@@ -156,7 +152,7 @@ def _equal_or_within(field: FilterField, value: FieldValue) -> tuple[int, int]:
     return before, bisect_right(values, value)
 
 
-def _of_type(field: FilterField, condition: Condition, operand: str) -> FieldValue:
+def _of_type(field: FieldValues, condition: Condition, operand: str) -> FieldValue:
     """Convert an operand to the type of the field. Raises UsageError if the operand has another type."""
     operand = operand.strip()
     if field.type == "number":
@@ -173,7 +169,6 @@ def _of_type(field: FilterField, condition: Condition, operand: str) -> FieldVal
     return operand
 
 
-Mask = NDArray[np.bool_]
 COLLECTION = "collection"
 _OTHER_NAMES = {
     "type": "kind",
@@ -191,13 +186,13 @@ _NEAREST_AMONG = 2000  # values that are compared; more would take too long
 
 @dataclass
 class FilteredQueryBundle(QueryBundle):
-    """A question for one collection, with a mask of the nodes that may be returned, shape (nodes,).
+    """A question for one collection, with the chunks that may be returned; None allows all chunks.
 
-    A mask of None allows all nodes. `names` are names in the question with their alternatives. `limit` is the greatest
-    number of hits if it is lower than the limit of the retriever. `vector` is the embedding of the question.
+    `names` are names in the question with their alternatives. `limit` is the greatest number of hits if it is lower
+    than the limit of the retriever. `vector` is the embedding of the question.
     """
 
-    mask: Mask | None = None
+    allowed: AllowedChunks | None = None
     names: tuple[AlternativeNames, ...] = ()
     limit: int | None = None
     vector: NDArray[np.float32] | None = None
@@ -210,44 +205,54 @@ def limited_top_k(top_k: int, question: QueryBundle) -> int:
 
 
 @dataclass(frozen=True)
-class FilterMasks:
-    """One mask of allowed nodes for each collection, with notes.
+class FilterLimits:
+    """The allowed chunks of each collection, with notes.
 
     `of_documents` is true if every condition is about whole documents: then the text around an allowed chunk is
     allowed too.
     """
 
-    masks: tuple[Mask, ...]
+    allowed: tuple[AllowedChunks, ...]
     notes: tuple[str, ...]
     of_documents: bool
 
 
-def condition_masks(conditions: Sequence[Condition], generations: Sequence[Generation]) -> FilterMasks:
-    """Return masks of the nodes that fulfil all conditions. Raises UsageError for unknown fields and wrong types."""
-    masks = [np.ones(len(generation.ids), dtype=bool) for generation in generations]
+def filter_limits(conditions: Sequence[Condition], generations: Sequence[Searchable]) -> FilterLimits:
+    """Return the chunks that fulfil all conditions. Raises UsageError for unknown fields and wrong types."""
+    filters: list[list[ValueFilter]] = [[] for _ in generations]
     notes: list[str] = []
     of_documents = True
     for condition in conditions:
         fields = _fields_of(condition, generations)
-        of_documents &= condition.field == COLLECTION or not any(field and field.rows is None for field in fields)
-        for mask, field in zip(masks, fields, strict=True):
-            having = field.having(matching_values(field, condition)) if field else np.zeros(len(mask), dtype=bool)
-            np.logical_and(mask, ~having if condition.denies else having, out=mask)
+        of_documents &= not any(field and not field.of_documents for field in fields)
+        for own, field in zip(filters, fields, strict=True):
+            own.append(_value_filter(condition, field))
         notes.extend(_unmatched_notes(condition, [field for field in fields if field is not None]))
-    if conditions and not any(mask.any() for mask in masks):
+    allowed = tuple(generation.allow(own) for generation, own in zip(generations, filters, strict=True))
+    if conditions and not any(one.count for one in allowed):
         listed = " and ".join(str(condition) for condition in conditions)
         notes.append(f"No chunk matches the filter: {listed}.")
-    return FilterMasks(tuple(masks), tuple(notes), of_documents)
+    return FilterLimits(allowed, tuple(notes), of_documents)
 
 
-def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[FilterField | None]:
+def _value_filter(condition: Condition, field: FieldValues | None) -> ValueFilter:
+    """Return the condition as value codes. A filter without codes excludes all chunks, or none if it denies."""
+    values = matching_values(field, condition) if field else []
     if condition.field == COLLECTION:
-        return [single_valued(COLLECTION, "text", [one.collection] * len(one.ids)) for one in generations]
+        return ValueFilter((), denies=bool(values) != condition.denies)
+    return ValueFilter([field.codes[index] for index in values] if field else (), denies=condition.denies)
+
+
+def _fields_of(condition: Condition, generations: Sequence[Searchable]) -> list[FieldValues | None]:
+    if condition.field == COLLECTION:
+        return [
+            FieldValues(COLLECTION, "text", [one.collection] if one.size else [], (), of_documents=True)
+            for one in generations
+        ]
     per_generation = []
     for generation in generations:
-        fields = generation.filter_fields
-        field = fields.get(condition.field) or fields.get(_OTHER_NAMES.get(condition.field, ""))
-        if field is None and not fields.complete:
+        field = generation.field(condition.field) or generation.field(_OTHER_NAMES.get(condition.field, ""))
+        if field is None and not generation.fields_complete:
             raise UsageError(
                 f"Collection '{generation.collection}' was published by an earlier version:"
                 f" it cannot be filtered by '{condition.field}' yet.",
@@ -255,14 +260,14 @@ def _fields_of(condition: Condition, generations: Sequence[Generation]) -> list[
             )
         per_generation.append(field)
     if per_generation and not any(per_generation):
-        known = sorted({name for generation in generations for name in generation.filter_fields.names} | {COLLECTION})
+        known = sorted({name for generation in generations for name in generation.field_names} | {COLLECTION})
         raise UsageError(f"There is no field '{condition.field}'.", hint=nearest_names(condition.field, known))
     return per_generation
 
 
-def _unmatched_notes(condition: Condition, fields: Sequence[FilterField]) -> Iterator[str]:
+def _unmatched_notes(condition: Condition, fields: Sequence[FieldValues]) -> Iterator[str]:
     alone = [replace(condition, operands=(operand,)) for operand in condition.operands]
-    without = [one for one in alone if not any(matching_values(field, one).any() for field in fields)]
+    without = [one for one in alone if not any(matching_values(field, one) for field in fields)]
     if not without:
         return
     values = [value for field in fields if field.type in ("text", "path") for value in field.values[:_NEAREST_AMONG]]

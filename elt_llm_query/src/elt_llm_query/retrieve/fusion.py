@@ -9,6 +9,7 @@ from functools import partial
 from typing import Literal, Protocol, runtime_checkable
 
 from elt_llm_core.errors import EltError
+from elt_llm_core.index.searchable import Ranking
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms.mock import MockLLM
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QueryFusionRetriever
@@ -17,7 +18,6 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, RetrieverChoice
 from elt_llm_query.retrieve.trace import ScoreParts
 
-Ranking = list[tuple[str, float]]  # node ids with their scores, best first
 NodeKey = tuple[str, str]  # a collection and a node id
 
 

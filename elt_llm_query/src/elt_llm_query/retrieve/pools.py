@@ -22,16 +22,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import FingerprintMismatch, RetrievalError
-from elt_llm_core.index.vector_index import EXACT_BELOW
+from elt_llm_core.index.searchable import AllowedChunks, Ranking, Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_core.store.records import StoredNode
 from numpy.typing import NDArray
 
-from elt_llm_query.retrieve.filters import FilteredQueryBundle, Mask
-from elt_llm_query.retrieve.fusion import HybridRetriever, NodeKey, Ranking, RetrieverResults, SearchCandidate
+from elt_llm_query.retrieve.filters import FilteredQueryBundle
+from elt_llm_query.retrieve.fusion import HybridRetriever, NodeKey, RetrieverResults, SearchCandidate
 from elt_llm_query.retrieve.query_variant import (
     BOTH_RETRIEVERS,
     AlternativeNames,
@@ -48,7 +47,7 @@ Vector = NDArray[np.float32]
 class OpenCollection:
     """A generation with its embedding model and its retrievers, which serve all questions."""
 
-    generation: Generation
+    generation: Searchable
     embedding: EmbeddingModel
     retriever: HybridRetriever
 
@@ -64,17 +63,12 @@ class OpenCollection:
 
     def is_foreign(self, language: str) -> bool:
         """Whether a question in this language matches the texts only by meaning; false for "", an unknown language."""
-        return self.embedding.multilingual and language not in {"", self.generation.keyword.tokeniser.language}
-
-    @property
-    def is_small(self) -> bool:
-        """Whether searching the collection takes less time than handing the work to another thread."""
-        return len(self.generation.ids) < EXACT_BELOW
+        return self.embedding.multilingual and language not in {"", self.generation.tokeniser.language}
 
     @property
     def keywords_missing(self) -> bool:
         """Whether the collection has nodes but no keyword index."""
-        return self.generation.keyword.bm25 is None and len(self.generation.ids) > 0
+        return not self.generation.has_keywords and self.generation.size > 0
 
 
 @dataclass(frozen=True)
@@ -100,9 +94,19 @@ class Pool:
         return self.retrievers.keyword and not self.collection.keywords_missing
 
     @cached_property
+    def stems(self) -> list[str]:
+        """The stems of the keywords in the language of the collection, repeated ones included."""
+        return self.collection.generation.tokeniser.stems(self.keywords)
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The weight of each distinct stem of the keywords."""
+        return term_weights(self.stems, self.collection.generation)
+
+    @cached_property
     def attainable(self) -> float:
         """The greatest keyword score that the query could have in this collection, 0 or more."""
-        return attainable_keyword_score(self.keywords, self.collection.generation)
+        return math.fsum(self.weights[stem] for stem in self.stems)
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class CollectionResults:
 
 
 def open_collections(
-    generations: Sequence[Generation],
+    generations: Sequence[Searchable],
     embeddings: Sequence[EmbeddingModel],
     query: QuerySettings,
     executor: Executor,
@@ -146,7 +150,7 @@ def open_collections(
 
 
 def stored_nodes(
-    candidates: Iterable[SearchCandidate], generations: Mapping[str, Generation]
+    candidates: Iterable[SearchCandidate], generations: Mapping[str, Searchable]
 ) -> dict[NodeKey, StoredNode]:
     """Return the stored nodes of the candidates by key, with one query for each collection."""
     by_collection: dict[str, list[str]] = defaultdict(list)
@@ -164,14 +168,14 @@ def retrieve_from_collections(
     retrievers: RetrieverChoice,
     collections: Sequence[OpenCollection],
     vectors: Mapping[bytes, Vector],
-    masks: Sequence[Mask] | None = None,
+    allowed: Sequence[AllowedChunks] | None = None,
     limits: Sequence[int] | None = None,
 ) -> list[CollectionResults]:
     """Search every collection with the chosen retrievers.
 
     Other threads search the large collections, while this thread searches the small collections one after the other.
-    `masks` has one mask of allowed nodes per collection, shape (nodes,); by default all nodes are allowed. `limits` has
-    the greatest number of hits of each retriever per collection; by default the limit of the retriever applies.
+    `allowed` has the allowed chunks of each collection; by default all chunks are allowed. `limits` has the greatest
+    number of hits of each retriever per collection; by default the limit of the retriever applies.
     Raises RetrievalError if every retriever of every collection failed.
     """
     pending = []
@@ -181,17 +185,17 @@ def retrieve_from_collections(
             variant.keywords,
             names=variant.names,
             vector=vector,
-            mask=masks[index] if masks else None,
+            allowed=allowed[index] if allowed else None,
             limit=limits[index] if limits else None,
         )
         usable = RetrieverChoice(dense=retrievers.dense and vector is not None, keyword=retrievers.keyword)
-        pending.append(collection.retriever.start(bundle, usable, in_thread=not collection.is_small))
+        pending.append(collection.retriever.start(bundle, usable, in_thread=not collection.generation.answers_at_once))
     results = [
         _collection_results(collection, retrievers, started(), collection.space in vectors)
         for collection, started in zip(collections, pending, strict=True)
     ]
-    if masks:
-        results = [_masked_results(one, mask) for one, mask in zip(results, masks, strict=True)]
+    if allowed:
+        results = [_allowed_results(one, own) for one, own in zip(results, allowed, strict=True)]
     if results and not any(one.worked for one in results):
         raise RetrievalError(
             " ".join(note for one in results for note in one.notes),
@@ -219,15 +223,16 @@ def _collection_results(
     return CollectionResults(collection, hits, notes, worked)
 
 
-def _masked_results(results: CollectionResults, mask: Mask) -> CollectionResults:
-    """Remove the hits that the filter mask excludes, in case a retriever ignores the mask."""
-
-    def masked(ranking: Ranking) -> Ranking:
-        allowed = mask[results.collection.generation.positions([node_id for node_id, _ in ranking])]
-        return [hit for hit, is_allowed in zip(ranking, allowed, strict=True) if is_allowed]
-
+def _allowed_results(results: CollectionResults, allowed: AllowedChunks) -> CollectionResults:
+    """Remove the hits that the filter excludes, in case a retriever ignores the filter."""
     hits = results.hits
-    return replace(results, hits=replace(hits, dense=masked(hits.dense), keyword=masked(hits.keyword)))
+    found = [node_id for node_id, _ in (*hits.dense, *hits.keyword)]
+    kept = results.collection.generation.allowed_among(found, allowed)
+
+    def of_kept(ranking: Ranking) -> Ranking:
+        return [hit for hit in ranking if hit[0] in kept]
+
+    return replace(results, hits=replace(hits, dense=of_kept(hits.dense), keyword=of_kept(hits.keyword)))
 
 
 def fuse_collections(
@@ -249,13 +254,6 @@ def fuse_collections(
         )
         for one in results
     ]
-
-
-def attainable_keyword_score(keywords: str, generation: Generation) -> float:
-    """Return the sum of the weights of all words of the query, repeated words included."""
-    stems = generation.keyword.tokeniser.stems(keywords)
-    weights = term_weights(stems, generation)
-    return math.fsum(weights[stem] for stem in stems)
 
 
 FEWEST_CANDIDATES = 8  # that each retriever of a collection may return: the number of chunks in an answer prompt

@@ -5,13 +5,11 @@ alternative cannot score higher than the name that was typed.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import KeywordQuery, NamedInQuery, OtherName, Searchable
 from elt_llm_core.text.normalise import words
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -56,66 +54,61 @@ class QueryVariant:
         return " ".join((self.text, *self.also))
 
 
-def term_weights(question_stems: list[str], generation: Generation) -> dict[str, float]:
-    """Return the weight ln(1 + (n - df + 0.5) / (df + 0.5)) of each distinct stem, in the order of the question.
+def stem_weight(size: int, frequency: int) -> float:
+    """Return ln(1 + (n - df + 0.5) / (df + 0.5)) for a stem in `frequency` of `size` chunks, as Lucene's BM25 does."""
+    return math.log1p((size - frequency + 0.5) / (frequency + 0.5))
 
-    This is the formula of Lucene. The weight is above 0 and is the most that one word can add to a BM25 score. A word
-    that the collection lacks has the weight of the rarest word.
+
+def term_weights(question_stems: Sequence[str], index: Searchable) -> dict[str, float]:
+    """Return the weight of each distinct stem, in the order of the question.
+
+    The weight is above 0 and is the most that one word can add to a BM25 score. A word that the collection lacks has
+    the weight of the rarest word.
     """
-    size = len(generation.ids)
-    weights = {}
-    for stem in dict.fromkeys(question_stems):
-        frequency = generation.keyword.document_frequency(stem)
-        weights[stem] = math.log1p((size - frequency + 0.5) / (frequency + 0.5))
-    return weights
+    frequencies = index.frequencies(tuple(dict.fromkeys(question_stems)))
+    return {stem: stem_weight(index.size, frequency) for stem, frequency in frequencies.items()}
 
 
 ALTERNATIVE_WEIGHT = 0.8  # of another name relative to the name that was typed
 
-KeywordScores = NDArray[np.float32]
 
+def keyword_query(text: str, names: Sequence[AlternativeNames], index: Searchable) -> KeywordQuery:
+    """Return the query for the words of a text, where a chunk with an alternative name matches the name.
 
-def score_with_alternatives(
-    scores: KeywordScores,
-    names: Sequence[AlternativeNames],
-    generation: Generation,
-    score: Callable[[str], KeywordScores],
-) -> KeywordScores:
-    """Add the BM25 scores of alternative names to the scores of a question.
-
-    `score` returns the BM25 scores of a text for the nodes of `scores`. An alternative counts in nodes with all its
-    words. Its score is weighted by ALTERNATIVE_WEIGHT and cannot exceed the greatest score of the name.
+    An alternative counts in chunks with all its words. Its score is weighted by at most ALTERNATIVE_WEIGHT, and by less
+    if its words are rarer than those of the name, so that it cannot exceed the greatest score of the name.
     """
-    for named in names:
-        best = np.zeros_like(scores)
-        for other in named.others:
-            best = np.maximum(
-                best, _alternative_share(named.name, other, generation) * _whole_name_scores(other, generation, score)
-            )
-        scores = scores + np.maximum(best - score(named.name), 0.0, dtype=np.float32)
-    return scores
+    stem = index.tokeniser.stems
+    if not names:
+        return KeywordQuery(tuple(stem(text)))
+    weights = term_weights(
+        [one for named in names for name in (named.name, *named.others) for one in stem(name)], index
+    )
+
+    def weight(name: str) -> float:
+        return math.fsum(weights[one] for one in dict.fromkeys(stem(name)))
+
+    def other_name(name: str, other: str) -> OtherName:
+        share = ALTERNATIVE_WEIGHT * min(1.0, weight(name) / weight(other)) if weight(other) > 0 else 0.0
+        return OtherName(tuple(tuple(stems) for word in words(other) if (stems := stem(word))), share)
+
+    return KeywordQuery(
+        tuple(stem(text)),
+        names=tuple(
+            NamedInQuery(tuple(stem(one.name)), tuple(other_name(one.name, other) for other in one.others))
+            for one in names
+        ),
+    )
 
 
-def replace_alternatives(stems: Sequence[str], names: Sequence[AlternativeNames], generation: Generation) -> list[str]:
+def replace_alternatives(stems: Sequence[str], names: Sequence[AlternativeNames], index: Searchable) -> list[str]:
     """Replace the stems of every alternative in a chunk by the stems of the name that was typed."""
-    stem = generation.keyword.tokeniser.stems
+    stem = index.tokeniser.stems
     replaced = list(stems)
     for named in names:
         for other in named.others:
             replaced = _replace_run(replaced, stem(other), stem(named.name))
     return replaced
-
-
-def _alternative_share(name: str, other: str, generation: Generation) -> float:
-    stem = generation.keyword.tokeniser.stems
-    own, others = (math.fsum(term_weights(stem(one), generation).values()) for one in (name, other))
-    return ALTERNATIVE_WEIGHT * min(1.0, own / others) if others > 0 else 0.0
-
-
-def _whole_name_scores(name: str, generation: Generation, score: Callable[[str], KeywordScores]) -> KeywordScores:
-    parts = [score(word) for word in words(name) if generation.keyword.tokeniser.stems(word)]
-    whole = np.logical_and.reduce([part > 0 for part in parts])
-    return np.asarray(np.where(whole, np.sum(parts, axis=0), 0.0), dtype=np.float32)
 
 
 def _replace_run(stems: list[str], run: list[str], replacement: list[str]) -> list[str]:

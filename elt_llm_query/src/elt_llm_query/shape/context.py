@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from typing import Any
 
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_core.store.records import StoredNode
@@ -166,7 +166,7 @@ DocumentKey = tuple[str, str]  # a collection and a document id
 class ContextExpander:
     """An expander that adds the configured context to each chunk. Documents are fetched only if needed."""
 
-    def __init__(self, generations: Mapping[str, Generation], query: QuerySettings) -> None:
+    def __init__(self, generations: Mapping[str, Searchable], query: QuerySettings) -> None:
         self._generations = generations
         self._query = query
 

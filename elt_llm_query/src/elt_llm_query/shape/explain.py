@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.normalise import split_words
@@ -111,17 +111,17 @@ class MatchedTerms:
 class QuestionTerms:
     """The words of one question in one collection; `names` are names in the question with alternatives."""
 
-    def __init__(self, question: str, generation: Generation, names: Sequence[AlternativeNames] = ()) -> None:
-        tokeniser = generation.keyword.tokeniser
+    def __init__(self, question: str, generation: Searchable, names: Sequence[AlternativeNames] = ()) -> None:
+        tokeniser = generation.tokeniser
         stems = tokeniser.stems(question)
         written: dict[str, str] = {}
         for word in split_words(question):
             for stem in tokeniser.stems(word):
                 written.setdefault(stem, word)
         weights = term_weights(stems, generation)
-        frequency = generation.keyword.document_frequency
+        frequencies = generation.frequencies(tuple(weights))
         self.terms: list[dict[str, Any]] = [
-            {"written": written.get(stem, stem), "stem": stem, "weight": weight, "nodes": frequency(stem)}
+            {"written": written.get(stem, stem), "stem": stem, "weight": weight, "nodes": frequencies[stem]}
             for stem, weight in weights.items()
         ]
         """By distinct stem: the word as written, the stem, its weight (0 or more) and the number of nodes with it."""
@@ -141,7 +141,7 @@ _EXCERPT = 120  # characters of a chunk, enough to recognise the chunk
 
 
 def explain_stage(
-    stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk], generations: Sequence[Generation]
+    stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk], generations: Sequence[Searchable]
 ) -> TraceStage:
     """Build a stage that explains the other stages; `chunks` are the result of the search.
 

@@ -1,11 +1,12 @@
 """Turn a ranking into the chunks of a result: minimum relevance, selection, expansion and token budget."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.settings.tree import QuerySettings
 
-from elt_llm_query.retrieve.filters import FilterMasks
+from elt_llm_query.retrieve.filters import FilterLimits
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import OpenCollection, stored_nodes
 from elt_llm_query.retrieve.trace import LeftOut, OpenStage, ShapeDetails
@@ -54,7 +55,7 @@ class ChunkShaper:
         self._max_tokens = max_tokens
         self._generations = {one.name: one.generation for one in collections}
         most = query.full_context_max_chunks
-        self._small = {name: one for name, one in self._generations.items() if 0 < len(one.ids) <= most}
+        self._small = {name: one for name, one in self._generations.items() if 0 < one.size <= most}
         self._expander = ContextExpander(self._generations, query)
 
     def shape(
@@ -64,7 +65,7 @@ class ChunkShaper:
         stage: OpenStage,
         *,
         to_read: bool = False,
-        limits: FilterMasks | None = None,
+        limits: FilterLimits | None = None,
     ) -> tuple[list[CandidateChunk], list[str]]:
         """Return at most `top_k` chunks in their final order with notes, and record the dropped chunks in `stage`.
 
@@ -155,12 +156,16 @@ class ChunkShaper:
         return chunks, {"same text as another": same, **given}
 
     def _similarities(self, chunks: Sequence[CandidateChunk]) -> Similarities:
-        collections = [self._by_name[chunk.candidate.collection] for chunk in chunks]
-        vectors = [
-            one.generation.vectors[one.generation.positions([chunk.candidate.node_id])[0]]
-            for one, chunk in zip(collections, chunks, strict=True)
-        ]
-        return similarities(vectors, [one.space for one in collections])
+        by_collection: dict[str, list[str]] = defaultdict(list)
+        for chunk in chunks:
+            by_collection[chunk.candidate.collection].append(chunk.candidate.node_id)
+        vectors = {
+            (name, node_id): vector
+            for name, node_ids in by_collection.items()
+            for node_id, vector in zip(node_ids, self._generations[name].vectors(node_ids), strict=True)
+        }
+        spaces = [self._by_name[chunk.candidate.collection].space for chunk in chunks]
+        return similarities([vectors[chunk.candidate.key] for chunk in chunks], spaces)
 
     def _within_budget(
         self, chunks: list[CandidateChunk], left_out: dict[str, LeftOut], notes: list[str]
@@ -184,12 +189,11 @@ class ChunkShaper:
         return [chunk for index, chunk in enumerate(chunks) if index not in beyond]
 
 
-def _all_chunks(generation: Generation, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:
+def _all_chunks(generation: Searchable, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:
     """Return every chunk of a collection by source and position; ranked chunks keep their ranks and scores."""
     by_id = {one.node_id: one for one in ranked if one.collection == generation.collection}
-    nodes = sorted(
-        generation.nodes(generation.ids), key=lambda node: (node.source, node.document_id, node.start, node.ordinal)
-    )
+    nodes = generation.nodes(list(generation.every_id()))
+    nodes.sort(key=lambda node: (node.source, node.document_id, node.start, node.ordinal))
     return [
         CandidateChunk(by_id.get(node.node_id) or SearchCandidate(node.node_id, generation.collection), node)
         for node in nodes

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.enterprise import EnterpriseModel, ModelGraph
 from elt_llm_core.errors import ModelTimeout, ResponseGenerationError, UsageError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.completion import model_server_of
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.settings.tree import Settings, StrategyName
@@ -189,7 +189,7 @@ def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
     return "\n".join(f"- {' '.join(section.split())}" for section in sections)
 
 
-def find_entity_neighbours(text: str, generations: Sequence[Generation]) -> tuple[str, ...]:
+def find_entity_neighbours(text: str, generations: Sequence[Searchable]) -> tuple[str, ...]:
     """Return the longest entity name in the text, if any, followed by the names of related entities."""
     padded = f" {' '.join(words(text))} "
     found = []
@@ -220,7 +220,7 @@ class IterativeAnswerer:
         self,
         llm: LLM,
         pipeline: SearchPipeline,
-        generations: Sequence[Generation],
+        generations: Sequence[Searchable],
         extractive: ExtractiveAnswerer,
         settings: Settings,
         prompts: Prompts,

@@ -9,12 +9,11 @@ from datetime import date
 from functools import cached_property
 from threading import Lock
 
-from elt_llm_core.collection.generation import Generation
-from elt_llm_core.index.fields import FilterField
+from elt_llm_core.index.searchable import FieldValues, Searchable
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_core.text.normalise import fold, words
 
-from elt_llm_query.retrieve.filters import Condition, FilterMasks, condition_masks, parse_conditions
+from elt_llm_query.retrieve.filters import Condition, FilterLimits, filter_limits, parse_conditions
 from elt_llm_query.retrieve.query_variant import AlternativeNames, QueryVariant
 from elt_llm_query.retrieve.trace import UnderstandDetails
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
@@ -26,7 +25,7 @@ from elt_llm_query.understanding.question import (
     parse_question,
     shown_language,
 )
-from elt_llm_query.understanding.spelling import AllowedNodes, SpellingCorrector, apply_corrections
+from elt_llm_query.understanding.spelling import AllowedFinder, SpellingCorrector, apply_corrections
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class _Name:
 class AliasIndex:
     """An index that finds aliases in questions by their words, or by their stems in the language of a collection."""
 
-    def __init__(self, aliases: Aliases, generations: Sequence[Generation]) -> None:
-        self._tokenisers = {id(one.keyword.tokeniser): one.keyword.tokeniser for one in generations}
+    def __init__(self, aliases: Aliases, generations: Sequence[Searchable]) -> None:
+        self._tokenisers = {id(one.tokeniser): one.tokeniser for one in generations}
         self._by_first: dict[str, list[_Name]] = defaultdict(list)
         for number, group in enumerate(aliases.groups):
             for name in group:
@@ -78,9 +77,9 @@ class AliasIndex:
         )
 
 
-def _has_name(generation: Generation, name: str) -> bool:
-    stems = generation.keyword.tokeniser.stems(name)
-    return bool(stems) and all(generation.keyword.document_frequency(stem) for stem in stems)
+def _has_name(generation: Searchable, name: str) -> bool:
+    stems = generation.tokeniser.stems(name)
+    return bool(stems) and all(generation.frequencies(stems).values())
 
 
 _MONTHS = {month: number for number, names in enumerate(MONTH_ROWS, 1) for month in names}
@@ -128,7 +127,7 @@ _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in t
 class FilterSuggester:
     """Suggests filters for the years, dates and field values that a question names; many threads may share it."""
 
-    def __init__(self, generations: Sequence[Generation]) -> None:
+    def __init__(self, generations: Sequence[Searchable]) -> None:
         self._generations = tuple(generations)
         self._lock = Lock()
 
@@ -180,27 +179,27 @@ class FilterSuggester:
                         names.setdefault(own, f"{name}={value}")
         return names
 
-    def _fields(self, name: str) -> Iterator[FilterField]:
-        return filter(None, (one.filter_fields.get(name) for one in self._generations))
+    def _fields(self, name: str) -> Iterator[FieldValues]:
+        return filter(None, (one.field(name) for one in self._generations))
 
 
 class QuestionAnalyser:
     """An analyser of questions to the given generations. Many threads may share one object."""
 
-    def __init__(self, generations: Sequence[Generation], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
-        languages = tuple(dict.fromkeys(one.keyword.tokeniser.language for one in generations))
+    def __init__(self, generations: Sequence[Searchable], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
+        languages = tuple(dict.fromkeys(one.tokeniser.language for one in generations))
         self._aliases = AliasIndex(aliases, generations)
         self._speller = SpellingCorrector(generations, languages, aliases.words)
         self._suggestions = FilterSuggester(generations) if query.filters_from_question != "off" else None
-        self._tokenisers = tuple(one.keyword.tokeniser for one in generations)
+        self._tokenisers = tuple(one.tokeniser for one in generations)
 
     def analyse(
-        self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedNodes | None = None
+        self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedFinder | None = None
     ) -> UnderstandDetails:
         """Analyse a normalised question with its filter conditions; the result has the question to search for.
 
-        Spelling is corrected only to words of nodes that the filter masks returned by `allowed` allow. `allowed` is
-        called only if a word is unknown.
+        Spelling is corrected only to words of chunks that `allowed` returns. `allowed` is called only if a word is
+        unknown.
         """
         typed = parse_question(text)
         language = asked_language(text, typed.language)
@@ -237,18 +236,21 @@ class QuestionAnalyser:
 
 
 def apply_filters(
-    conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Generation]
-) -> tuple[FilterMasks, tuple[Condition, ...]]:
-    """Return masks and the applied conditions; suggested ones are dropped if no node fulfils all. Raises UsageError."""
+    conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Searchable]
+) -> tuple[FilterLimits, tuple[Condition, ...]]:
+    """Return the allowed chunks and the applied conditions. Suggested conditions are dropped if no chunk fulfils all.
+
+    Raises UsageError.
+    """
     own = tuple(conditions)
     if not suggested:
-        return condition_masks(own, generations), own
+        return filter_limits(own, generations), own
     both = (*own, *parse_conditions(suggested))
-    limits = condition_masks(both, generations)
+    limits = filter_limits(both, generations)
     listed = " and ".join(suggested)
-    if any(mask.any() for mask in limits.masks):
+    if any(one.count for one in limits.allowed):
         note = f"Only chunks with {listed} were searched, which the question names (query.filters_from_question)."
         return replace(limits, notes=(note, *limits.notes)), both
-    limits = condition_masks(own, generations)
+    limits = filter_limits(own, generations)
     note = f"No chunk has {listed}, which the question names, so this filter was not applied."
     return replace(limits, notes=(note, *limits.notes)), own

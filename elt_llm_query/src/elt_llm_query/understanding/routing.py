@@ -5,20 +5,17 @@ collections together, so that the scores of two collections can be compared. Sou
 SIGIR 1994 (evidence from the best part of a document). Alternatives are measured in docs/decisions.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import AllowedChunks, KeywordQuery, Searchable, ValueFilter
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.retrieve.filters import Mask
 from elt_llm_query.retrieve.pools import OpenCollection
-from elt_llm_query.retrieve.query_variant import QueryVariant
+from elt_llm_query.retrieve.query_variant import QueryVariant, stem_weight
 from elt_llm_query.understanding.question import asks_for_relations, parse_question
 
 _NEARLY_ALL = 0.9  # share of the chunks
@@ -54,10 +51,11 @@ def concerns_models(question: str, models: Sequence[str]) -> bool:
     return named or asks_for_relations(question)
 
 
-def has_only_fact_sheets(generation: Generation) -> bool:
+def has_only_fact_sheets(generation: Searchable) -> bool:
     """Whether a collection has nearly only fact sheets and relations: an enterprise model or an inventory."""
-    field = generation.filter_fields.get("fact_sheet_type")
-    return field is not None and float(field.having(np.ones(len(field.values), dtype=bool)).mean()) >= _NEARLY_ALL
+    field = generation.field("fact_sheet_type")
+    with_one = generation.allow([ValueFilter(field.codes)]).count if field else 0
+    return with_one / max(1, generation.size) >= _NEARLY_ALL
 
 
 class CollectionRouter:
@@ -73,15 +71,15 @@ class CollectionRouter:
         self._tokeniser = KeywordTokeniser()  # the detection of names hardly depends on the language
         self._to = to
         self._above = above or len(self._collections)
-        self._nodes = sum(len(one.generation.ids) for one in self._collections)
+        self._nodes = sum(one.generation.size for one in self._collections)
 
-    def route(self, variant: QueryVariant, masks: Sequence[Mask] | None = None) -> CollectionRoute | None:
-        """Choose collections for a query variant, given masks of allowed nodes; None means that all are searched."""
-        sizes = [mask.sum() for mask in masks] if masks else [len(one.generation.ids) for one in self._collections]
+    def route(self, variant: QueryVariant, allowed: Sequence[AllowedChunks] | None = None) -> CollectionRoute | None:
+        """Choose collections for a query variant, given their allowed chunks; None means that all are searched."""
+        sizes = [one.count for one in allowed] if allowed else [one.generation.size for one in self._collections]
         findable = [index for index, size in enumerate(sizes) if size]
         if len(findable) <= self._above:
             return None
-        scores = self._scores(variant, masks)
+        scores = self._scores(variant, allowed)
         unscored = [index for index in findable if self._collections[index].keywords_missing]
         ranked = sorted((index for index in findable if scores[index] > 0), key=lambda index: -scores[index])
         if not ranked:
@@ -100,20 +98,24 @@ class CollectionRouter:
             }
         return CollectionRoute(tuple(sorted(reasons)), details, common)
 
-    def _scores(self, variant: QueryVariant, masks: Sequence[Mask] | None) -> list[float]:
+    def _scores(self, variant: QueryVariant, allowed: Sequence[AllowedChunks] | None) -> list[float]:
+        """Return the BM25 score of the best chunk of each collection, with the weights of all collections together."""
         words = " ".join((variant.keywords, *(other for one in variant.names for other in one.others)))
-        stems = [dict.fromkeys(one.generation.keyword.tokeniser.stems(words)) for one in self._collections]
-        weights = {stem: self._weight(stem) for stem in {stem for own in stems for stem in own}}
+        generations = [one.generation for one in self._collections]
+        stems = [tuple(dict.fromkeys(one.tokeniser.stems(words))) for one in generations]
+        asked = tuple(dict.fromkeys(stem for own in stems for stem in own))
+        frequencies = [one.frequencies(asked) for one in generations]
+        weights = {stem: stem_weight(self._nodes, sum(one[stem] for one in frequencies)) for stem in asked}
         scores = []
-        for index, one in enumerate(self._collections):
-            of_nodes = one.generation.keyword.scores_weighing({stem: weights[stem] for stem in stems[index]})
-            scores.append(float((of_nodes[masks[index]] if masks else of_nodes).max(initial=0.0)))
+        for index, one in enumerate(generations):
+            factors = {
+                stem: weights[stem] / stem_weight(one.size, frequency)
+                for stem in stems[index]
+                if (frequency := frequencies[index][stem])
+            }
+            best = one.matching(KeywordQuery(stems[index], factors), 1, allowed[index] if allowed else None)
+            scores.append(best[0][1] if best else 0.0)
         return scores
-
-    def _weight(self, stem: str) -> float:
-        """Return the inverse document frequency of a stem over all collections together, as in BM25."""
-        frequency = sum(one.generation.keyword.document_frequency(stem) for one in self._collections)
-        return math.log1p((self._nodes - frequency + 0.5) / (frequency + 0.5))
 
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
@@ -123,8 +125,8 @@ class CollectionRouter:
         common = []
         others = [other for one in variant.names for other in one.others]
         for name in dict.fromkeys((*parse_question(variant.text, self._tokeniser).names, *others, *variant.also)):
-            keywords = ((index, self._collections[index].generation.keyword) for index in findable)
-            having = [index for index, one in keywords if len(one.having(one.tokeniser.stems(name)))]
+            generations = ((index, self._collections[index].generation) for index in findable)
+            having = [index for index, one in generations if one.having(one.tokeniser.stems(name), 1)]
             if len(having) <= 3 * self._to:  # to save time, more are not checked
                 having = [index for index in having if self._has_name(index, name)]
             if len(having) > self._to:
@@ -137,12 +139,11 @@ class CollectionRouter:
     def _has_name(self, index: int, name: str) -> bool:
         """Return whether the words of a name are adjacent in one of the first chunks with all these words."""
         generation = self._collections[index].generation
-        stems = generation.keyword.tokeniser.stems(name)
+        stems = generation.tokeniser.stems(name)
         if len(stems) == 1:
             return True
-        ids = [generation.ids[position] for position in generation.keyword.having(stems)[:READ].tolist()]
         return any(
             list(own[start : start + len(stems)]) == stems
-            for own in generation.stems(ids)
+            for own in generation.stems(generation.having(stems, READ))
             for start in range(len(own) - len(stems) + 1)
         )

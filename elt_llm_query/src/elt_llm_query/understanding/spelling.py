@@ -7,20 +7,15 @@ detection and correction of spelling errors", CACM 1964.
 
 import re
 import string
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from threading import Lock
 
-import numpy as np
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import AllowedChunks, Searchable
 from elt_llm_core.text.normalise import lower, split_words
-from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, Levenshtein
-
-from elt_llm_query.retrieve.filters import Mask
 
 # Language codes of simplemma that differ from the codes of this project.
 _CODES = {"no": "nb", "sr": "hbs"}
@@ -100,72 +95,71 @@ _UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed for one letter with diacriti
 
 
 class Vocabulary:
-    """The stems of a generation's keyword index. Many threads may share one object."""
+    """The stems of a collection. Many threads may share one object."""
 
-    def __init__(self, generation: Generation) -> None:
+    def __init__(self, generation: Searchable) -> None:
         self._generation = generation
-        self.stems = generation.keyword.tokeniser.stems
-        self._lock = Lock()
-
-    def may_start(self, word: str) -> bool:
-        """Return False if no stem has the prefix of the word, so that the word need not be stemmed."""
-        prefix = word[:_PREFIX]
-        if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
-            return True
-        with self._lock:
-            return prefix in self._prefixes
+        self.stems = generation.tokeniser.stems
+        self._plain: dict[str, tuple[list[str], frozenset[str]]] = {}
 
     def words_by_stem(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """Return the words by stem, for the stems that a node has."""
-        keyword = self._generation.keyword
+        """Return the words by stem, for the stems that a chunk has."""
+        stems = {word: self._generation.tokeniser.stems_of_guess(word) for word in filter(self._may_start, words)}
+        known = self._known(stems)
         by_stem: dict[str, list[str]] = {}
-        for word in filter(self.may_start, words):
-            for stem in keyword.tokeniser.stems_of_guess(word):
-                if keyword.document_frequency(stem):
+        for word, own in stems.items():
+            for stem in own:
+                if known[stem]:
                     by_stem.setdefault(stem, []).append(word)
         return by_stem
 
-    def has(self, stem: str) -> bool:
-        """Return whether a node of the generation has the stem."""
-        return self._generation.keyword.document_frequency(stem) > 0
+    def lacking(self, words: Sequence[str]) -> list[str]:
+        """Return the words that no chunk has. A word without stems, such as a stopword, counts as present."""
+        stems = {word: self.stems(word) for word in words}
+        known = self._known(stems)
+        return [word for word, own in stems.items() if own and not any(known[stem] for stem in own)]
 
-    def frequency(self, stem: str, mask: Mask | None = None) -> int:
-        """Return the number of nodes that have the stem, among the nodes that the filter mask allows."""
-        return len(self._positions(stem, mask))
+    def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> Mapping[str, int]:
+        """Return for each stem the number of chunks that have it, among the `allowed` ones."""
+        return self._generation.frequencies(stems, allowed)
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
         """Return the stems with the same first letter that are at most `most` edits away, with their distances."""
         if not _is_plain(stem):
             return []
-        with self._lock:
-            start, stop = (bisect_left(self._sorted, letter) for letter in (stem[0], chr(ord(stem[0]) + 1)))
-            # Edits at both ends of the same word are rare.
-            similar = [one for one in self._sorted[start:stop] if one[:2] == stem[:2] or one[-2:] == stem[-2:]]
+        # Edits at both ends of the same word are rare.
+        plain, _ = self._beginning(stem[0])
+        similar = [one for one in plain if one[:2] == stem[:2] or one[-2:] == stem[-2:]]
         matches = process.extract(stem, similar, scorer=OSA.distance, score_cutoff=most, limit=None)
         return [(other, int(distance)) for other, distance, _ in matches if distance]
 
-    def spelling(self, stem: str, typed: str, mask: Mask | None = None) -> str:
+    def spelling(self, stem: str, typed: str, allowed: AllowedChunks | None = None) -> str:
         """Return the word with this stem in the first chunk that is nearest to the typed word, or an empty text."""
-        positions = self._positions(stem, mask)
-        if not len(positions):
+        first = self._generation.having([stem], 1, allowed)
+        if not first:
             return ""
-        chunk = self._generation.nodes([self._generation.ids[int(positions.min())]])[0]
+        [chunk] = self._generation.nodes(first)
         words = dict.fromkeys(split_words(lower(f"{chunk.context}\n{chunk.text}")))
         having = [word for word in words if stem in self.stems(word)]
         return min(having, key=lambda word: (edit_distance(typed, word, len(word)), word), default="")
 
-    @cached_property
-    def _sorted(self) -> list[str]:
-        bm25 = self._generation.keyword.bm25
-        return [] if bm25 is None else sorted(filter(_is_plain, bm25.vocab_dict))
+    def _known(self, stems: Mapping[str, Sequence[str]]) -> Mapping[str, int]:
+        """Return the number of chunks that have each stem, for the stems of all words at once."""
+        return self._generation.frequencies(tuple(dict.fromkeys(stem for own in stems.values() for stem in own)))
 
-    @cached_property
-    def _prefixes(self) -> frozenset[str]:
-        return frozenset(stem[:_PREFIX] for stem in self._sorted)
+    def _may_start(self, word: str) -> bool:
+        """Return False if no stem has the prefix of the word, so that the word need not be stemmed."""
+        prefix = word[:_PREFIX]
+        if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
+            return True
+        return prefix in self._beginning(prefix[:1])[1]
 
-    def _positions(self, stem: str, mask: Mask | None) -> NDArray[np.int64]:
-        positions = self._generation.keyword.having([stem])
-        return positions if mask is None else positions[mask[positions]]
+    def _beginning(self, letter: str) -> tuple[list[str], frozenset[str]]:
+        """Return the plain stems that start with a letter, ascending, and their prefixes."""
+        if letter not in self._plain:  # two threads may both ask, and get the same
+            stems = list(filter(_is_plain, self._generation.stems_beginning(letter)))
+            self._plain[letter] = stems, frozenset(stem[:_PREFIX] for stem in stems)
+        return self._plain[letter]
 
 
 def _is_plain(stem: str) -> bool:
@@ -177,12 +171,12 @@ _MOST_COMPARED = 8  # stems whose words are compared with the typed word; all ot
 TIMES_AS_FREQUENT = 3  # otherwise two words are equally likely, and neither is used
 
 
-SearchedWords = Sequence[tuple[Vocabulary, Mask | None]]
-"""The vocabulary of each generation, with a mask of its allowed nodes, shape (nodes,), or None to allow all."""
+SearchedWords = Sequence[tuple[Vocabulary, AllowedChunks | None]]
+"""The vocabulary of each collection, with its allowed chunks, or None to allow all."""
 
 
 def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], bool], *, two: bool = True) -> str:
-    """Return the word of the allowed nodes that is one edit away from `typed`, which is in lower case.
+    """Return the word of the allowed chunks that is one edit away from `typed`, which is in lower case.
 
     If there is no such word, `typed` is long, and `two` is true, the word may be two edits away. The result is
     empty without such a word, or if another equally near word is nearly as frequent. Swapped letters are nearer than
@@ -209,8 +203,9 @@ def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], b
 
 
 def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dict[str, int]:
-    """Return the frequencies, in the allowed nodes, of the nearest and most frequent stems."""
-    counts = {stem: sum(each.frequency(stem, mask) for each, mask in searched) for stem in distances}
+    """Return the frequencies, in the allowed chunks, of the nearest and most frequent stems."""
+    found = [each.frequencies(tuple(distances), allowed) for each, allowed in searched]
+    counts = {stem: sum(one[stem] for one in found) for stem in distances}
     order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))
     return {stem: counts[stem] for stem in order[:_MOST_COMPARED]}
 
@@ -222,7 +217,7 @@ def _spelling(
     real = next(filter(is_real, guesses), "")
     if real:
         return real
-    written = next(filter(None, (each.spelling(stem, typed, mask) for each, mask in searched)), "")
+    written = next(filter(None, (each.spelling(stem, typed, allowed) for each, allowed in searched)), "")
     return written if edit_distance(typed, written, 2) <= (1 if guesses else 2) else ""
 
 
@@ -232,43 +227,44 @@ _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,200}[\"”“»]")
 _SHORTEST_NAME = 6  # letters; a word near a shorter name is probably another name
 _MOST_UNKNOWN = 3  # words; a question with more unknown words is in another language or a pasted text
 
-AllowedNodes = Callable[[], Sequence[Mask] | None]
-"""A function that returns a mask of allowed nodes per collection, shape (nodes,), or None to allow all nodes."""
+AllowedFinder = Callable[[], Sequence[AllowedChunks] | None]
+"""A function that returns the allowed chunks of each collection, or None to allow all chunks."""
 
 
 class SpellingCorrector:
-    """A spelling corrector with the words of generations. Dictionaries are loaded at the first unknown word."""
+    """A spelling corrector with the words of collections. Dictionaries are loaded at the first unknown word."""
 
-    def __init__(self, generations: Sequence[Generation], languages: Sequence[str], kept: frozenset[str]) -> None:
-        """`languages` are the languages of the generations. Words in `kept` are never corrected."""
+    def __init__(self, generations: Sequence[Searchable], languages: Sequence[str], kept: frozenset[str]) -> None:
+        """`languages` are the languages of the collections. Words in `kept` are never corrected."""
         self._vocabularies = [Vocabulary(one) for one in generations]
-        self._searched = [one.keyword.bm25 is not None for one in generations]
+        self._searched = [one.has_keywords for one in generations]
         self._dictionaries = WordDictionaries()
         self._languages = tuple(dict.fromkeys(languages))
         self._kept = kept
 
-    def corrections(self, question: str, language: str, allowed: AllowedNodes | None = None) -> dict[str, str]:
+    def corrections(self, question: str, language: str, allowed: AllowedFinder | None = None) -> dict[str, str]:
         """Return the correct word for each mistyped word of the question.
 
-        Corrections are words of nodes that the filter masks returned by `allowed` allow. `language` is the language of
-        the question. Words in a dictionary, in quotation marks or in capitals are not corrected. A question with mostly
-        unknown words is not corrected at all.
+        Corrections are words of chunks that `allowed` returns. `language` is the language of the question. Words in a
+        dictionary, in quotation marks or in capitals are not corrected. A question with mostly unknown words is not
+        corrected at all.
         """
         typed = list(dict.fromkeys(_WORD.findall(_QUOTED.sub(" ", question))))
-        unknown = [word for word in typed if self._is_unknown(word)]
+        unknown = self._unknown(typed)
         if not unknown or len(unknown) > _MOST_UNKNOWN or 2 * len(unknown) > len(typed) + 1:
             return {}
-        masks = (allowed and allowed()) or (None,) * len(self._vocabularies)
-        searched = list(zip(self._vocabularies, masks, strict=True))
+        chunks = (allowed and allowed()) or (None,) * len(self._vocabularies)
+        searched = list(zip(self._vocabularies, chunks, strict=True))
         meant = {word: self._meant(word, question, language, searched) for word in unknown}
         return {word: other for word, other in meant.items() if other}
 
-    def _is_unknown(self, word: str) -> bool:
-        if lower(word) in self._kept or word.isupper() or not (word.islower() or word.istitle()):
-            return False
-        return any(self._searched) and not any(
-            not (own := each.stems(word)) or any(map(each.has, own)) for each in self._vocabularies
-        )
+    def _unknown(self, words: Sequence[str]) -> list[str]:
+        """Return the words that no collection has, without those that are never corrected."""
+        usual = (word for word in words if word.islower() or (word.istitle() and not word.isupper()))
+        left = [word for word in usual if lower(word) not in self._kept] if any(self._searched) else []
+        for vocabulary in self._vocabularies:
+            left = vocabulary.lacking(left) if left else []
+        return left
 
     def _meant(self, word: str, question: str, language: str, searched: SearchedWords) -> str:
         if self._dictionaries.know(word, (*self._languages, language)):

@@ -18,7 +18,7 @@ from elt_llm_api.display.progress import progress_display
 from elt_llm_api.display.text import align_columns, print_result
 
 if TYPE_CHECKING:
-    from elt_llm_core.collection.generation import Generation
+    from elt_llm_core.index.searchable import Searchable
     from elt_llm_core.models.embedding_model import EmbeddingModel
     from elt_llm_core.settings.loader import LoadedSettings
     from elt_llm_core.settings.tree import Settings
@@ -89,7 +89,7 @@ def evaluate_labelled_set(measuring: EvaluationSettings, directory: Path, *, qui
 @contextmanager
 def open_labelled_set(
     loaded: "LoadedSettings", dataset: "Dataset", *, quiet: bool
-) -> "Iterator[tuple[Generation, EmbeddingModel]]":
+) -> "Iterator[tuple[Searchable, EmbeddingModel]]":
     """Ingest a labelled set's corpus into a separate collection, below `evaluation` in the data directory."""
     from elt_llm_core.collection.lifecycle import open_generation
     from elt_llm_core.models.factory import create_embedding
@@ -228,7 +228,7 @@ def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCal
 
 
 def _answer_own_and_foreign(
-    asking: RefusalSettings, store: "Store", generation: "Generation", quoting: "QuotingSession"
+    asking: RefusalSettings, store: "Store", generation: "Searchable", quoting: "QuotingSession"
 ) -> "list[RefusalOutcome]":
     from elt_llm_query.evaluate import generated_questions as generated
     from elt_llm_query.evaluate.refusals import questions_of_collection, questions_without_answer
@@ -249,7 +249,7 @@ def _answer_questions(
 
 
 @contextmanager
-def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tuple[Store, Generation, EmbeddingModel]]":
+def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tuple[Store, Searchable, EmbeddingModel]]":
     from elt_llm_core.store.store import open_store
 
     with open_store(loaded.data_dir) as store:

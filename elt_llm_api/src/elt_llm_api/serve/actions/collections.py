@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import collect_garbage, roll_back
 from elt_llm_core.collection.verification import GenerationDamage, repair, verify_collection
 from elt_llm_core.enterprise import EnterpriseModel, Entity, ModelGraph, Relationship
 from elt_llm_core.errors import UsageError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.results import ResultModel
 from elt_llm_core.store.lock import lock_holder, writer_lock
@@ -192,7 +192,7 @@ class NeighbourActions(ServiceActions):
             return _neighbourhood(name, _load_models(engine.generations[0]), entity, radius, directed=directed)
 
 
-def _load_models(generation: Generation) -> list[EnterpriseModel]:
+def _load_models(generation: Searchable) -> list[EnterpriseModel]:
     models = generation.artefacts(_ARTEFACT) if _ARTEFACT in generation.artefact_names else {}
     if not models:
         message = f"'{generation.collection}' contains no enterprise model."

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import UsageError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.records import CollectionRecord, StoredDocument
@@ -295,7 +295,7 @@ class SpanActions(ServiceActions):
             return _nearest_text(generation, quote, parts)
 
     def _places(
-        self, generation: Generation, quote: str, documents: Iterable[StoredDocument]
+        self, generation: Searchable, quote: str, documents: Iterable[StoredDocument]
     ) -> Iterator[DocumentSpan]:
         for document in documents:
             text = document.text or self._services.store.documents.text(document.version)
@@ -303,7 +303,7 @@ class SpanActions(ServiceActions):
                 yield _document_span(generation, replace(document, text=text), start, end)
 
 
-def _nearest_text(generation: Generation, quote: str, parts: Sequence[tuple[StoredDocument, int, int]]) -> QuoteCheck:
+def _nearest_text(generation: Searchable, quote: str, parts: Sequence[tuple[StoredDocument, int, int]]) -> QuoteCheck:
     """Find the span with the largest share of the quote's words. `parts` are (document, start, end)."""
     best: tuple[float, StoredDocument, int, int] | None = None
     for document, first, last in parts:
@@ -318,7 +318,7 @@ def _nearest_text(generation: Generation, quote: str, parts: Sequence[tuple[Stor
     return QuoteCheck(verbatim=False, nearest=span, shared=shared, differences=differences)
 
 
-def _document_span(generation: Generation, document: StoredDocument, start: int, end: int) -> DocumentSpan:
+def _document_span(generation: Searchable, document: StoredDocument, start: int, end: int) -> DocumentSpan:
     outline = generation.outlines([document.document_id])[document.document_id]
     return DocumentSpan(
         collection=generation.collection,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import gradio as gr
-from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import EltError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import Verdict
 from elt_llm_query.evaluate.generated_questions import (
@@ -259,7 +259,7 @@ class ExampleQuestions:
                 return list(self._made[name][1])
         return []
 
-    def _of_generation(self, generation: Generation) -> tuple[str, ...]:
+    def _of_generation(self, generation: Searchable) -> tuple[str, ...]:
         if generation.size > _MOST_CHUNKS_READ or has_only_fact_sheets(generation):
             return ()
         generated = generate_questions(generation, _GENERATED)

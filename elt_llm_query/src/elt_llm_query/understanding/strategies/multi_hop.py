@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.stems import KeywordTokeniser
 from llama_index.core.llms import LLM
@@ -154,7 +154,7 @@ class MultiHopStrategy:
         follow_ups = [{"from": node_id, "question": text} for (_, node_id), text in hops.followed.items()]
         return combined_result(passes, first, hops.combined(), follow_ups=follow_ups)
 
-    def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Generation], passes: PassRunner) -> bool:
+    def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Searchable], passes: PassRunner) -> bool:
         """Search a follow-up of the best unused chunk; return False without such a chunk or a new follow-up."""
         combined = hops.combined()
         source = next((one for one in combined if one.key not in hops.followed), None)
@@ -182,12 +182,12 @@ class MultiHopStrategy:
             hops.gained[one.key] = max(hops.gained.get(one.key, 0.0), amount)
         return True
 
-    def _follow_up(self, question: str, node: StoredNode, generation: Generation, passes: PassRunner) -> str:
+    def _follow_up(self, question: str, node: StoredNode, generation: Searchable, passes: PassRunner) -> str:
         if self.llm is not None and not passes.failures:
             prompt = _PROMPT.format(question=question, passage=node.text[:_PROMPT_CHARACTERS])
             written = reply_lines(ask_helper_model(self.llm, prompt, passes, "follow-up questions were made by rules"))
             if written:
                 return "" if written[0].casefold().rstrip(".") == "none" else written[0][:_LONGEST_FOLLOW_UP]
-        tokeniser = generation.keyword.tokeniser
+        tokeniser = generation.tokeniser
         names = bridge_names(node.text, question, tokeniser)
         return " ".join([*names, *missing_words(question, f"{node.title} {node.text}", tokeniser)]) if names else ""

@@ -1,0 +1,195 @@
+"""The index of a generation on this machine, which answers the questions of `Searchable` from arrays and bm25s."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery
+from numpy.typing import NDArray
+
+from elt_llm_core.index.contents import GenerationArrays, top_positions
+from elt_llm_core.index.fields import FilterFields
+from elt_llm_core.index.keyword_index import KeywordIndex
+from elt_llm_core.index.searchable import AllowedChunks, BothScores, FieldValues, KeywordQuery, Ranking, ValueFilter
+from elt_llm_core.index.vector_index import EXACT_BELOW, ExactVectorStore
+from elt_llm_core.text.stems import KeywordTokeniser
+
+_CODES_OF_A_FIELD = 1 << 32  # the code of a value is the number of its field times this, plus its place in the values
+# If a filter allows less than one node in eight, only the vectors of these nodes are read; otherwise all vectors are.
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class _AllowedNodes:
+    """The allowed nodes as a mask, shape (nodes,), and their number."""
+
+    mask: NDArray[np.bool_]
+    count: int
+
+
+@dataclass(eq=False, repr=False)
+class LocalIndex:
+    """The part of `Searchable` that needs no texts, for arrays in memory or memory-mapped.
+
+    Positions in the arrays ascend with node ids, so a tie that is broken by position is broken by node id.
+    """
+
+    arrays: GenerationArrays
+    filter_fields: FilterFields
+    keyword: KeywordIndex
+    vector_store: BasePydanticVectorStore
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.arrays.ids)
+
+    @property
+    def tokeniser(self) -> KeywordTokeniser:
+        """The tokeniser of the keyword index."""
+        return self.keyword.tokeniser
+
+    @property
+    def has_keywords(self) -> bool:
+        """Whether any node has a stem."""
+        return self.keyword.bm25 is not None
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether a search takes less time than handing it to another thread."""
+        return self.size < EXACT_BELOW
+
+    @property
+    def field_names(self) -> list[str]:
+        """The names of the filter fields, ascending."""
+        return self.filter_fields.names
+
+    @property
+    def fields_complete(self) -> bool:
+        """Whether every filter field is known; false for generations that an earlier version published."""
+        return self.filter_fields.complete
+
+    def field(self, name: str) -> FieldValues | None:
+        """Return the values of a filter field, or None. Raises CorruptIndex if its files cannot be read."""
+        field = self.filter_fields.get(name)
+        if field is None:
+            return None
+        first = self.field_names.index(name) * _CODES_OF_A_FIELD
+        codes = range(first, first + len(field.values))
+        return FieldValues(name, field.type, field.values, codes, of_documents=field.rows is not None)
+
+    def allow(self, filters: Sequence[ValueFilter]) -> AllowedChunks:
+        """Return the nodes that fulfil all filters."""
+        mask = np.ones(self.size, dtype=bool)
+        for one in filters:
+            having = self._having_codes(one.codes)
+            np.logical_and(mask, ~having if one.denies else having, out=mask)
+        return _AllowedNodes(mask, int(np.count_nonzero(mask)))
+
+    def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
+        """Return those of these nodes that are allowed."""
+        are_allowed = self._mask(allowed)[self.arrays.positions(node_ids)]
+        return frozenset(node_id for node_id, is_allowed in zip(node_ids, are_allowed, strict=True) if is_allowed)
+
+    def nearest(self, vector: NDArray[np.float32], top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
+        """Return at most `top_k` nodes with the greatest cosines, best first.
+
+        If only `allowed` nodes are searched, cosines are computed from their vectors. Filtering the nearest nodes of a
+        vector index would lose some of the allowed nodes.
+        """
+        vectors, most = self.arrays.vectors, min(top_k, self.size)
+        if most == 0:
+            return []
+        if allowed is not None:
+            places = np.flatnonzero(self._mask(allowed))
+            few = len(places) * _FEW < self.size
+            cosines = vectors[places] @ vector if few else (vectors @ vector)[places]
+            best = top_positions(cosines, most)
+            return self._ranking(places[best], cosines[best])
+        if type(self.vector_store) is ExactVectorStore:
+            cosines = vectors @ vector
+            best = top_positions(cosines, most)
+            return self._ranking(best, cosines[best])
+        found = self.vector_store.query(VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=most))
+        hits = zip(found.ids or [], found.similarities or [], strict=True)
+        return [(node_id, float(score)) for node_id, score in sorted(hits, key=lambda hit: (-hit[1], hit[0]))]
+
+    def matching(self, query: KeywordQuery, top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
+        """Return at most `top_k` nodes with the greatest BM25 scores above 0, best first."""
+        scores = self.keyword.scores_of(query)
+        matches = scores > 0
+        if allowed is not None:
+            matches &= self._mask(allowed)  # before the best nodes are selected, so that no allowed node is lost
+        places = np.flatnonzero(matches)
+        best = places[top_positions(scores[places], top_k)]
+        return self._ranking(best, scores[best])
+
+    def completed(
+        self, node_ids: Sequence[str], vector: NDArray[np.float32] | None, query: KeywordQuery | None
+    ) -> BothScores:
+        """Return the scores of these nodes. Raises CorruptIndex if a node is missing."""
+        places = self.arrays.positions(node_ids)
+        return BothScores(
+            None if vector is None else self.arrays.vectors[places] @ vector,
+            None if query is None else self.keyword.scores_of(query, places),
+        )
+
+    def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> dict[str, int]:
+        """Return for each of these stems the number of nodes that contain it."""
+        mask = None if allowed is None else self._mask(allowed)
+        return {stem: self.keyword.document_frequency(stem, mask) for stem in stems}
+
+    def having(self, stems: Sequence[str], most: int, allowed: AllowedChunks | None = None) -> list[str]:
+        """Return the ids of the first `most` nodes that contain all of these stems, ascending."""
+        places = self.keyword.having(stems)
+        if allowed is not None:
+            places = places[self._mask(allowed)[places]]
+        return self.arrays.ids_at(places[:most])
+
+    def stems_beginning(self, prefix: str) -> list[str]:
+        """Return the stems that start with this text, ascending."""
+        start = bisect_left(self._sorted_stems, prefix)
+        end = bisect_left(self._sorted_stems, prefix + "\U0010ffff", lo=start)
+        return self._sorted_stems[start:end]
+
+    def vectors(self, node_ids: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of these nodes, shape (nodes, dimension). Raises CorruptIndex if a node is missing."""
+        return self.arrays.vectors[self.arrays.positions(node_ids)]
+
+    def every_id(self) -> Iterator[str]:
+        """Yield the id of every node, ascending."""
+        return (bytes(value).decode() for value in self.arrays.ids)
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of every node, ascending, as a new list."""
+        return list(self.every_id())
+
+    @cached_property
+    def _sorted_stems(self) -> list[str]:
+        return sorted(self.keyword.vocabulary)
+
+    def _having_codes(self, codes: Sequence[int]) -> NDArray[np.bool_]:
+        """Return for each node whether it has a value with one of these codes."""
+        having = np.zeros(self.size, dtype=bool)
+        places_of: dict[str, list[int]] = {}
+        for code in codes:
+            number, place = divmod(code, _CODES_OF_A_FIELD)
+            places_of.setdefault(self.field_names[number], []).append(place)
+        for name, places in places_of.items():
+            field = self.filter_fields.get(name)
+            if field is not None:
+                chosen = np.zeros(len(field.values), dtype=bool)
+                chosen[places] = True
+                having |= field.having(chosen)
+        return having
+
+    def _mask(self, allowed: AllowedChunks) -> NDArray[np.bool_]:
+        if not isinstance(allowed, _AllowedNodes) or len(allowed.mask) != self.size:
+            raise TypeError("These allowed nodes are of another index.")
+        return allowed.mask
+
+    def _ranking(self, places: NDArray[np.int64], scores: NDArray[np.float32]) -> Ranking:
+        return list(zip(self.arrays.ids_at(places), scores.tolist(), strict=True))

@@ -1,0 +1,47 @@
+"""What searches asks an index questions: it reads no array of a generation, so that a database can answer too."""
+
+import ast
+from dataclasses import fields
+from pathlib import Path
+
+from elt_llm_core.collection.generation import Generation
+from elt_llm_core.index.local_index import LocalIndex
+from elt_llm_core.index.searchable import Searchable
+
+SEARCHING = ("elt_llm_query", "elt_llm_consumer", "elt_llm_api")
+OF_THE_ENGINE = {"close"}
+# Other classes have attributes with these names too, so only those of a generation count.
+COMMON_NAMES = {"ids", "keyword", "positions"}
+
+
+def public(names: list[str]) -> set[str]:
+    """The names that do not start with an underscore."""
+    return {name for name in names if not name.startswith("_")}
+
+
+def hidden_names() -> set[str]:
+    """The public attributes of a generation on this machine that are not questions."""
+    own = public([*dir(Generation), *(field.name for field in fields(LocalIndex))])
+    return own - public(dir(Searchable)) - OF_THE_ENGINE
+
+
+def test_the_arrays_of_a_generation_are_not_part_of_the_questions() -> None:
+    assert {"arrays", "filter_fields", "ids", "keyword", "vector_store"} <= hidden_names()
+
+
+def test_every_question_is_answered_by_a_generation_on_this_machine() -> None:
+    attributes = {"collection", "number", "passport"}  # these are set when a generation is opened
+    assert public(dir(Searchable)) - attributes <= public(dir(Generation))
+
+
+def test_nothing_that_searches_reads_an_attribute_of_a_generation_that_is_not_a_question(sources: list[Path]) -> None:
+    hidden = {*hidden_names(), "bm25", "mask", "masks", "positions"}
+    found = [
+        f"{path.name}:{node.lineno}: {ast.unparse(node)}"
+        for path in sources
+        if set(SEARCHING) & set(path.parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in hidden
+        if node.attr not in COMMON_NAMES or "generation" in ast.unparse(node.value)
+    ]
+    assert found == []
