@@ -71,6 +71,9 @@ def check_server(program: str) -> None:
             assert answer["citations"], answer
             wait_for_the_page(address)
             assert "openapi" in fetch(f"{address}/openapi.json")[:200]
+            assert json.loads(fetch(f"{address}/v1"))["documentation"] == "/docs"
+            for file in ("", "/docs.js", "/swagger-ui-bundle.js", "/swagger-ui.css"):
+                assert fetch(f"{address}/docs{file}"), file
         finally:
             server.terminate()
 

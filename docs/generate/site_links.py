@@ -6,11 +6,13 @@ file at that address.
 
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 _BOOSTS = {"decisions": 0.1, "reference": 0.1, "licences.md": 0.1, "extend": 4.0, "use-a-model.md": 4.0}
 _BOOST_OF_TASKS = 2.0
+_SEARCH_WORDS = tomllib.loads(Path(__file__).with_name("search_words.toml").read_text(encoding="utf-8"))
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>(?:\.\./)+[^)\s]*)\)")
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
@@ -29,6 +31,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     """Return the text of a page with its links resolved, and set its rank in the search."""
     # In the search, a page that explains a task comes before the reference and the decisions.
     page.meta.setdefault("search", {"boost": _BOOSTS.get(page.file.src_uri.partition("/")[0], _BOOST_OF_TASKS)})
+    page.meta["tags"] = _SEARCH_WORDS.get(page.file.src_uri, [])
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
 

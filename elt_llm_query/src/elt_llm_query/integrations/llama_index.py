@@ -16,9 +16,6 @@ from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.citations import cited_chunks
 from elt_llm_query.integrations import chunk_metadata
 
-_FOR_MODELS = frozenset({"source", "page", "section"})
-"""Metadata that LlamaIndex shows to language and embedding models; all other metadata are for programs."""
-
 
 class LlamaIndexRetriever(BaseRetriever):
     """Retrieves chunks with an engine: understood, retrieved, fused, reranked and shaped as for `elt-llm search`.
@@ -80,7 +77,7 @@ def _response(result: QueryResult) -> Response:
 
 def _node(chunk: RetrievedChunk, citations: Sequence[Citation] = (), notes: Sequence[str] = ()) -> NodeWithScore:
     metadata = chunk_metadata(chunk, citations=citations, notes=notes)
-    hidden = sorted(metadata.keys() - _FOR_MODELS)
+    hidden = sorted(metadata.keys() - {"citation"})  # language and embedding models read only the place in words
     node = TextNode(
         id_=chunk.node_id,
         text=chunk.text,

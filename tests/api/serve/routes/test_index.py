@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from browsing.browser import open_browser
+from browsing.interface import PATIENCE_MS
 from served.answering_server import EXTRACTIVE
 from served.api_fuzzing import operations
 from served.server import RunningServer, served
@@ -30,6 +31,7 @@ def test_the_documentation_page_shows_every_route_and_loads_nothing_from_another
     requests, problems = [], []
     with open_browser() as browser:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: problems.append(str(error)))

@@ -19,6 +19,7 @@ LONG = "a" * 3000
 ADDRESSES = [
     *(f"/assets/{LONG}", f"/static/{LONG}", "/assets/%00", "/static/%00", "/assets/..%2f..%2fetc%2fpasswd", "/static/"),
     *(f"/gradio_api/heartbeat/{LONG}", f"/gradio_api/upload_progress?upload_id={LONG}", f"/theme.css?v={LONG}"),
+    *(f"/docs/{LONG}", "/docs/%00", "/docs/..%2f..%2fetc%2fpasswd", "/docs/" + "%ff" * 20),
     *("/config", "/gradio_api/startup-events", "/gradio_api/reset", "/assets/" + "%ff" * 20, "/static/" + "x/" * 500),
 ]
 VALUES: list[Any] = [None, -1, 0, 3, 99_999, 1.5, "x", True, [], {}, LONG, [[[]]], {"path": "/etc/passwd"}, 2**70]
