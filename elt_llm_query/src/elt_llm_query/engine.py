@@ -129,6 +129,7 @@ def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
 
 
 EXTRACTIVE = "extractive"
+_STYLE_IGNORED = "The requested style has no effect while no language model is in use."
 _MODELS_LEFT_OUT = "Enterprise models and inventories were not searched: {}. To search them too, name them."
 
 
@@ -219,15 +220,17 @@ class Engine(Closeable):
         explain: bool = False,
         everything: bool = False,
         history: Turns = (),
+        style: str = "",
         listen: Listener = ignore_events,
         cancelled: Callable[[], bool] | None = None,
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
         Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`.
-        `history` has earlier questions with their answers, which only a language model reads. `listen` is called with
-        the sources and with each part of the answer, in the calling thread. Once `cancelled` returns True, the answer
-        ends after the part that is already written.
+        `history` has earlier questions with their answers, which only a language model reads. `style` is how the
+        language model should write, such as "in bullet points"; it changes no rule of the prompt. `listen` is called
+        with the sources and with each part of the answer, in the calling thread. Once `cancelled` returns True, the
+        answer ends after the part that is already written.
 
         Raises UsageError for an empty question and invalid filters, and the errors of search and language model.
         """
@@ -238,11 +241,12 @@ class Engine(Closeable):
         whole = self._settings.query.full_context_max_chunks > 0
         chunks = sorted(found.chunks, key=lambda chunk: -chunk.score) if whole else found.chunks
         limits = (*where, *_without(self._left_out(question, everything=everything)))
-        request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled)
+        request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled, style)
         log = StageLog()
         if self._writer is None:
+            found = replace(found, notes=(*found.notes, _STYLE_IGNORED)) if style else found
             return self._result(question, found, self._quote(request, log, listen), log, started)
-        key = (self._pipeline.key, self._writer.key, question, limits, strategy, explain, request.history)
+        key = (self._pipeline.key, self._writer.key, question, limits, strategy, explain, request.history, style)
         if (known := self._pipeline.caches.answers.get(key)) is not None:
             return replay_events(known, listen, started)
         written = self._writer.answer(request, log, listen)
@@ -262,7 +266,7 @@ class Engine(Closeable):
         return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
-        """Return the enterprise models and inventories that a question to all collections does not search."""
+        """Return the collections of enterprise models and inventories, if a question to all collections skips them."""
         if not everything or concerns_models(question, self._models):
             return ()
         return self._models if len(self._models) < len(self.generations) else ()

@@ -52,11 +52,11 @@ from elt_llm_query.retrieve.trace import (
     UnderstandDetails,
 )
 from elt_llm_query.shape.shaper import ChunkShaper
-from elt_llm_query.strategies import create_strategy
-from elt_llm_query.strategies.strategy import PassRunner, Strategy
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.understanding.analysis import QuestionAnalyser, apply_filters
 from elt_llm_query.understanding.routing import CollectionRouter
+from elt_llm_query.understanding.strategies import create_strategy
+from elt_llm_query.understanding.strategies.strategy import PassRunner, Strategy
 
 MOST_THREADS = 16
 MOST_CHARACTERS = 4000  # of a question

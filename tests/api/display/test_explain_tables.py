@@ -140,7 +140,7 @@ def test_collections_that_were_searched_are_listed_first() -> None:
 
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_headings_are_bold_in_a_terminal_unless_no_color_is_set(
+def test_headings_are_bold_in_a_terminal_unless_the_variable_no_color_is_set(
     environment: dict[str, str], coloured: bool, samples: CommandLine
 ) -> None:
     pty = pytest.importorskip("pty", reason="there are no pseudo terminals here")

@@ -123,7 +123,7 @@ def test_a_keyword_index_gives_the_same_scores_on_disk_and_in_memory(tmp_path: P
 def test_a_keyword_index_with_an_unexpected_number_of_nodes_is_refused(tmp_path: Path) -> None:
     counts = TermCounts.of_stems(STEMS)
     write_keyword_index(tmp_path, keyword_index_of(counts, TOKENISER), counts)
-    with pytest.raises(CorruptIndex, match="40 nodes, not 41"):
+    with pytest.raises(CorruptIndex, match="40 nodes, but 41 were expected"):
         read_keyword_index(tmp_path, TOKENISER, 41)
 
 

@@ -196,11 +196,11 @@ def test_one_error_lists_the_mistakes_in_the_settings_file_and_in_environment_va
     assert sorted(found) == [
         "config/rag_config.yaml:2: query.use_mmr = 3: must be true or false",
         "config/rag_config.yaml:3: lmm = {}: unknown key; did you mean llm?",
-        "environment variable ELT_LLM_QUERY__RETRIEVER_TOPK = '9' is not a setting; "
+        "environment variable ELT_LLM_QUERY__RETRIEVER_TOPK does not match any setting; "
         "did you mean ELT_LLM_QUERY__RETRIEVER_TOP_K?",
         'environment variable ELT_LLM_QUERY__RETRIEVER_TOP_K: query.retriever_top_k = "none": '
         "must be a whole number from 1 to 10000",
-        "environment variable ELT_LLM_X = '1' is not a setting; the form is ELT_LLM_<SECTION>__<KEY>",
+        "environment variable ELT_LLM_X does not match any setting; the form is ELT_LLM_<SECTION>__<KEY>",
     ]
 
 

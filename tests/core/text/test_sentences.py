@@ -98,6 +98,13 @@ def test_headings_and_table_rows_are_separate_sentences() -> None:
     ]  # fmt: skip
 
 
+def test_a_full_stop_in_a_cell_does_not_split_its_table_row() -> None:
+    rows = ["Vehicle | Use | Driver", "Tanker | Carries sludge. Never milk. | O. Diaz", "Van | Rounds | Ina Wolf"]
+    assert sentences("\n".join(rows) + "\n\nNo one else drives. Ask first.") == [
+        *rows, "No one else drives.", "Ask first."
+    ]  # fmt: skip
+
+
 def test_text_without_visible_characters_has_no_sentences() -> None:
     assert sentence_spans("") == []
     assert sentence_spans(" \n\t\n") == []

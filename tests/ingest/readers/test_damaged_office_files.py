@@ -92,7 +92,7 @@ def test_a_library_error_caused_by_a_damaged_office_file_is_reported_as_damage(e
         raise error
 
 
-def test_nesting_that_is_too_deep_is_reported_but_a_programming_error_is_raised() -> None:
+def test_a_file_nested_too_deeply_is_reported_but_a_programming_error_is_raised() -> None:
     with pytest.raises(UnreadableDocument, match="nested too deeply"), refuse_damage():
         raise RecursionError
     with pytest.raises(TypeError), refuse_damage():

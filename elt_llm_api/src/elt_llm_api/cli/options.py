@@ -153,9 +153,11 @@ def confirm_or_abort(question: str, *, as_json: bool) -> None:
         if sys.stdin.isatty():
             raise
         click.echo(err=True)
-        raise UsageError("Nothing was deleted: no answer was entered.", hint="To skip the question, add --yes") from end
+        raise UsageError(
+            "Nothing was deleted: no answer was entered.", hint="To delete without being asked, add --yes"
+        ) from end
     if not agreed:
-        raise UsageError("Nothing was deleted.", hint="To skip the question, add --yes")
+        raise UsageError("Nothing was deleted.", hint="To delete without being asked, add --yes")
 
 
 @dataclass(frozen=True)

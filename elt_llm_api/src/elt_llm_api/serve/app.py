@@ -29,6 +29,7 @@ from elt_llm_api.serve.routes import (
     conversations,
     documents,
     health,
+    index,
     jobs,
     login,
     openai,
@@ -82,6 +83,7 @@ def _openapi_document(app: FastAPI) -> dict[str, Any]:
     for path, operations in document["paths"].items():
         for operation in operations.values():
             _add_error_responses(operation)
+            operation["summary"] = operation["description"].partition("\n")[0]
             if path not in OPEN_PATHS:
                 operation["security"] = [{"key": []}]
     return document
@@ -115,6 +117,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
 
     app = FastAPI(
         title="elt-llm",
+        description="Ask your own documents, and get answers that show their source. Every error has the same shape.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -128,7 +131,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     )
     add_error_handlers(app)
     app.openapi = cache(partial(_openapi_document, app))  # type: ignore[method-assign]  # the way that FastAPI documents
-    for module in (health, ask, collections, conversations, documents, jobs, login, openai, rows):
+    for module in (ask, conversations, collections, documents, jobs, rows, openai, health, index, login):
         app.include_router(module.router)
     tools = mount_tools(app, services)
     app.router.routes.append(UserInterfaceRoute(interface))

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -195,6 +196,8 @@ class Services(Closeable):
     recorder: QuestionRecorder
     key_cache: KeyCache
     health: CollectionHealthCache
+    writers: ModelAvailability
+    """Whether a language model writes the answers with a profile."""
     resources: ExitStack
     upload_lock: Lock = field(default_factory=Lock)
     """A lock that is held while the upload quota is checked and files are stored."""
@@ -274,7 +277,8 @@ def open_services(
         recorder = opened.enter_context(open_recorder(loaded, state))
         reloader = opened.enter_context(SettingsReloader(loaded))
         model = embedding or create_embedding(loaded.settings)
-        engines = opened.enter_context(_create_pool(reloader, store, model, model_check_seconds))
+        writers = ModelAvailability(partial(_has_model, reloader), model_check_seconds)
+        engines = opened.enter_context(_create_pool(reloader, store, model, writers))
         return Services(
             reloader=reloader,
             store=store,
@@ -289,6 +293,7 @@ def open_services(
             recorder=recorder,
             key_cache=key_cache,
             health=CollectionHealthCache(store),
+            writers=writers,
             resources=opened.pop_all(),
         )
 
@@ -301,14 +306,16 @@ def _open_or_create_store(data_dir: Path) -> Store:
     return open_store(data_dir)
 
 
-def _create_pool(
-    reloader: SettingsReloader, store: Store, embedding: EmbeddingModel, model_check_seconds: float
-) -> EnginePool:
-    def has_model(profile: str) -> bool:
-        settings = reloader.active.settings_for(profile)
-        return settings.llm.provider == "auto" and is_model_available(settings)
+def _has_model(reloader: SettingsReloader, profile: str) -> bool:
+    """Return whether a language model is configured for a profile and, with provider `auto`, whether it responds."""
+    settings = reloader.active.settings_for(profile)
+    provider = settings.llm.provider
+    return is_model_available(settings) if provider == "auto" else provider != "extractive"
 
-    models = ModelAvailability(has_model, model_check_seconds)
+
+def _create_pool(
+    reloader: SettingsReloader, store: Store, embedding: EmbeddingModel, writers: ModelAvailability
+) -> EnginePool:
     data_dir = reloader.active.loaded.data_dir
 
     def open_one(key: EngineKey) -> Engine:
@@ -322,7 +329,7 @@ def _create_pool(
     def versions(key: EngineKey) -> tuple[tuple[str, int], ...]:
         names, profile = key
         generations = ((name, store.collections.get(name).published or 0) for name in names)
-        return (*generations, ("settings", reloader.active.version), ("model", int(models.is_available(profile))))
+        return (*generations, ("settings", reloader.active.version), ("model", int(writers.is_available(profile))))
 
     return EnginePool(open_one, versions)
 

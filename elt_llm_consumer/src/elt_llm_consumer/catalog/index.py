@@ -53,7 +53,7 @@ class CatalogTerm:
 
 
 class CatalogIndex:
-    """Holds the entities, fact sheets and terms, the joins between them, and the readers of the text fields."""
+    """What a catalog job looks up: entities, fact sheets and terms, their joins, and what the texts say of them."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context

@@ -269,10 +269,10 @@ def _is_distinguished_kind(body: str) -> bool:
 
 
 def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: bool) -> bool:
-    """Return whether "is" defines the subject.
+    """Return whether the "is" before `body` introduces a definition of the subject, not a statement about it.
 
-    "Is" may define a subject under a heading of definitions, a marked term, the subject of "A Thing is a ...", and a
-    subject after a phrase such as "In these Rules".
+    It may do so under a heading such as "Definitions" (`region`), for a term that is marked by quotes or bold type, in
+    "A Thing is a ...", and after a phrase such as "In these Rules".
     """
     names = [text[slice(*term)] for term in subject.terms]
     if not subject.sure and not subject.led and not region:

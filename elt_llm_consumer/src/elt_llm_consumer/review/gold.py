@@ -304,7 +304,11 @@ def _check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldSha
 
 
 def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return the share of entities with the right coverage class, the share of right gaps, and remarks on errors."""
+    """Compare the coverage and the gaps with the gold files in `folder`.
+
+    Return the share of entities with a correct coverage class, the shares of gold gaps that are reported, and a remark
+    on each error.
+    """
     remarks: list[str] = []
 
     def share(
@@ -375,7 +379,11 @@ _SHORT_SENTENCE = 4  # words; a quote with fewer words must match the whole sent
 
 
 def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return the precision, the recall for each pattern, the shares for contradictions and distractors, and remarks."""
+    """Compare the terms with the gold glossary in `folder`. Return shares, and a remark on each error.
+
+    The shares are the precision, the recall for each pattern of definitions, the contradictions found, and the
+    distractors that are not listed as definitions.
+    """
     rows = [row for table in result.tables if table.name in _GLOSSARY_TABLES for row in table.rows]
     gold = _read_gold(folder, "glossary.jsonl", GoldTerm)
     distractors = _read_gold(folder, "glossary_distractors.jsonl", GoldDistractor)

@@ -85,7 +85,7 @@ class TokenCounter:
         self._estimate: TokenEstimate | None = None
 
     def of(self, text: str) -> int:
-        """Return an estimate of the number of tokens in a text that is rather too high than too low."""
+        """Estimate the number of tokens in a text. The estimate errs on the high side."""
         with self._lock:
             self._estimate = self._estimate or TokenEstimate()
         return len(self._estimate.spans(text))

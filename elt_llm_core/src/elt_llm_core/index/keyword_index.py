@@ -255,7 +255,10 @@ def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) 
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         raise damaged(folder, error) from error
     if int(bm25.scores["num_docs"]) != size:
-        raise CorruptIndex(f"{folder} has {bm25.scores['num_docs']} nodes, not {size}.", hint="Run: elt-llm verify")
+        raise CorruptIndex(
+            f"The keyword index in {folder} has {bm25.scores['num_docs']} nodes, but {size} were expected.",
+            hint="Run: elt-llm verify",
+        )
     for name in ("indptr", "indices", "data"):  # still mapped, but plain arrays, which slice much faster
         bm25.scores[name] = np.asarray(bm25.scores[name])
     return KeywordIndex(bm25, tokeniser, size)

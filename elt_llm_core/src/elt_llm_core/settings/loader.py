@@ -340,7 +340,7 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
         names = [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
         meant = nearest_name(variable.removeprefix(_PREFIX), names)
         advice = f"did you mean {_PREFIX}{meant}?" if meant else f"the form is {_PREFIX}<SECTION>__<KEY>"
-        raise SettingsError(f"environment variable {variable} = {text!r} is not a setting; {advice}")
+        raise SettingsError(f"environment variable {variable} does not match any setting; {advice}")
     section_name, key, field = known[variable]
     allowed = describe_allowed(field)
     try:

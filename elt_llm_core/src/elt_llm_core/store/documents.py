@@ -258,7 +258,7 @@ class StoredFile:
 
 
 def file_versions_of(database: Database, versions: Sequence[int]) -> list[int]:
-    """Return, ascending, the file version of each of these document versions. A part belongs to its file's version."""
+    """Return the versions of the files that these document versions are or are parts of, ascending, each once."""
     rows = database.rows_in("SELECT coalesce(part_of, id) FROM document_versions WHERE id IN ({})", versions)
     return sorted({int(number) for (number,) in rows})
 

@@ -85,7 +85,7 @@ class NodeTable(DatabaseTable):
         return [(int(start), int(end), str(text)) for start, end, text in self._database.rows(statement, (version,))]
 
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
-        """Return, by hash, the distinct texts to embed of these document versions, ordered by version and position."""
+        """Return the texts of these document versions to embed, each once, keyed by hash, by version and position."""
         found: dict[bytes, str] = {}
         for digest, context, text in self._database.rows_in(
             "SELECT embedded_hash, context, text FROM nodes WHERE version IN ({}) ORDER BY version, ordinal", versions

@@ -34,7 +34,7 @@ ITEM_LINE = re.compile(r"\s*(?:[-*+•–▪◦‣●○■□·]\s|#{1,6}\s|>|\
 NUMBER_LINE = re.compile(
     r"\s*(?:\((?:[a-zA-Z]{1,2}|[ivxIVX]{1,6}|\d{1,3})\)|[a-z][.)]|[ivx]{1,6}[.)]|\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+[.)]?)\s+(\S?)"
 )
-TABLE_ROW = re.compile(r"\s*\|")
+TABLE_ROW = re.compile(r"\s*\||[^\n|]*\S \| ")  # with or without marks at its ends
 CLOSED_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~|[=\-_*]{3,}\s*\Z)")
 
 
@@ -69,6 +69,8 @@ def _starts_block(line: str, previous: str) -> bool:
     if not before or not line.strip():
         return True
     if CLOSED_LINE.match(before) or CLOSED_LINE.match(line) or ITEM_LINE.match(line):
+        return True
+    if TABLE_ROW.match(before) or TABLE_ROW.match(line):
         return True
     # A heading in capitals has several words and at most 80 characters.
     is_capital_heading = len(before) <= 80 and before.isupper() and before[-1] not in ",;:-" and " " in before.strip()

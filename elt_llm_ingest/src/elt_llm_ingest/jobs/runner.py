@@ -58,7 +58,10 @@ def stable_path(root: Path, relative: str) -> str:
 
 @dataclass
 class GroupedFiles:
-    """The files of each group, with keys that identify them in later runs, and the `outcomes` of ungrouped files."""
+    """The files of a job by the group they are read into, with the keys by which later runs recognise them.
+
+    `outcomes` has the results of files that could not be assigned to a group.
+    """
 
     files: dict[str, list[LocatedFile]] = field(default_factory=dict)
     keys: dict[str, list[str]] = field(default_factory=dict)

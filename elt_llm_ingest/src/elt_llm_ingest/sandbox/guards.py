@@ -168,7 +168,7 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
 class _Ruleset(ctypes.Structure):
-    """The rights that Landlock denies. It supports files from version 3, TCP from 4 and other processes from 6."""
+    """The rights that Landlock denies: on files, on TCP (since version 4) and on other processes (since version 6)."""
 
     _fields_ = (("files", ctypes.c_uint64), ("tcp", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 

@@ -142,11 +142,11 @@ class KnownSources:
 def find_sources(
     known: KnownSources, paths: Sequence[Path], selection: PathSelection, *, everything: bool
 ) -> CollectionSources:
-    """Discover `paths`; without any, or with `everything`, also all known sources of the collection.
+    """Discover the files of `paths` and, if there are none or `everything` is set, of all known sources.
 
-    If `selection.include` has an absolute pattern, the patterns name the whole content of the collection: only matching
-    paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does not
-    exist. Known paths that do not exist are reported as missing.
+    If `selection.include` has an absolute pattern, the patterns define the whole content of the collection: only
+    matching paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does
+    not exist. Known paths that do not exist are reported as missing.
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})

@@ -61,5 +61,5 @@ class IngestRequest:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the request names the whole content of its collection, as a job does."""
+        """Whether the request lists everything that its collection should contain, so that other files are deleted."""
         return self.selection.is_exhaustive or bool(self.job)

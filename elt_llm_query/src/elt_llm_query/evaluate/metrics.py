@@ -68,5 +68,5 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measure_ranking(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
-    """Compute every metric of one ranking, by printed name."""
+    """Compute every metric of one ranking, keyed by the names that reports print."""
     return {name: measure(ranked, grades) for name, measure in MEASURES.items()}

@@ -54,7 +54,7 @@ class ProfileReport:
         return [result.figures[figure] for result in self.results]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the metrics by printed name as JSON. Times are in milliseconds."""
+        """Return the metrics as JSON, keyed by the names that reports print. Times are in milliseconds."""
         return {
             "dataset": self.dataset,
             "profile": self.profile,

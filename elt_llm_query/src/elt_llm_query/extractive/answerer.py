@@ -79,13 +79,17 @@ Turns = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class AnswerRequest:
-    """A question with its chunks, best first, filters and earlier turns. `cancelled` is polled while a model writes."""
+    """A question with its chunks, best first, filters and earlier turns. `cancelled` is polled while a model writes.
+
+    `style` is how a model should write, in the words of the caller.
+    """
 
     question: str
     chunks: Sequence[RetrievedChunk]
     where: Sequence[str] = ()
     history: tuple[tuple[str, str], ...] = ()
     cancelled: Callable[[], bool] | None = None
+    style: str = ""
 
 
 @dataclass(frozen=True)

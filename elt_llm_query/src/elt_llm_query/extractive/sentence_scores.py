@@ -189,7 +189,7 @@ _WEIGHT_OTHER_VALUE = 0.15
 
 @dataclass(frozen=True)
 class CandidateFeatures:
-    """A candidate with its stems and those parts of its score that need no embedding."""
+    """A candidate sentence with its stems and those parts of its score that need no embedding."""
 
     candidate: SentenceCandidate
     stems: frozenset[str]

@@ -46,10 +46,11 @@ _STEP = re.compile(r"\b(RETRIEVE|KEYWORD|GRAPH|DONE)\b[ \t*_]{0,6}[:\-]?[ \t*_]{
 
 @dataclass(frozen=True)
 class AnswerQuality:
-    """Measures of an answer, each from 0 to 1 except `sections`, the number of sections that its chunks come from.
+    """Measures of an answer.
 
-    `coverage` is the weighted share of the question's words that the chunks contain; `missing` are the other words.
-    `support` is the mean chance that the chunks support the answer's sentences, 0 for a refusal.
+    `coverage` (0 to 1) is the weighted share of the question's words that the chunks contain; `missing` are the others.
+    `support` (0 to 1) is the mean chance that the chunks support the answer's sentences, 0 for a refusal. `sections` is
+    the number of sections that the chunks come from.
     """
 
     coverage: float

@@ -15,6 +15,7 @@ from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveA
 from elt_llm_query.grounding.citations import Quote, cited_chunks, number_quotes, quote_citation, strip_citation_marks
 from elt_llm_query.grounding.grounding import GroundedAnswer, ground_answer
 from elt_llm_query.synthesis.calls import (
+    ContextWindow,
     ModelCalls,
     OnPiece,
     PromptSource,
@@ -30,6 +31,7 @@ from elt_llm_query.understanding.question import asked_language, question_langua
 
 # Below this confidence the model is not asked. It is low: only questions about other subjects have less.
 PARTIAL_SOURCES = 0.1
+_STYLE_SHARE = 8  # the style that a caller asks for takes at most one eighth of the context window
 _NAMES = (
     ("de", "de german deutsch"),
     ("en", "en english englisch"),
@@ -141,6 +143,16 @@ def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ...]]:
+    """Return the style that a caller asks for, or nothing and a note if it takes too much of the context window."""
+    most, tokens = window.size // _STYLE_SHARE, window.count(style)
+    if tokens <= most:
+        return style, ()
+    return "", (
+        f"The requested style was left out: it takes {tokens} tokens, and at most {most} fit beside the chunks.",
+    )
+
+
 class UnmarkedStream:
     """Passes on pieces of an answer without citation marks. A piece that may be part of a mark waits for its rest."""
 
@@ -190,14 +202,15 @@ class ModelAnswerer:
             return replace(evidence, text=self._refusal_text(request.question, evidence))
         calls = self.calls(request.cancelled)
         sources = tuple(number_sources(chunks))
-        task = AnswerTask(request.question, sources, self._prompts, self._check, self._settings, request.history)
+        style, notes = fitting_style(request.style, calls.window)
+        task = AnswerTask(request.question, sources, self._prompts, self._check, self._settings, request.history, style)
         stream = on_piece if settings.enable_citation else UnmarkedStream(on_piece)
         # A strict answer is sent after its check: a sent piece cannot be taken back.
         draft = self._draft(task, calls, ignore_piece if settings.strict else stream)
         answer = self._finish(request.question, evidence, draft, calls, stream)
         if isinstance(stream, UnmarkedStream):
             stream.end()
-        return answer
+        return replace(answer, notes=(*answer.notes, *notes))
 
     def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
         """Create an object for the model calls of one answer, with its own ledger."""
@@ -224,7 +237,7 @@ class ModelAnswerer:
         if is_blank(draft.text) and not calls.is_cancelled:
             thinking = f"Raise {calls.window.section}.num_predict: all of it may have gone into thinking."
             raise ResponseGenerationError(
-                "The language model ended without a word of an answer.",
+                "The language model returned an empty answer.",
                 hint=thinking if calls.used_up else "Ask again, or choose another model.",
             )
         if is_blank(draft.text) or (settings.abstain and is_refusal(draft.text)):

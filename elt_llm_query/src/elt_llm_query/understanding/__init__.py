@@ -1,1 +1,1 @@
-"""Understand a question before it is searched: intent, spelling, aliases, suggested filters, routing."""
+"""Understand a question before it is searched: intent, spelling, aliases, suggested filters, routing, strategies."""

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elt_llm_api.cli import run
 from mcp.client import Client
 from mcp_types import Tool
-from served.answering_server import EXTRACTIVE
+from processes.command_line import FAKE
+from served.answering_server import EXTRACTIVE, copied_project
 from served.mcp_clients import HttpAgent, answered, refused, text_of
 from served.server import served
 
@@ -193,7 +195,35 @@ def test_profiles_are_compared_on_labelled_queries(agent: HttpAgent) -> None:
     assert default["queries"][1]["figures"] == {}
     assert 0 < default["latency_p50_ms"] <= default["latency_p95_ms"]
     assert 0 <= default["reranking"]["overlap"] <= 1
+    assert (default["agreement"], default["relevance"]) == (1.0, None)
+    assert 0 < fast["agreement"] <= 1
+    assert text_of(result).startswith("default: shares 100% of the first chunks with the first profile, cosine ")
     assert "reranking" in text_of(result)
+
+
+def test_mean_scores_are_compared_only_between_profiles_that_compute_them_in_the_same_way(agent: HttpAgent) -> None:
+    def scores(*profiles: str) -> list[float | None]:
+        compared = answered(agent.call("optimize_search", queries=[QUESTION], profiles=profiles))
+        return [one["relevance"] for one in compared["profiles"]]
+
+    alone, again = scores("default", "default")
+    assert alone == again
+    assert alone is not None
+    assert scores("default", "classic") == [None, None]
+
+
+def test_profiles_that_search_different_collections_are_not_compared(sample_folder: Path, tmp_path: Path) -> None:
+    folder = copied_project(sample_folder, tmp_path / "project")
+    (folder / "note.md").write_text("# Loans\n\nA loan costs 40 euros.\n", encoding="utf-8")
+    assert run(["ingest", str(folder / "note.md"), "-c", "notes", "--json"], FAKE, folder) == 0
+    (folder / "config" / "profiles").mkdir(parents=True)
+    (folder / "config" / "profiles" / "notes.yaml").write_text("collections: [notes]\n", encoding="utf-8")
+    with served(folder, environment=EXTRACTIVE) as server:
+        agent = HttpAgent(server.address)
+        asked = {"queries": ["loan"], "profiles": ["default", "notes"]}
+        assert "search different collections" in refused(agent.call("optimize_search", **asked))
+        both = answered(agent.call("optimize_search", **asked, collections=["notes"]))["profiles"]
+        assert [one["agreement"] for one in both] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -232,6 +262,40 @@ def test_failed_tool_calls_have_readable_messages(
     agent: HttpAgent, tool: str, arguments: dict[str, Any], said: str
 ) -> None:
     assert said in refused(agent.call(tool, **arguments))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "sentences"),
+    [
+        ("ask", {}, "The argument 'question' is missing."),
+        (
+            "ask",
+            {"question": "a", "colection": "x"},
+            "There is no argument 'colection'. Nearest: collections, question.",
+        ),
+        ("ask", {"question": ""}, "The argument 'question' is invalid: string should have at least 1 character."),
+        (
+            "search",
+            {"question": "a", "top_k": "many"},
+            "The argument 'top_k' is invalid: input should be a valid integer, unable to parse string as an integer.",
+        ),
+        (
+            "get_span",
+            {"collection": "samples", "document": GUIDE, "start": -1},
+            "The argument 'start' is invalid: input should be greater than or equal to 0."
+            " The argument 'end' is missing.",
+        ),
+        (
+            "optimize_search",
+            {"queries": ["a", ""]},
+            "The argument 'queries.1' is invalid: string should have at least 1 character.",
+        ),
+    ],
+)
+def test_invalid_arguments_are_reported_in_sentences_without_the_words_of_a_library(
+    agent: HttpAgent, tool: str, arguments: dict[str, Any], sentences: str
+) -> None:
+    assert refused(agent.call(tool, **arguments)) == sentences
 
 
 def test_a_document_is_readable_as_a_resource_completely_or_by_span(agent: HttpAgent) -> None:

@@ -152,11 +152,24 @@ def test_a_follow_up_question_is_understood_from_the_earlier_messages(client: op
     assert "Grade B" in (answer.model_extra or {})["elt_llm"]["understood"]
 
 
-def test_a_system_message_is_ignored_and_a_response_header_reports_it(client: openai.OpenAI) -> None:
+def test_a_system_message_is_the_style_unless_the_request_ignores_it_and_headers_report_it(
+    client: openai.OpenAI,
+) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
     answer = client.chat.completions.with_raw_response.create(model="samples", messages=reported, stop=["."])
-    assert answer.headers["x-elt-llm-ignored"] == "stop, system"
+    assert (answer.headers["x-elt-llm-ignored"], answer.headers["x-elt-llm-style"]) == ("stop", "system")
     assert answer.parse().choices[0].message.content
+    answer = client.chat.completions.with_raw_response.create(
+        model="samples", messages=reported, extra_body={"system": "ignore"}
+    )
+    assert answer.headers["x-elt-llm-ignored"] == "system"
+    assert "x-elt-llm-style" not in answer.headers
+
+
+def test_a_system_message_that_is_too_long_for_a_style_is_ignored(client: openai.OpenAI) -> None:
+    reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak. " * 1000}, *ASKED]
+    answer = client.chat.completions.with_raw_response.create(model="samples", messages=reported)
+    assert answer.headers["x-elt-llm-ignored"] == "system"
 
 
 def test_a_system_message_is_refused_if_the_request_sets_system_to_refuse(client: openai.OpenAI) -> None:
@@ -263,8 +276,8 @@ def test_embeddings_are_returned_as_numbers_or_base64(server: AnsweringServer) -
         ({"model": "fake", "input": ""}, 400),
         ({"model": "fake", "input": " "}, 400),
         ({"model": "fake", "input": []}, 400),
-        ({"model": "fake", "input": [[1, 2]]}, 400),
-        ({"model": "fake", "input": ["x"] * 257}, 400),
+        ({"model": "fake", "input": [[1, 999_999]]}, 400),
+        ({"model": "fake", "input": ["x"] * 1001}, 400),
         ({"model": "fake", "input": "word " * 300}, 400),
         ({"model": "fake", "input": "x", "dimensions": 7}, 400),
     ],

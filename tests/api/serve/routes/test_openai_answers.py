@@ -102,7 +102,7 @@ def test_chat_messages_are_converted_to_a_question_with_the_previous_turns() -> 
             ChatMessage(role="assistant", content="40 euros [1].\n\nSources:\n[1] Fees (fees.md)"),
             ChatMessage(role="user", content=[ContentPart(text="and"), ContentPart(text="for seniors?")]),
         ],
-        ignore_system=False,
+        refuse_system=True,
     )
     assert question == "and\nfor seniors?"
     assert [(one.question, one.answer) for one in turns] == [("What does it cost?", "40 euros [1].")]
@@ -110,7 +110,7 @@ def test_chat_messages_are_converted_to_a_question_with_the_previous_turns() -> 
 
 def test_a_chat_message_that_is_too_long_is_refused() -> None:
     with pytest.raises(UsageError, match="20,000"):
-        parse_conversation([ChatMessage(role="user", content="x" * 20_001)], ignore_system=False)
+        parse_conversation([ChatMessage(role="user", content="x" * 20_001)], refuse_system=True)
 
 
 @pytest.mark.parametrize("given", [{"n": 1}, {"tools": []}, {"stop": None}, {"response_format": {"type": "text"}}])
@@ -173,11 +173,28 @@ def test_a_question_is_not_treated_as_a_chat_client_request_for_a_title(question
 
 def test_a_message_with_a_picture_is_refused_and_the_error_names_its_type() -> None:
     with pytest.raises(NotSupported, match="type 'image_url', but only text is read"):
-        parse_conversation([ChatMessage(role="user", content=[ContentPart(type="image_url")])], ignore_system=True)
+        parse_conversation([ChatMessage(role="user", content=[ContentPart(type="image_url")])])
 
 
-@pytest.mark.parametrize("given", [[1, 2, 3], [[1, 2], [3]]])
-def test_token_numbers_are_refused_as_embedding_input_and_the_hint_names_the_langchain_option(given: list[Any]) -> None:
-    with pytest.raises(NotSupported, match="Token numbers") as refused:
+@pytest.mark.parametrize("given", ["A gate.", ["A gate."], [32, 18618, 13], [[32, 18618, 13]]])
+def test_texts_and_token_numbers_of_openai_are_read_as_the_same_text(given: Any) -> None:
+    assert texts_to_embed(given) == ["A gate."]
+
+
+@pytest.mark.parametrize("given", [[1, 2, 999_999], [[1, 2], [-1]]])
+def test_token_numbers_of_another_vocabulary_are_refused_and_the_hint_names_the_langchain_option(given: Any) -> None:
+    with pytest.raises(NotSupported, match="token numbers") as refused:
         texts_to_embed(given)
     assert "check_embedding_ctx_length=False" in refused.value.hint
+
+
+@pytest.mark.parametrize("form", ["{context}{question}", "{context}<user_query>\n{question}\n</user_query>"])
+def test_the_question_is_found_in_a_prompt_with_texts_of_attached_files(form: str) -> None:
+    context = (
+        "### Task:\nRespond to the user query using the provided context.\n<context>\n</context> x\n</context>\n\n"
+    )
+    asked = ChatMessage(
+        role="user", content=form.format(context=context + "y " * 20_000 + "</context>", question="Why?")
+    )
+    assert parse_conversation([asked]) == ("Why?", ())
+    assert ignored_names({}, [asked]) == ["context"]

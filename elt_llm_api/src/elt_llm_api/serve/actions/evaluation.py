@@ -10,6 +10,7 @@ from typing import Annotated
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import ResultModel, RetrievedChunk
+from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.utilities import nearest_names
 from elt_llm_query.engine import Engine
 from elt_llm_query.evaluate.metrics import measure_ranking, percentile
@@ -43,6 +44,8 @@ MOST_QUERIES, MOST_COMPARED_PROFILES, MOST_COMPARED, LONGEST_QUERY = 50, 5, 50, 
 METRIC_NAMES = ("ndcg@10", "recall@10", "mrr@10")
 
 
+ChunkKey = tuple[str, str]
+"""A collection and a node id."""
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
 DocumentLabel = Annotated[str, Field(min_length=1, max_length=4000)]
 
@@ -81,7 +84,8 @@ class QueryMetrics(ResultModel):
     """The results of one query with one profile."""
 
     query: str
-    relevance: float = Field(description="Mean score of the first chunks.")
+    relevance: float | None = Field(description="Mean score of the first chunks; unset as for the profile.")
+    agreement: float = Field(description="Share of the first profile's first chunks that this one also has, 0 to 1.")
     cosine: float | None = Field(description="Mean cosine of the first chunks to the query.")
     took_ms: float = Field(description="Search time in milliseconds.")
     figures: dict[str, float] = Field(description="Metrics of the labelled documents; empty without labels.")
@@ -93,8 +97,13 @@ class ProfileMetrics(ResultModel):
     """The results of all queries with one profile."""
 
     profile: str
-    relevance: float = Field(description="Mean score of the first chunks; comparable between equal rerankers only.")
-    cosine: float | None = Field(description="Mean cosine of the first chunks to their query; comparable.")
+    relevance: float | None = Field(
+        description="Mean score of the first chunks; unset if the compared profiles compute scores in different ways."
+    )
+    agreement: float = Field(description="Share of the first profile's first chunks that this one also has, 0 to 1.")
+    cosine: float | None = Field(
+        description="Mean cosine of the first chunks to their query; it favours profiles that rank by it."
+    )
     latency_p50_ms: float = Field(description="Half of the queries took no longer, in milliseconds.")
     latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
     figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
@@ -110,28 +119,54 @@ class ProfileComparisonActions(ServiceActions):
     async def compare(self, principal: Principal, request: ProfileComparisonRequest) -> list[ProfileMetrics]:
         """Return the metrics of each profile, in the requested order.
 
-        The first query is searched once before it is measured, to warm up. Raises Forbidden, ServerOverloaded,
-        UsageError for labels of an unknown query or document, and search errors.
+        Only what can be compared is compared: all profiles search the same collections, and scores are left out if
+        the profiles compute them in different ways. The first query is searched once before it is measured, to warm
+        up. Raises Forbidden, ServerOverloaded, UsageError for labels of an unknown query or document and for profiles
+        with different collections, and search errors.
         """
         return await self._services.workers.run(lambda abandoned: self._compare(principal, request, abandoned))
 
     def _compare(
         self, principal: Principal, request: ProfileComparisonRequest, abandoned: Event
     ) -> list[ProfileMetrics]:
-        results = []
+        scope = self._common_scope(principal, request)
+        settings = {name: for_evaluation(self._services.active.settings_for(name)) for name in request.profiles}
+        same_scores = len({_score_settings(one.query) for one in settings.values()}) == 1
+        results: list[ProfileMetrics] = []
+        first_chunks: dict[str, frozenset[ChunkKey]] = {}
         for profile in request.profiles:
-            question = QuestionRequest(question=request.queries[0], collections=request.collections, profile=profile)
-            scope = QuestionActions(self._services).scope(principal, question)
             with self._services.engines.lend(scope, profile) as engine:
-                results.append(self._measure(engine, profile, request, abandoned))
+                queries, notes = self._measure(engine, settings[profile], request, first_chunks, abandoned)
+            if not same_scores:
+                queries = [one.model_copy(update={"relevance": None}) for one in queries]
+            results.append(_profile_metrics(profile, queries, notes))
         return results
 
+    def _common_scope(self, principal: Principal, request: ProfileComparisonRequest) -> tuple[str, ...]:
+        """Return the collections that every profile searches. Raises UsageError if the profiles name different ones."""
+        requests = [
+            QuestionRequest(question=request.queries[0], collections=request.collections, profile=profile)
+            for profile in request.profiles
+        ]
+        scopes = {QuestionActions(self._services).scope(principal, one) for one in requests}
+        if len(scopes) > 1:
+            raise UsageError(
+                "These profiles search different collections, so their results cannot be compared.",
+                hint="Name the collections to compare them on.",
+            )
+        return scopes.pop()
+
     def _measure(
-        self, engine: Engine, profile: str, request: ProfileComparisonRequest, abandoned: Event
-    ) -> ProfileMetrics:
+        self,
+        engine: Engine,
+        settings: Settings,
+        request: ProfileComparisonRequest,
+        first_chunks: dict[str, frozenset[ChunkKey]],
+        abandoned: Event,
+    ) -> tuple[list[QueryMetrics], tuple[str, ...]]:
+        """Return the metrics of each query, and the notes. `first_chunks` has the chunks of the first profile."""
         grades = _relevance_grades(engine, request)
-        settings = for_evaluation(self._services.active.settings_for(profile))
-        reranks = settings.query.use_reranker and settings.query.reranker_strategy != "none"
+        reranks = _reranks(settings.query)
         unranked = settings.model_copy(update={"query": settings.query.model_copy(update={"use_reranker": False})})
         embeddings = [self._services.embedding]
         with (
@@ -146,16 +181,28 @@ class ProfileComparisonActions(ServiceActions):
                 result = search.search(query, top_k=search.most_candidates)
                 took_ms = (perf_counter() - started) * 1000
                 before = search_unranked.search(query, top_k=search.most_candidates).chunks if reranks else None
-                queries.append(
-                    _query_metrics(query, took_ms, result.chunks, before, request.top_k, grades.get(query, {}))
-                )
+                metrics = _query_metrics(query, result.chunks, before, request.top_k, grades.get(query, {}))
+                keys = frozenset((chunk.collection, chunk.node_id) for chunk in result.chunks[: request.top_k])
+                common = first_chunks.setdefault(query, keys)
+                agreement = len(keys & common) / len(common) if common else 1.0
+                queries.append(metrics.model_copy(update={"took_ms": took_ms, "agreement": agreement}))
                 notes.update(dict.fromkeys(result.notes))
-        return _profile_metrics(profile, queries, tuple(notes))
+        return queries, tuple(notes)
+
+
+def _reranks(query: QuerySettings) -> bool:
+    return query.use_reranker and query.reranker_strategy != "none"
+
+
+def _score_settings(query: QuerySettings) -> tuple[object, ...]:
+    """Return the settings that determine the scale of the scores. Scores are comparable if these are equal."""
+    if _reranks(query):
+        return query.strategy, query.reranker_strategy, query.reranker_model, query.rerank_weight
+    return query.strategy, query.fusion, query.dense_weight, query.use_hybrid_search
 
 
 def _query_metrics(
     query: str,
-    took_ms: float,
     chunks: Sequence[RetrievedChunk],
     before: Sequence[RetrievedChunk] | None,
     top_k: int,
@@ -166,8 +213,9 @@ def _query_metrics(
     return QueryMetrics(
         query=query,
         relevance=fmean(chunk.score for chunk in first) if first else 0.0,
+        agreement=1.0,
         cosine=fmean(cosines) if cosines else None,
-        took_ms=took_ms,
+        took_ms=0.0,
         figures=_chunk_metrics(chunks, grades),
         figures_before=_chunk_metrics(chunks if before is None else before, grades),
         reranking=None if before is None else _reranking_effect(first, before[:top_k]),
@@ -195,10 +243,12 @@ def _reranking_effect(after: Sequence[RetrievedChunk], before: Sequence[Retrieve
 def _profile_metrics(profile: str, queries: Sequence[QueryMetrics], notes: tuple[str, ...]) -> ProfileMetrics:
     times = [one.took_ms for one in queries]
     cosines = [one.cosine for one in queries if one.cosine is not None]
+    scores = [one.relevance for one in queries if one.relevance is not None]
     effects = [one.reranking.model_dump() for one in queries if one.reranking]
     return ProfileMetrics(
         profile=profile,
-        relevance=fmean(one.relevance for one in queries),
+        relevance=fmean(scores) if scores else None,
+        agreement=fmean(one.agreement for one in queries),
         cosine=fmean(cosines) if cosines else None,
         latency_p50_ms=percentile(times, 0.5),
         latency_p95_ms=percentile(times, 0.95),

@@ -3,9 +3,13 @@
 import json
 import re
 import tomllib
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from threading import Event
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +22,14 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.collections import CollectionActions
-from elt_llm_api.serve.actions.questions import LONGEST_ANSWER, LONGEST_QUESTION, MOST_TURNS, PreviousTurn
+from elt_llm_api.serve.actions.questions import (
+    LONGEST_ANSWER,
+    LONGEST_QUESTION,
+    LONGEST_STYLE,
+    MOST_TURNS,
+    PreviousTurn,
+    raise_if_abandoned,
+)
 from elt_llm_api.serve.errors import NotFound
 from elt_llm_api.serve.safe_text import escape_markdown
 from elt_llm_api.serve.services import ServiceActions
@@ -131,7 +142,9 @@ _REFUSED: Mapping[str, Sequence[object]] = _PARAMETERS["refused"]
 _TASKS = [(re.compile(task["pattern"], re.IGNORECASE | re.DOTALL), task["reply"]) for task in _PARAMETERS["tasks"]]
 _FIRST_QUESTION = re.compile(r"^(?:user|human): *(\S[^\n]{0,300})", re.IGNORECASE | re.MULTILINE)
 _LONGEST_TITLE = 60  # characters
-_UNREAD_ROLES = {"system", "developer", "tool", "function"}
+STYLE_ROLES = frozenset({"system", "developer"})
+_ATTACHED_TEXTS = re.compile(r"\s{0,20}### Task:\s{1,20}Respond to the user query\b", re.IGNORECASE)
+_UNREAD_ROLES = STYLE_ROLES | {"tool", "function"}
 
 
 class NotSupported(UsageError):
@@ -153,55 +166,78 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def ignored_names(parameters: Mapping[str, Any], messages: Sequence[ChatMessage]) -> list[str]:
-    """Return the names of ignored parameters, such as `temperature`, and of roles whose messages are not read."""
+    """Return the names of ignored parameters, such as `temperature`, and of roles whose messages are not read.
+
+    `context` is the name for texts of files that open-webui has added to the question.
+    """
     known = {*_UNNOTED, *_REFUSED}
     names = {
         name
         for name, value in parameters.items()
         if value is not None and name not in known and value not in _IGNORED.get(name, ())
     }
-    return sorted(names | ({message.role for message in messages} & _UNREAD_ROLES))
+    attached = {"context"} if messages and _ATTACHED_TEXTS.match(messages[-1].text) else set()
+    return sorted(names | attached | ({message.role for message in messages} & _UNREAD_ROLES))
+
+
+def question_within(text: str) -> str:
+    """Return the question of a prompt to which open-webui has added texts of attached files, which are not read."""
+    if not _ATTACHED_TEXTS.match(text):
+        return text
+    _, tag, rest = text.rpartition("<user_query>")
+    asked = rest.partition("</user_query>")[0] if tag else text.rpartition("</context>")[2]
+    return asked.strip()
 
 
 def reply_to_task(text: str) -> str | None:
     """Return the reply to a chat client that asks for a title, tags or the like, or None for a question.
 
-    open-webui and LibreChat send such prompts to the model of the chat. The title is the first question of the chat.
+    open-webui, LibreChat and Continue send such prompts to the model of the chat. The title is the first question.
     """
     for pattern, reply in _TASKS:
-        if pattern.match(text):
+        if match := pattern.match(text):
             first = _FIRST_QUESTION.search(text)
-            title = " ".join(re.sub(r"[^\w\s.,?'-]", " ", first[1]).split()) if first else "Documents"
+            topic = match.groupdict().get("topic") or (first[1] if first else "Documents")
+            title = " ".join(re.sub(r"[^\w\s.,?'-]", " ", topic).split())
             title = title if len(title) <= _LONGEST_TITLE else title[:_LONGEST_TITLE].rsplit(" ", 1)[0] + " ..."
             return str(reply.format(title=title, quoted_title=json.dumps(title)))
     return None
 
 
-def parse_conversation(messages: Sequence[ChatMessage], *, ignore_system: bool) -> tuple[str, tuple[PreviousTurn, ...]]:
+def style_of(messages: Sequence[ChatMessage]) -> str:
+    """Return the text of system and developer messages; nothing if it is longer than a style may be."""
+    style = "\n\n".join(message.text.strip() for message in messages if message.role in STYLE_ROLES)
+    return style if len(style) <= LONGEST_STYLE else ""
+
+
+def parse_conversation(
+    messages: Sequence[ChatMessage], *, refuse_system: bool = False
+) -> tuple[str, tuple[PreviousTurn, ...]]:
     """Return the question, which is the last message, and the earlier turns. Raises NotSupported, UsageError."""
     spoken = [message for message in messages if message.role not in _UNREAD_ROLES]
-    if not ignore_system and any(message.role in {"system", "developer"} for message in messages):
+    if refuse_system and any(message.role in STYLE_ROLES for message in messages):
         raise NotSupported(
-            "A system message is not used: the model gets the prompt of the profile.",
+            "A system message is refused: the model gets the prompt of the profile.",
             "messages",
-            hint='Write it into prompt.system of a profile and ask the model profile/NAME, or send "system": "ignore".',
+            hint='Write it into prompt.system of a profile and ask the model profile/NAME, or do not send "system".',
         )
     for message in spoken:
         _reject_unreadable_parts(message)
-    if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
+    question = question_within(spoken[-1].text) if spoken else ""
+    if not spoken or spoken[-1].role != "user" or not question.strip():
         raise UsageError("The last message must be a question with the role user, and must not be empty.")
     for message in spoken:
         most = LONGEST_QUESTION if message.role == "user" else LONGEST_ANSWER
-        if len(message.text) > most:
+        if len(question_within(message.text)) > most:
             raise UsageError(f"A message with the role {message.role} may have at most {most:,} characters.")
     turns: list[PreviousTurn] = []
     for message in spoken[:-1]:
-        if message.role == "user" and message.text.strip():
-            turns.append(PreviousTurn(question=message.text))
+        if message.role == "user" and (earlier := question_within(message.text).strip()):
+            turns.append(PreviousTurn(question=earlier))
         elif message.role == "assistant" and turns:
             answer = "\n\n".join(filter(None, [turns[-1].answer, strip_footnotes(message.text)]))
             turns[-1] = turns[-1].model_copy(update={"answer": answer})
-    return spoken[-1].text, tuple(turns[-MOST_TURNS:])
+    return question, tuple(turns[-MOST_TURNS:])
 
 
 def _reject_unreadable_parts(message: ChatMessage) -> None:
@@ -260,23 +296,46 @@ class ModelNameActions(ServiceActions):
         return ModelName(name, (collection,) if collection else (), profile)
 
 
-MOST_TEXTS = 256
+MOST_TEXTS = 1000  # the batch of LangChain's clients
+_TEXTS_AT_ONCE = 64  # a client that disconnects stops the embedding between two batches
 MOST_CHARACTERS = 1_000_000  # total of all texts
 ANY_MODEL = "embedding"
 """A model name that always means the configured embedding model."""
 InputType = Literal["document", "query"]
 
 
+# The name under which LlamaIndex ships the vocabulary cl100k_base, that of OpenAI's embedding models.
+_VOCABULARY = "_static/tiktoken_cache/9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
+
+
+@cache
+def _token_bytes() -> Mapping[int, bytes]:
+    """Return the bytes of each token of OpenAI's embedding models. Raises OSError if the file is missing."""
+    lines = files("llama_index.core").joinpath(_VOCABULARY).read_bytes().splitlines()
+    return {int(number): b64decode(token) for token, number in map(bytes.split, lines)}
+
+
 def texts_to_embed(given: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> list[str]:
-    """Return the texts of a request. Raises NotSupported for token ids, which belong to another model's vocabulary."""
-    texts = [given] if isinstance(given, str) else [one for one in given if isinstance(one, str)]
-    if len(texts) < len(given) and not isinstance(given, str):
+    """Return the texts of a request. Token numbers, which LangChain sends by default, become texts again.
+
+    Raises NotSupported for numbers that are no tokens of OpenAI's embedding models.
+    """
+    if isinstance(given, str):
+        return [given]
+    if all(isinstance(one, int) for one in given):
+        return [_decode_tokens(given)]  # type: ignore[arg-type]  # checked one line above
+    return [one if isinstance(one, str) else _decode_tokens(one) for one in given]  # type: ignore[arg-type]
+
+
+def _decode_tokens(numbers: Sequence[int]) -> str:
+    try:
+        return b"".join(map(_token_bytes().__getitem__, numbers)).decode("utf-8", "replace")
+    except (KeyError, OSError) as error:
         raise NotSupported(
-            "Token numbers cannot be embedded, because they belong to the vocabulary of another model.",
+            "The token numbers are not those of OpenAI's embedding models (cl100k_base).",
             "input",
             hint="Send texts. With LangChain: OpenAIEmbeddings(..., check_embedding_ctx_length=False).",
-        )
-    return texts
+        ) from error
 
 
 class EmbeddingActions(ServiceActions):
@@ -297,14 +356,18 @@ class EmbeddingActions(ServiceActions):
             raise UsageError(f"The model '{known.model}' returns only vectors with {known.dimension} dimensions.")
         if sum(map(len, texts)) > MOST_CHARACTERS:
             raise UsageError(f"At most {MOST_CHARACTERS:,} characters are embedded at once.")
-        return await self._services.workers.run(lambda _: self._embed(texts, kind))
+        return await self._services.workers.run(lambda abandoned: self._embed(texts, kind, abandoned))
 
-    def _embed(self, texts: Sequence[str], kind: InputType) -> tuple[NDArray[np.float32], int]:
+    def _embed(self, texts: Sequence[str], kind: InputType, abandoned: Event) -> tuple[NDArray[np.float32], int]:
         model, tokens = self._services.embedding, 0
         for number, text in enumerate(texts):
             count = len(model.token_spans(text)) if text.strip() else 0
             if not 0 < count <= model.token_limit:
                 raise UsageError(f"Text {number} has {count} tokens; it may have 1 to {model.token_limit}.")
             tokens += count
-        vectors = model.embed_texts(texts) if kind == "document" else np.stack([*map(model.embed_question, texts)])
-        return vectors, tokens
+        vectors: list[NDArray[np.float32]] = []
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            raise_if_abandoned(abandoned)
+            batch = texts[start : start + _TEXTS_AT_ONCE]
+            vectors += [model.embed_texts(batch)] if kind == "document" else [*map(model.embed_question, batch)]
+        return np.vstack(vectors), tokens

@@ -17,9 +17,9 @@ from elt_llm_core.state.sessions import RatedAnswer, SessionRecord
 from elt_llm_query.conversation.conversation import Conversation, InMemoryTurns
 from elt_llm_query.engine import Engine
 from elt_llm_query.search import SearchResult
-from elt_llm_query.strategies import may_ask_model
 from elt_llm_query.synthesis.events import Event as AnswerEvent
 from elt_llm_query.synthesis.events import Listener, ignore_events
+from elt_llm_query.understanding.strategies import may_ask_model
 from pydantic import Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
@@ -30,6 +30,7 @@ from elt_llm_api.serve.services import RequestModel, ServiceActions
 logger = logging.getLogger(__name__)
 LONGEST_QUESTION = 20_000  # characters
 LONGEST_ANSWER = 100_000
+LONGEST_STYLE = 4000
 MOST_TURNS = 100
 CollectionNames = Annotated[
     tuple[Annotated[str, Field(max_length=63)], ...],
@@ -97,6 +98,11 @@ class AskRequest(QuestionRequest):
         max_length=MOST_TURNS,
         description="Earlier questions and answers, oldest first, of a conversation that the client keeps itself.",
         examples=[[]],
+    )
+    style: str = Field(
+        "",
+        max_length=LONGEST_STYLE,
+        description="How a language model should write, such as 'in bullet points'. The rules of the prompt hold.",
     )
 
 
@@ -248,6 +254,7 @@ class QuestionActions(ServiceActions):
                 strategy=request.strategy,
                 explain=request.explain,
                 everything=everything,
+                style=request.style,
                 listen=listen,
                 cancelled=abandoned.is_set,
             )

@@ -210,5 +210,5 @@ def run_kind(
     """Run a job. Raises UsageError for an unknown kind, and the errors of the job."""
     kinds = {**WRITING_KINDS, **READING_KINDS}
     if kind not in kinds:
-        raise UsageError(f"There are no jobs of the kind '{kind}'.", hint=f"Kinds are: {', '.join(kinds)}.")
+        raise UsageError(f"'{kind}' is not a kind of job.", hint=f"The kinds are: {', '.join(kinds)}.")
     return kinds[kind](arguments, loaded, progress)

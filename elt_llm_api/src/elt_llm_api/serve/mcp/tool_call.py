@@ -2,18 +2,20 @@
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import StrategyName
+from elt_llm_core.utilities import nearest_names
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
@@ -25,6 +27,7 @@ from elt_llm_api.serve.services import Services
 P = ParamSpec("P")
 T = TypeVar("T")
 AnyContext = Context[Any, Any]
+_MOST_MISTAKES, _LONGEST_NAME = 5, 100  # that an error reports; characters of a name in it
 GetPrincipal = Callable[[AnyContext], Principal]
 """A function that returns the caller of a tool, given the context of the call. It may raise Forbidden."""
 ToolFactory = Callable[[Services, GetPrincipal], Tool]
@@ -148,8 +151,35 @@ def mcp_tool(
     return declare
 
 
+class ToolWithSentences(Tool):
+    """A tool that reports invalid arguments in sentences, so that a model can read and correct them."""
+
+    async def run(self, arguments: dict[str, Any], context: AnyContext, convert_result: bool = False) -> Any:
+        """Run the tool. Raises ToolError with a sentence on each of the first invalid arguments."""
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            raise ToolError(argument_mistakes(error, list(self.parameters["properties"]))) from error
+        return await super().run(arguments, context, convert_result)
+
+
+def argument_mistakes(error: ValidationError, known: Sequence[str]) -> str:
+    """Return a sentence on each of the first invalid arguments; `known` are the names of all arguments."""
+    return " ".join(_mistake(one, known) for one in error.errors(include_url=False)[:_MOST_MISTAKES])
+
+
+def _mistake(mistake: ErrorDetails, known: Sequence[str]) -> str:
+    name = ".".join(map(str, mistake["loc"]))[:_LONGEST_NAME]
+    if mistake["type"] == "missing":
+        return f"The argument '{name}' is missing."
+    if mistake["type"] == "extra_forbidden":
+        return f"There is no argument '{name}'. {nearest_names(name, known)}".strip()
+    message = mistake["msg"]
+    return f"The argument '{name}' is invalid: {message[:1].lower()}{message[1:]}."
+
+
 def _strict_tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
-    tool = Tool.from_function(
+    tool = ToolWithSentences.from_function(
         function,
         title=title,
         description=inspect.getdoc(function),

@@ -80,7 +80,10 @@ class CorsPolicy(CORSMiddleware):
             allow_origins=[origin.lower().rstrip("/") for origin in origins if origin != "*"],
             allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
             allow_headers=("authorization", "content-type", "accept", "x-request-id", "last-event-id"),
-            expose_headers=("x-request-id", "retry-after", "content-disposition"),
+            expose_headers=(
+                *("x-request-id", "retry-after", "content-disposition"),
+                *("x-elt-llm-ignored", "x-elt-llm-style"),
+            ),
         )
 
     async def send(self, message: Message, send: Send, request_headers: Headers) -> None:

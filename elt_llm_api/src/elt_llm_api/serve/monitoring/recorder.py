@@ -75,7 +75,7 @@ class MeasureSeries:
         return self.of("total", 1).get("", QuestionMeasures())
 
     def of(self, period: Period, most: int) -> dict[str, QuestionMeasures]:
-        """Return the metrics of the last hours or days with questions, by the start of the period, the oldest first."""
+        """Return the metrics of the last `most` hours or days with questions, keyed by their start, oldest first."""
         with self._saving:
             rows = self._rows.of(period, "", most)
             measures = {start: MEASURES.validate_json(content) for start, content in rows.items()}

@@ -12,6 +12,7 @@ from elt_llm_core.results import UNCERTAIN_TEXT, AnswerOutcome, Citation, QueryR
 from elt_llm_core.settings.tree import StrategyName
 from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted
 from fastapi import APIRouter, Path, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -59,7 +60,9 @@ class ChatRequest(BaseModel):
     where: tuple[str, ...] = Field((), max_length=50, description="Ours: conditions on metadata, such as year>=2020.")
     strategy: StrategyName | None = Field(None, description="Ours: how to retrieve.")
     citations: chat.Places = Field("both", description="Ours: where to list the sources.")
-    system: Literal["ignore", "refuse"] = Field("ignore", description="Ours: what to do with system messages.")
+    system: Literal["style", "ignore", "refuse"] = Field(
+        "style", description="Ours: use system messages as the style in which a language model writes, or not at all."
+    )
 
 
 class ChatChoice(BaseModel):
@@ -112,7 +115,7 @@ class OpenAiErrorContent(BaseModel):
 
 
 class OpenAiError(BaseModel):
-    """An error in OpenAI's shape."""
+    """An error response in the format of OpenAI's API."""
 
     error: OpenAiErrorContent
 
@@ -313,14 +316,17 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
     """Answer the last message from the documents. Earlier messages give the context, and nothing is stored.
 
     `citations` selects where the citations are: annotations of the message, a list beside it, footnotes in its text.
-    System messages, tools, `stop` and `response_format` are ignored; the header X-Elt-Llm-Ignored names them. Several
-    choices, logprobs and pictures are refused.
+    Where a language model writes, system messages are its style (header X-Elt-Llm-Style); otherwise they are ignored,
+    as are tools, `stop` and `response_format` (header X-Elt-Llm-Ignored). Several choices, logprobs and pictures are
+    refused.
     """
-    question, ignored = parse_chat_request(body, call)
-    headers = {"X-Elt-Llm-Ignored": ", ".join(ignored)} if ignored else {}
+    question, styled, ignored = await run_in_threadpool(parse_chat_request, body, call)
+    headers = {"X-Elt-Llm-Ignored": ", ".join(ignored), "X-Elt-Llm-Style": ", ".join(styled)}
+    headers = {name: value for name, value in headers.items() if value}
     response.headers.update(headers)
-    notes = (f"Ignored, because settings and profile decide it: {', '.join(ignored)}.",) if ignored else ()
-    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, notes)
+    notes = [f"Ignored, because settings and profile decide it: {', '.join(ignored)}."] if ignored else []
+    notes += [f"Used as the style of the answer: {', '.join(styled)}."] if styled else []
+    actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, tuple(notes))
     if (reply := chat.reply_to_task(question.question)) is not None:
         return formatter.task_stream(reply) if body.stream else formatter.task_reply(reply)  # type: ignore[return-value]
     if not body.stream:
@@ -333,12 +339,20 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
     return streamed  # type: ignore[return-value]  # as described
 
 
-def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str]]:
-    """Return the question of a chat, and the names of ignored parameters. Raises NotFound, UsageError."""
+def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str], list[str]]:
+    """Return the question of a chat, the roles that are its style, and the names of ignored parameters and roles.
+
+    May wait for a model server. Raises NotFound, UsageError.
+    """
     extra = body.model_extra or {}
     chat.reject_unsupported_parameters(extra)
     model = chat.ModelNameActions(call.services).find(call.principal, body.model)
-    text, turns = chat.parse_conversation(body.messages, ignore_system=body.system == "ignore")
+    text, turns = chat.parse_conversation(body.messages, refuse_system=body.system == "refuse")
+    style = chat.style_of(body.messages) if body.system == "style" else ""
+    if style and not call.services.writers.is_available(model.profile):
+        style = ""
+    ignored = chat.ignored_names(extra, body.messages)
+    styled = [name for name in ignored if name in chat.STYLE_ROLES] if style else []
     question = AskRequest(
         question=text,
         collections=model.collections,
@@ -346,8 +360,9 @@ def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, 
         where=body.where,
         strategy=body.strategy,
         history=turns,
+        style=style,
     )
-    return question, chat.ignored_names(extra, body.messages)
+    return question, styled, [name for name in ignored if name not in styled]
 
 
 class ModelEntry(BaseModel):
@@ -402,7 +417,9 @@ class EmbeddingRequest(BaseModel):
         | Annotated[list[Text], Field(min_length=1, max_length=chat.MOST_TEXTS)]
         | Annotated[list[StrictInt], Field(min_length=1, max_length=1_000_000)]
         | Annotated[list[list[StrictInt]], Field(min_length=1, max_length=chat.MOST_TEXTS)]
-    ) = Field(description="One text or several. Token numbers are refused.", examples=[["A loan costs 40 euros."]])
+    ) = Field(
+        description="One text or several, or their token numbers (cl100k_base).", examples=[["A loan costs 40 euros."]]
+    )
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="The dimension of the model, or unset.")
     input_type: chat.InputType = Field("document", description="Ours: whether texts are from documents or questions.")

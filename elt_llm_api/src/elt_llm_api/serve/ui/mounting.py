@@ -68,9 +68,10 @@ class SessionIsolation:
         waiting_sessions: Callable[[], Iterable[str]],
         handlers: Container[int],
     ) -> None:
-        """Limit `folder` to `most_bytes` of uploads. `waiting_sessions` returns the sessions of queued events.
+        """Allow at most `most_bytes` of uploaded files in `folder`.
 
-        `handlers` are the numbers of the existing event handlers; Gradio would fail on any other number.
+        `waiting_sessions` returns the sessions that have events in the queue. `handlers` are the numbers by which
+        requests name the event handlers; a request with any other number is refused, because Gradio would fail on it.
         """
         self._app, self._folder, self._most_bytes = app, folder, most_bytes
         self._handlers = handlers

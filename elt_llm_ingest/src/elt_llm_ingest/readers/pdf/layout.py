@@ -399,7 +399,7 @@ def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]
 
 
 def _unit(above: Sequence[PdfLine]) -> str:
-    """Return the unit of the figures in brackets, such as "(in thousands)", if a line above names it, or ""."""
+    """Return the unit that a line above the figures names, in brackets, such as "(in thousands)"; "" if none does."""
     texts = [line.text for line in reversed(above[-3:]) if not line.cells and names_unit(line.text)]
     return f"({texts[0].strip('() ')})" if texts else ""
 

@@ -199,9 +199,11 @@ class ProfileComparison(ResultModel):
 async def optimize_search(
     call: ToolCall, request: evaluation.ProfileComparisonRequest
 ) -> Annotated[CallToolResult, ProfileComparison]:
-    """Compare profiles on your queries: relevance, duration, and what reranking changes.
+    """Compare profiles on your queries: which chunks they share, cosine, duration, and what reranking changes.
 
-    With labels also nDCG@10, recall@10 and MRR@10, as `elt-llm eval` computes them, with and without reranking.
+    With labels also nDCG@10, recall@10 and MRR@10, as `elt-llm eval` computes them, with and without reranking: only
+    these show which profile is better. All profiles search the same collections. Mean scores are compared only
+    between profiles that compute scores in the same way.
     """
     compared = await evaluation.ProfileComparisonActions(call.services).compare(call.principal, request)
     notes = tuple(dict.fromkeys(note for one in compared for note in one.notes))
@@ -212,7 +214,9 @@ async def optimize_search(
 def _profile_line(profile: evaluation.ProfileMetrics) -> str:
     cosine = "" if profile.cosine is None else f", cosine {profile.cosine:.3f}"
     times = f"p50 {profile.latency_p50_ms:.0f} ms, p95 {profile.latency_p95_ms:.0f} ms"
-    line = f"{single_line(profile.profile)}: relevance {profile.relevance:.3f}{cosine}, {times}"
+    relevance = "" if profile.relevance is None else f", relevance {profile.relevance:.3f}"
+    agreement = f"shares {profile.agreement:.0%} of the first chunks with the first profile"
+    line = f"{single_line(profile.profile)}: {agreement}{relevance}{cosine}, {times}"
     if profile.figures:
         line += f"; {_metric_text(profile.figures)} (without reranking {_metric_text(profile.figures_before)})"
     return f"{line}; {_reranking_text(profile.reranking)}"

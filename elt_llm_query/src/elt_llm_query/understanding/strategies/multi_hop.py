@@ -18,7 +18,7 @@ from elt_llm_query.rerank.embedding import RerankResult
 from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import stored_nodes
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
-from elt_llm_query.strategies.strategy import (
+from elt_llm_query.understanding.strategies.strategy import (
     PassRunner,
     ask_helper_model,
     combined_result,

@@ -12,14 +12,14 @@ from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank.embedding import RerankResult
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
-from elt_llm_query.strategies.strategy import (
+from elt_llm_query.understanding.question import ParsedQuestion, parse_question
+from elt_llm_query.understanding.strategies.strategy import (
     PassRunner,
     add_best_scores,
     ask_helper_model,
     combined_result,
     reply_lines,
 )
-from elt_llm_query.understanding.question import ParsedQuestion, parse_question
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _VARIANTS_PROMPT = (_PROMPTS / "variants.txt").read_text(encoding="utf-8")

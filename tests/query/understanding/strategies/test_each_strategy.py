@@ -9,10 +9,10 @@ from elt_llm_core.settings.tree import Settings
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.search import SearchPipeline, SearchResult
-from elt_llm_query.strategies.multi_hop import bridge_names, missing_words
-from elt_llm_query.strategies.query_expansion import variants_by_rules
-from elt_llm_query.strategies.strategy import add_best_scores, choose_route, reply_lines
 from elt_llm_query.understanding.question import parse_question
+from elt_llm_query.understanding.strategies.multi_hop import bridge_names, missing_words
+from elt_llm_query.understanding.strategies.query_expansion import variants_by_rules
+from elt_llm_query.understanding.strategies.strategy import add_best_scores, choose_route, reply_lines
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {

@@ -7,8 +7,8 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import STRATEGIES, QuerySettings, Settings, StrategyName
 from elt_llm_query.retrieve.query_variant import RetrieverChoice
 from elt_llm_query.search import SearchPipeline
-from elt_llm_query.strategies import create_strategy
-from elt_llm_query.strategies.strategy import SingleSearchStrategy
+from elt_llm_query.understanding.strategies import create_strategy
+from elt_llm_query.understanding.strategies.strategy import SingleSearchStrategy
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {"n1": "The referee shows a yellow card.", "n2": "Annual leave is approved by the line manager."}

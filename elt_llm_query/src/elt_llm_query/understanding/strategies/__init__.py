@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from elt_llm_core.settings.tree import QuerySettings, StrategyName
 
 from elt_llm_query.retrieve.query_variant import RetrieverChoice
-from elt_llm_query.strategies.multi_hop import MultiHopStrategy
-from elt_llm_query.strategies.query_expansion import HydeStrategy, MultiQueryStrategy
-from elt_llm_query.strategies.strategy import AutoStrategy, SingleSearchStrategy, Strategy
+from elt_llm_query.understanding.strategies.multi_hop import MultiHopStrategy
+from elt_llm_query.understanding.strategies.query_expansion import HydeStrategy, MultiQueryStrategy
+from elt_llm_query.understanding.strategies.strategy import AutoStrategy, SingleSearchStrategy, Strategy
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM

@@ -1,0 +1,31 @@
+"""The engine as a retriever of LangChain. It needs the extra `langchain`."""
+
+from collections.abc import Sequence
+
+from elt_llm_core.settings.tree import StrategyName
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+from elt_llm_query.engine import Engine
+from elt_llm_query.integrations import chunk_metadata
+
+
+class LangChainRetriever(BaseRetriever):
+    """Retrieves chunks with an engine, as documents whose metadata have the place, the ranks and the scores.
+
+    The metadata are those of `elt_llm_query.integrations.chunk_metadata`. The caller owns the engine. The other fields
+    are options of `Engine.search`.
+    """
+
+    engine: Engine
+    top_k: int | None = None
+    where: Sequence[str] = ()
+    strategy: StrategyName | None = None
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        found = self.engine.search(query, top_k=self.top_k, where=self.where, strategy=self.strategy)
+        return [
+            Document(page_content=chunk.text, id=chunk.node_id, metadata=chunk_metadata(chunk, notes=found.notes))
+            for chunk in found.chunks
+        ]

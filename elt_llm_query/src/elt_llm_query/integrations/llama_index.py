@@ -1,0 +1,94 @@
+"""The engine as a retriever and as a query engine of LlamaIndex."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
+from elt_llm_core.settings.tree import StrategyName
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.response.schema import Response
+from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+
+from elt_llm_query.engine import Engine
+from elt_llm_query.grounding.citations import cited_chunks
+from elt_llm_query.integrations import chunk_metadata
+
+_FOR_MODELS = frozenset({"source", "page", "section"})
+"""Metadata that LlamaIndex shows to language and embedding models; all other metadata are for programs."""
+
+
+class LlamaIndexRetriever(BaseRetriever):
+    """Retrieves chunks with an engine: understood, retrieved, fused, reranked and shaped as for `elt-llm search`.
+
+    The score of a node is its final score. Its metadata are those of `elt_llm_query.integrations.chunk_metadata`. The
+    caller owns the engine. The options are those of `Engine.search`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        top_k: int | None = None,
+        where: Sequence[str] = (),
+        strategy: StrategyName | None = None,
+    ) -> None:
+        self._search = partial(engine.search, top_k=top_k, where=where, strategy=strategy)
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        found = self._search(query_bundle.query_str)
+        return [_node(chunk, notes=found.notes) for chunk in found.chunks]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+class LlamaIndexQueryEngine(BaseQueryEngine):
+    """Answers questions with an engine. The answer is checked, and cites its sources or states that there is none.
+
+    The nodes of a response are the chunks behind the answer, each with the citations that quote it. Its metadata are
+    the fields of the `QueryResult` except answer, chunks and trace. The caller owns the engine.
+    """
+
+    def __init__(self, engine: Engine, *, where: Sequence[str] = (), strategy: StrategyName | None = None) -> None:
+        self._ask = partial(engine.ask, where=where, strategy=strategy)
+        super().__init__(callback_manager=None)
+
+    def _query(self, query_bundle: QueryBundle) -> Response:
+        return _response(self._ask(query_bundle.query_str))
+
+    async def _aquery(self, query_bundle: QueryBundle) -> Response:
+        return await asyncio.to_thread(self._query, query_bundle)
+
+    def _get_prompt_modules(self) -> dict[str, Any]:
+        """Return no prompts: those of the engine are files of the configuration."""
+        return {}
+
+
+def _response(result: QueryResult) -> Response:
+    quoting = cited_chunks(result.citations, result.chunks) if result.chunks else ()
+    nodes = [
+        _node(chunk, [one for one, cited in zip(result.citations, quoting, strict=False) if cited is chunk])
+        for chunk in result.chunks
+    ]
+    metadata = result.model_dump(mode="json", exclude={"answer", "chunks", "trace"})
+    return Response(result.answer, source_nodes=nodes, metadata=metadata)
+
+
+def _node(chunk: RetrievedChunk, citations: Sequence[Citation] = (), notes: Sequence[str] = ()) -> NodeWithScore:
+    metadata = chunk_metadata(chunk, citations=citations, notes=notes)
+    hidden = sorted(metadata.keys() - _FOR_MODELS)
+    node = TextNode(
+        id_=chunk.node_id,
+        text=chunk.text,
+        metadata=metadata,
+        excluded_embed_metadata_keys=hidden,
+        excluded_llm_metadata_keys=hidden,
+        start_char_idx=chunk.span[0],
+        end_char_idx=chunk.span[1],
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=chunk.source_id)},
+    )
+    return NodeWithScore(node=node, score=chunk.score)
