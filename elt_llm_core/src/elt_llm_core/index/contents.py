@@ -43,7 +43,7 @@ class GenerationArrays:
 
     def ids_at(self, positions: NDArray[np.int64]) -> list[str]:
         """Return the node ids at these positions of the arrays."""
-        return [bytes(value).decode() for value in self.ids[positions]]
+        return [value.decode() for value in self.ids[positions].tolist()]
 
     def exact_search(
         self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
