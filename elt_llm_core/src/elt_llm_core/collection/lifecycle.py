@@ -171,7 +171,7 @@ def has_leftovers(store: Store) -> bool:
     return (
         any(path.name not in numbers.get(path.parent.name, ()) for path in directories)
         or any(_replaced_generations(store, record) for record in store.collections.all())
-        or store.trash.exists()
+        or any(store.trash.glob("*"))
     )
 
 
