@@ -43,7 +43,7 @@ release-check: ## Build the packages into dist/, install them in an empty enviro
 	.ci/release-check
 
 faults: ## Run the long fault tests: kills, full disks, damage and malformed files
-	FULL=1 KILLS=120 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
+	FULL=1 KILLS=120 BUILD_KILLS=80 CARE_KILLS=20 FLIPS=300 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
 
 properties: ## Run the property tests with ten times as many generated examples
 	FULL=1 $(ALL) pytest -m hypothesis

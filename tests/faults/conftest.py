@@ -1,4 +1,4 @@
-"""Fixtures: two ingests to interrupt with their expected results, and the number of kills."""
+"""Fixtures: two ingests to interrupt with their expected results, and the number of kills and changed bytes."""
 
 import os
 import shutil
@@ -9,11 +9,20 @@ import pytest
 from processes.killing import Scene, SlowEmbedding
 from stored.folders import generated_files, run_ingest, write_files
 
+REPETITIONS = {
+    "kill": ("KILLS", 4),
+    "build_kill": ("BUILD_KILLS", 3),
+    "care_kill": ("CARE_KILLS", 1),
+    "flip": ("FLIPS", 12),
+}
+"""The parameters that repeat a test, with the environment variable that sets the number, and its default."""
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize `kill` with as many numbers as the environment variable KILLS states (default 4)."""
-    if "kill" in metafunc.fixturenames:
-        metafunc.parametrize("kill", range(int(os.environ.get("KILLS", "4"))))
+    """Parametrize the tests that are repeated with random moments or places."""
+    for name, (variable, count) in REPETITIONS.items():
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, range(int(os.environ.get(variable, count))))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """An ingest killed at any moment keeps the published data, and the next ingest completes with the same result.
 
-By default, four random moments and a sample of the steps are tested. The environment variable KILLS changes the
-number of moments, and FULL=1 tests all steps.
+By default, a few random moments and a sample of the steps are tested. The environment variable KILLS changes the
+number of moments, BUILD_KILLS the number of those from the first byte of a generation to the end of publishing, and
+FULL=1 tests all steps.
 """
 
 import random
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from processes.aftermath import check_what_is_left, finish
-from processes.killing import Moment, Scene, Work, do, killed_after, killed_at
+from processes.killing import Moment, Scene, Work, do, killed_after, killed_at, killed_while_building, seconds_to_build
 from sampling import sampled
 
 pytestmark = pytest.mark.faults
@@ -22,6 +23,29 @@ def test_an_ingest_killed_at_a_random_moment_loses_no_data(scenes: Scenes, tmp_p
     moment = random.Random(kill).uniform(0, scene.seconds)  # noqa: S311
     work = scene.set_up(tmp_path / "data")
     killed_after(work, moment)
+    check_what_is_left(work, scene)
+    finish(work, scene)
+
+
+@pytest.fixture(scope="session")
+def building_seconds(scenes: Scenes, tmp_path_factory: pytest.TempPathFactory) -> tuple[float, float]:
+    """Return the time that each ingest needs from the first byte of its generation to the end of publishing."""
+    first, later = (seconds_to_build(scene.set_up(tmp_path_factory.mktemp("building") / "data")) for scene in scenes)
+    return first, later
+
+
+def test_an_ingest_killed_while_it_builds_or_publishes_loses_no_data(
+    scenes: Scenes, building_seconds: tuple[float, float], tmp_path: Path, build_kill: int
+) -> None:
+    scene, seconds = scenes[build_kill % 2], building_seconds[build_kill % 2]
+    share = random.Random(build_kill).random()  # noqa: S311
+    for attempt in range(6):
+        work = scene.set_up(tmp_path / f"data-{attempt}")
+        if killed_while_building(work, share, seconds):
+            break
+        share /= 2
+    else:
+        pytest.fail("the ingest was never killed before it had published")
     check_what_is_left(work, scene)
     finish(work, scene)
 

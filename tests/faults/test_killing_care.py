@@ -1,21 +1,24 @@
 """A killed forget, purge, import or drop leaves a complete collection to readers, and can be repeated.
 
-A sample of the moments is tested. FULL=1 tests all of them.
+A sample of the moments is tested. FULL=1 tests all of them. The environment variable CARE_KILLS sets the number of
+kills of each command at random moments.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.exporting import export_collection
 from elt_llm_core.collection.lifecycle import open_generation, remove_leftovers
 from elt_llm_core.collection.verification import find_store_damage, verify_collection
-from elt_llm_core.errors import StoreError
+from elt_llm_core.errors import UnknownCollection, UsageError
 from elt_llm_core.store.store import Store, open_store
-from processes.killing import Moment, Scene, Work, do, killed_at, killed_by_failpoint
+from processes.killing import Action, Moment, Scene, Work, do, killed_at, killed_by_failpoint, killed_within, seconds_of
 from sampling import sampled
 from stored.shelf import COLLECTION, writing
 
@@ -115,7 +118,7 @@ def _finish_purging(data_dir: Path, before: set[str]) -> None:
         record = store.collections.get(COLLECTION)
         assert [it.number for it in store.generations.of_collection(record.id)] == [record.published]
         assert [it.name for it in store.folder(COLLECTION).iterdir()] == [str(record.published)]
-        assert list((data_dir / "backups").iterdir()) == []
+        assert not any((data_dir / "backups").glob("*"))
         assert store.database.rows("PRAGMA freelist_count") == [(0,)]
 
 
@@ -141,16 +144,29 @@ def test_an_import_command_that_was_killed_can_be_repeated(data_dir: Path, tmp_p
         report = export_collection(store, COLLECTION, tmp_path / "library.zip")
     work = Work("import", tmp_path / "other", tmp_path / "library.zip", failpoint=place)
     assert killed_by_failpoint(work)
-    do(Work("import", tmp_path / "other", tmp_path / "library.zip"))
-    assert _sources(tmp_path / "other") == _sources(data_dir)
-    with writing(tmp_path / "other") as store:
+    _finish_importing(work, _sources(data_dir), report.collection_hash)
+
+
+def _finish_importing(work: Work, expected: set[str], collection_hash: str) -> None:
+    with suppress(UsageError):  # the import had finished
+        do(replace(work, failpoint=""))
+    assert _sources(work.data_dir) == expected
+    with writing(work.data_dir) as store:
         remove_leftovers(store)
         _check_undamaged(store)
         record = store.collections.get(COLLECTION)
         row = store.generations.get(record.id, record.published or 0)
-        assert row.collection_hash.hex() == report.collection_hash
+        assert row.collection_hash.hex() == collection_hash
         assert store.collections.unfinished_runs() == []
         assert len(list(store.folder(COLLECTION).iterdir())) == 1
+
+
+def _finish_exporting(work: Work, place: Path, expected: set[str]) -> None:
+    assert work.folder is not None
+    do(work)
+    assert list(work.folder.parent.glob(".*unfinished")) == []
+    do(Work("import", place, work.folder))
+    assert _sources(place) == expected
 
 
 @pytest.mark.parametrize("place", ["export-before:1:kill", "export-after:1:kill", "export-before:2:kill"])
@@ -181,13 +197,65 @@ DROP_MOMENTS = [
 @pytest.mark.parametrize("moment", sampled(DROP_MOMENTS, 4), ids=str)
 def test_a_drop_command_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     assert killed_at(Work("drop", data_dir), moment)
-    try:
+    _finish_dropping(data_dir)
+
+
+def _finish_dropping(data_dir: Path) -> None:
+    with suppress(UnknownCollection):  # the drop had finished
         do(Work("drop", data_dir))
-    except StoreError:
-        pytest.fail("the interrupted drop cannot be repeated")
     with open_store(data_dir) as store:
         assert store.collections.all() == []
         for table in ("document_versions", "texts", "vectors", "nodes", "generations"):
             assert store.database.rows(f"SELECT count(*) FROM {table}") == [(0,)]  # noqa: S608 - a name from here
         assert list((data_dir / "collections").iterdir()) == []
         assert not store.trash.exists() or list(store.trash.iterdir()) == []
+
+
+ACTIONS: tuple[Action, ...] = ("forget", "purge", "import", "export", "drop")
+
+
+@pytest.fixture(scope="session")
+def durations(scenes: tuple[Scene, Scene], tmp_path_factory: pytest.TempPathFactory) -> dict[Action, float]:
+    """Return the duration of each command in seconds."""
+    place = tmp_path_factory.mktemp("durations")
+    found = {}
+    for action in ACTIONS:
+        (folder := place / action).mkdir()
+        found[action] = seconds_of(_prepared(scenes, action, folder))
+    return found
+
+
+def _prepared(scenes: tuple[Scene, Scene], action: Action, place: Path) -> Work:
+    """Prepare a command in a copy of the data directory."""
+    before = scenes[1].before
+    assert before is not None
+    shutil.copytree(before, place / "data")
+    if action == "import":
+        with open_store(before) as store:
+            export_collection(store, COLLECTION, place / "library.zip")
+        return Work("import", place / "other", place / "library.zip")
+    return Work(action, place / "data", place / "library.zip", document=DOCUMENT)
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_command_that_was_killed_at_a_random_moment_can_be_repeated(
+    scenes: tuple[Scene, Scene], durations: dict[Action, float], tmp_path: Path, action: Action, care_kill: int
+) -> None:
+    work = killed_within(
+        lambda folder: _prepared(scenes, action, folder), tmp_path, durations[action], care_kill + 1000 * len(action)
+    )
+    before = scenes[1].before
+    assert before is not None
+    expected, digest = _sources(before), scenes[1].hashes[0]
+    assert digest is not None
+    match action:
+        case "forget":
+            _finish_forgetting(work.data_dir, expected)
+        case "purge":
+            _finish_purging(work.data_dir, expected)
+        case "import":
+            _finish_importing(work, expected, digest)
+        case "export":
+            _finish_exporting(work, tmp_path / "imported", expected)
+        case _:
+            _finish_dropping(work.data_dir)

@@ -1,19 +1,20 @@
 """A killed repair, rollback or drop leaves the old or the new state, and the next run completes the work.
 
-A sample of the moments is tested. FULL=1 tests all of them.
+A sample of the moments is tested. FULL=1 tests all of them. The environment variable CARE_KILLS sets the number of
+kills of each command at random moments.
 """
 
 import shutil
 from pathlib import Path
 
 import pytest
-from elt_llm_core.collection.lifecycle import open_generation, remove_leftovers
+from elt_llm_core.collection.lifecycle import has_leftovers, open_generation
 from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import UnknownCollection
 from elt_llm_core.store.store import open_store
-from processes.killing import Moment, Scene, Work, do, killed_at
+from processes.killing import Action, Moment, Scene, Work, do, killed_at, killed_within, seconds_of
 from sampling import sampled
-from stored.shelf import COLLECTION, writing
+from stored.shelf import COLLECTION
 
 pytestmark = pytest.mark.faults
 
@@ -50,13 +51,58 @@ def test_a_repair_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment
     [torn] = (data_dir / "collections" / COLLECTION / str(number)).rglob("header.bin")
     torn.write_bytes(torn.read_bytes()[:50])
     assert killed_at(Work("heal", data_dir), moment)
+    _finish_repairing(data_dir, digest)
+
+
+def _finish_repairing(data_dir: Path, digest: str) -> None:
     assert _published(data_dir)[1] == digest
     do(Work("heal", data_dir))
-    with writing(data_dir) as store:
-        remove_leftovers(store)
+    with open_store(data_dir) as store:
         assert verify_collection(store, COLLECTION).damage == ()
-        assert len(list(store.folder(COLLECTION).iterdir())) <= 3
+        assert not has_leftovers(store)
+        assert len(store.generations.of_collection(store.collections.get(COLLECTION).id)) == 2
+        assert len(list(store.folder(COLLECTION).iterdir())) == 2
     assert _published(data_dir)[1] == digest
+
+
+@pytest.fixture(scope="session")
+def durations(scenes: tuple[Scene, Scene], tmp_path_factory: pytest.TempPathFactory) -> dict[Action, float]:
+    """Return the duration of a repair and of a rollback in seconds."""
+    place = tmp_path_factory.mktemp("durations")
+    actions: tuple[Action, ...] = ("heal", "roll_back")
+    return {action: seconds_of(_prepared(scenes, action, place / action)) for action in actions}
+
+
+def _prepared(scenes: tuple[Scene, Scene], action: Action, place: Path) -> Work:
+    """Prepare a command in a copy of the data directory, whose published generation is damaged for a repair."""
+    before = scenes[1].before
+    assert before is not None
+    shutil.copytree(before, place / "data")
+    if action == "heal":
+        [torn] = (place / "data" / "collections" / COLLECTION / str(_published(before)[0])).rglob("header.bin")
+        torn.write_bytes(torn.read_bytes()[:50])
+    return Work(action, place / "data")
+
+
+def test_a_repair_that_was_killed_at_a_random_moment_leaves_no_further_generation(
+    scenes: tuple[Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
+) -> None:
+    work = killed_within(lambda place: _prepared(scenes, "heal", place), tmp_path, durations["heal"], care_kill)
+    _finish_repairing(work.data_dir, scenes[1].hashes[0] or "")
+
+
+def test_a_rollback_that_was_killed_at_a_random_moment_can_be_repeated(
+    scenes: tuple[Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
+) -> None:
+    before = scenes[1].before
+    assert before is not None
+    newest, _ = _published(before)
+    work = killed_within(
+        lambda place: _prepared(scenes, "roll_back", place), tmp_path, durations["roll_back"], care_kill
+    )
+    assert _published(work.data_dir)[0] in (newest, newest - 1)
+    do(Work("roll_back", work.data_dir))
+    assert _published(work.data_dir)[0] == newest - 1
 
 
 @pytest.mark.parametrize("moment", [Moment("statement", "UPDATE collections"), Moment("statement", "COMMIT")], ids=str)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elt_llm_core.errors import ModelError, UsageError
+from elt_llm_core.errors import ModelError, StoreError, UsageError
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.lock import writer_lock
@@ -67,8 +67,18 @@ class IngestSession(Closeable):
 
             with open_store(self._loaded.data_dir, for_writing=True) as store, progress() as listener:
                 reports = self._run(store, listener)
+                self._back_up(store, listener)
         self._flags = {**self._flags, "rebuild": False, "resume": False, "remember": False}
         return reports
+
+    def _back_up(self, store: "Store", progress: ProgressListener) -> None:
+        """Copy the store if a copy is due. A full disk does not make a finished ingest fail."""
+        from elt_llm_core.store.backups import rotate_backups
+
+        try:
+            rotate_backups(store.database, self._loaded.settings.storage.backups)
+        except StoreError as error:
+            progress.note(f"No backup of the store was made: {error}")
 
     def plan(self) -> "list[IngestPlan]":
         """Plan what `run` would do, without taking the lock, reading documents or writing."""

@@ -119,6 +119,7 @@ def test_the_ask_command_refuses_a_store_with_an_old_schema_and_verify_migrates_
         "damage": [],
         "unchecked": [],
         "healed": [],
+        "empty": [],
     }
     assert "fifteen" in elt_llm.done("ask", ANSWER, "-c", "boats", "--json").json["answer"]
     assert len(list((elt_llm.folder / ".elt_llm" / "backups").iterdir())) == 1

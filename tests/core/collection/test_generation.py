@@ -1,16 +1,17 @@
 """A generation with damaged, missing or outdated indexes still answers, with a note on each index."""
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import open_generation, publish
-from elt_llm_core.errors import CorruptIndex, UsageError
+from elt_llm_core.errors import CorruptIndex, StoreError, UsageError
 from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.index.vector_index import ExactVectorStore
 from elt_llm_core.models.fakes import FakeEmbedding
@@ -101,12 +102,36 @@ def test_a_damaged_keyword_index_is_rebuilt_in_memory_with_a_note(made: StoredLi
         assert np.allclose(generation.keyword.scores("anchor basin"), expected)
 
 
-@pytest.mark.parametrize("name", ["ids.npy", "vectors.npy", "fields/page.npy"])
-def test_a_damaged_index_array_is_reported(made: StoredLibrary, name: str) -> None:
+ARRAYS = ["ids.npy", "vectors.npy", "fields/page.npy", "fields/document.npy", "fields/filters/0.npy"]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_a_damaged_array_is_rebuilt_in_memory_with_a_note(made: StoredLibrary, name: str) -> None:
+    with _opened(made.data_dir) as whole:
+        ids, vectors, fields = whole.ids, np.array(whole.vectors), whole.filter_fields
+        found = {name: fields.get(name) for name in fields.names}
+        expected = {name: (it.type, list(it.values), np.array(it.codes)) for name, it in found.items() if it}
     _truncate(made.data_dir / "collections" / COLLECTION / "2" / name)
-    with pytest.raises(CorruptIndex, match=name) as caught, _opened(made.data_dir):
-        pass
-    assert "elt-llm verify" in caught.value.hint
+    with _opened(made.data_dir) as generation:
+        [note] = generation.notes
+        assert name in note
+        assert "rebuilt in memory. Run: elt-llm verify -c library" in note
+        assert generation.ids == ids
+        assert np.array_equal(generation.vectors, vectors)
+        for field, (kind, values, codes) in expected.items():
+            rebuilt = generation.filter_fields.get(field)
+            assert rebuilt is not None
+            assert (rebuilt.type, list(rebuilt.values)) == (kind, values)
+            assert np.array_equal(rebuilt.codes, codes)
+
+
+def test_a_damaged_array_is_not_rebuilt_from_a_damaged_store(made: StoredLibrary) -> None:
+    _truncate(made.data_dir / "collections" / COLLECTION / "2" / "vectors.npy")
+    with closing(sqlite3.connect(made.data_dir / "store.sqlite3")) as store, store:
+        store.execute("UPDATE vectors SET vector = zeroblob(256) WHERE id = 5")
+    with pytest.raises(StoreError, match="have changed since they were published") as refused, _opened(made.data_dir):
+        pytest.fail("the generation was opened")
+    assert "elt-llm recover" in refused.value.hint
 
 
 class OtherTokeniser(KeywordTokeniser):

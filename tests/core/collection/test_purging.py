@@ -11,7 +11,7 @@ from elt_llm_core.collection.purging import PurgeReceipt, purge
 from elt_llm_core.collection.verification import find_store_damage, verify_collection
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.database import BACKUPS_FOLDER
+from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.store import Store, open_store
 from stored.folders import generated_files, run_ingest, write_files
 from stored.shelf import COLLECTION, put, some_documents, stored_versions, writing

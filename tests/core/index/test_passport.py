@@ -1,5 +1,7 @@
 """The passport records how a generation was made and detects changed files."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -38,7 +40,7 @@ def _passport(directory: Path) -> Passport:
 def test_the_passport_file_of_a_generation_is_read_back_unchanged(directory: Path) -> None:
     passport = _passport(directory)
     assert Passport.from_json(passport.to_json()) == passport
-    assert sorted(passport.files) == ["chroma/header.bin", "ids.npy"]
+    assert sorted(passport.files) == ["chroma/chroma.sqlite3", "chroma/header.bin", "ids.npy"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"format": 2}', '{"format": 1}', "not json"])
@@ -62,19 +64,40 @@ def test_changed_missing_and_additional_files_of_a_generation_are_reported(direc
     assert damaged_files(directory, text) == [
         "passport.json: differs from the store",
         "pin: missing",
+        "chroma/chroma.sqlite3: its bytes have changed",
         "chroma/header.bin: its bytes have changed",
         "extra.npy: not part of this generation",
         "ids.npy: missing",
     ]
     assert damaged_files_in(directory, "chroma", Passport.from_json(text)) == [
-        "chroma/header.bin: its bytes have changed"
+        "chroma/chroma.sqlite3: its bytes have changed",
+        "chroma/header.bin: its bytes have changed",
     ]
+
+
+def test_the_hash_of_the_database_of_chroma_ignores_only_the_table_that_changes_when_it_is_opened(
+    directory: Path,
+) -> None:
+    path = directory / "chroma" / "chroma.sqlite3"
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE acquire_write (id INTEGER PRIMARY KEY)")
+        database.execute("CREATE TABLE embeddings (id INTEGER PRIMARY KEY, name TEXT)")
+        database.execute("INSERT INTO embeddings (name) VALUES ('a'), ('b')")
+    passport = _passport(directory)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("INSERT INTO acquire_write DEFAULT VALUES")
+    assert damaged_files_in(directory, "chroma", passport) == []
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE embeddings SET name = 'c' WHERE id = 2")
+    assert damaged_files_in(directory, "chroma", passport) == ["chroma/chroma.sqlite3: its bytes have changed"]
 
 
 def test_every_file_of_a_missing_index_directory_is_reported_as_missing(directory: Path) -> None:
     assert damaged_files(directory / "gone", _passport(directory).to_json()) == [
         "passport.json: missing",
         "pin: missing",
+        "chroma/chroma.sqlite3: missing",
         "chroma/header.bin: missing",
         "ids.npy: missing",
     ]

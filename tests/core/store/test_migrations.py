@@ -11,17 +11,9 @@ from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.verification import find_store_damage, verify_collection
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.store.database import (
-    STORE_NAME,
-    STORE_VERSION,
-    Database,
-    back_up,
-    backup_faults,
-    list_backups,
-    migrate,
-    schema_version,
-)
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.backups import back_up, backup_faults, list_backups
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, schema_version
+from elt_llm_core.store.store import migrate, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from old_stores import unpack
 from sampling import FULL

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, migrate, schema_version
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, schema_version
+from elt_llm_core.store.store import migrate, open_store
 
 
 def test_the_error_for_an_empty_data_directory_names_the_command_to_run_first(tmp_path: Path) -> None:

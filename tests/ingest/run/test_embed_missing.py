@@ -1,14 +1,20 @@
 """Texts without a vector are embedded in batches, and finished batches are kept."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elt_llm_core.errors import ModelError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.store.store import Store
 from elt_llm_ingest.run.versions import EmbeddingCounts, embed_missing
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import running_model_server
+from model_servers.settings import open_embedding, settings_of
 from numpy.typing import NDArray
 from stored.shelf import COLLECTION, new_document, some_documents, writing
 
@@ -52,3 +58,65 @@ def test_an_interrupted_ingest_keeps_the_finished_embedding_batches(store: Store
     with pytest.raises(KeyboardInterrupt):
         embed_missing(store, versions, Failing(), 4, SilentListener())
     assert embed_missing(store, versions, FakeEmbedding(), 4, SilentListener()) == EmbeddingCounts(new=4, reused=8)
+
+
+class CountingBackend(ScriptedBackend):
+    """Waits until as many requests are in progress as are `expected`, and records the most that ever were."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__()
+        self.most = 0
+        self._expected, self._active, self._changed = expected, 0, threading.Condition()
+
+    def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+        """Embed a batch of chunks while the others wait; known texts are embedded at once."""
+        with self._changed:
+            if len(texts) > 1:
+                self._active += 1
+                self.most = max(self.most, self._active)
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self.most >= self._expected, timeout=5)
+                self._active -= 1
+        return super().embed(texts)
+
+
+def _embed_with(data_dir: Path, provider: str, concurrency: int, expected: int) -> tuple[int, NDArray[np.float32]]:
+    """Embed twelve texts in batches of two, and return the most simultaneous requests and the stored vectors."""
+    backend = CountingBackend(expected)
+    with running_model_server(backend) as server, writing(data_dir) as store:
+        settings = settings_of(provider, server, embedding={"concurrency": concurrency})
+        with open_embedding(settings) as embedding:
+            versions = _versions(store, some_documents(3))
+            counts = embed_missing(store, versions, embedding, 2, SilentListener())
+            hashes = list(store.nodes.to_embed(versions))
+            fingerprint = embedding.fingerprint
+        assert counts == EmbeddingCounts(new=12, reused=0)
+        return backend.most, store.vectors.matrix(fingerprint.key, hashes, fingerprint.dimension)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("provider", ["ollama", "openai_like"])
+def test_an_embedding_server_gets_as_many_requests_at_a_time_as_configured_and_vectors_stay_in_order(
+    provider: str, tmp_path: Path
+) -> None:
+    one, expected = _embed_with(tmp_path / "one", provider, concurrency=1, expected=1)
+    several, vectors = _embed_with(tmp_path / "several", provider, concurrency=4, expected=4)
+    assert (one, several) == (1, 4)
+    assert np.array_equal(vectors, expected)
+
+
+@pytest.mark.network
+def test_batches_before_a_failing_request_are_stored_and_no_further_request_is_sent(tmp_path: Path) -> None:
+    with running_model_server(ScriptedBackend()) as server, writing(tmp_path) as store:
+        versions = _versions(store, some_documents(10))
+        with open_embedding(settings_of("ollama", server, embedding={"concurrency": 2})) as embedding:
+            server.faults.plan("/api/embed", *[Fault.NONE] * 6)
+            server.faults.always("/api/embed", Fault.NOT_A_NUMBER)
+            with pytest.raises(ModelError):
+                embed_missing(store, versions, embedding, 2, SilentListener())
+            sent = len(server.bodies("/api/embed"))
+            server.faults.clear()
+            counts = embed_missing(store, versions, embedding, 2, SilentListener())
+    assert sent <= 12
+    assert counts.reused >= 4
+    assert counts.new + counts.reused == 40

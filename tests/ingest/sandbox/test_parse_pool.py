@@ -2,7 +2,10 @@
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -139,6 +142,42 @@ def test_a_worker_process_that_dies_between_two_files_affects_neither_file(pool:
     assert reason_for(pool, path) == ""
     os.kill(workers_of(pool).pop(), signal.SIGKILL)
     assert reason_for(pool, path) == ""
+
+
+@contextmanager
+def killing_starts(pool: ParsePool, count: int) -> Iterator[list[int]]:
+    """Kill the first `count` workers of a pool before they are ready, and yield the list of their ids."""
+    killed: list[int] = []
+    ended = threading.Event()
+
+    def kill() -> None:
+        while len(killed) < count and not ended.is_set():
+            for process in workers_of(pool) - set(killed):
+                killed.append(process)
+                os.kill(process, signal.SIGKILL)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_worker_process_that_is_killed_while_it_starts_is_replaced(pool: ParsePool, write: Write) -> None:
+    with killing_starts(pool, 2) as killed:
+        assert reason_for(pool, write("a.txt", b"word")) == ""
+    assert len(killed) == 2
+
+
+def test_workers_that_never_start_are_an_error_that_names_the_cure(pool: ParsePool, write: Write) -> None:
+    with killing_starts(pool, 100) as killed, pytest.raises(IngestError, match="does not start") as refused:
+        pool.read(ParseRequest(write("a.txt", b"word")))
+    assert not isinstance(refused.value, UnreadableDocument)
+    assert "elt-llm doctor" in refused.value.hint
+    assert len(killed) == 3
 
 
 def test_closing_the_parse_pool_ends_all_parsing_at_once(write: Write) -> None:

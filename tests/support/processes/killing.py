@@ -5,6 +5,7 @@ The processes are forked from one that has the heavy libraries imported, so that
 
 import multiprocessing
 import os
+import random
 import resource
 import shutil
 import signal
@@ -22,15 +23,15 @@ import numpy as np
 from elt_llm_core.collection.exporting import export_collection
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.importing import import_collection
-from elt_llm_core.collection.lifecycle import drop, open_generation, roll_back
+from elt_llm_core.collection.lifecycle import collect_garbage, drop, open_generation, roll_back
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.database import STORE_NAME, Database, migrate
+from elt_llm_core.store.database import STORE_NAME, Database
 from elt_llm_core.store.lock import writer_lock
-from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.store.store import Store, migrate, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray
@@ -129,6 +130,7 @@ def _change(store: Store, work: Work) -> None:
     match work.action:
         case "heal":
             repair(store, verify_collection(store, COLLECTION).damage, SilentListener())
+            collect_garbage(store, 2)
         case "roll_back":
             roll_back(store, COLLECTION)
         case "forget":
@@ -167,6 +169,60 @@ def killed_after(work: Work, seconds: float) -> bool:
     return alive
 
 
+def killed_within(set_up: Callable[[Path], Work], place: Path, seconds: float, number: int) -> Work:
+    """Kill work at a moment within its duration that depends on the number, and return what was killed.
+
+    `set_up` prepares the work in a folder. If the work ends before its moment, it is repeated with an earlier one.
+    """
+    share = random.Random(number).random()  # noqa: S311 - repeatable, not secret
+    for attempt in range(8):
+        (folder := place / f"attempt-{attempt}").mkdir()
+        work = set_up(folder)
+        if killed_after(work, share * seconds):
+            return work
+        share /= 2
+    raise AssertionError("the work always ended before it was killed")
+
+
+def seconds_of(work: Work) -> float:
+    """Do the work in a process, and return its duration without the start of the process."""
+    taken = processes().Value("d", 0.0)
+    process = processes().Process(target=_measure, args=(work, taken))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    return float(taken.value)
+
+
+def killed_while_building(work: Work, share: float, seconds: float) -> bool:
+    """Start an ingest and kill it `share` of `seconds` after the first byte of its generation.
+
+    Returns whether the generation was not yet published.
+    """
+    began, published = processes().Event(), processes().Event()
+    process = processes().Process(target=_build, args=(work, began, published))
+    process.start()
+    assert began.wait(60)
+    time.sleep(share * seconds)
+    unfinished = not published.is_set()
+    process.kill()
+    process.join()
+    return unfinished and not published.is_set()
+
+
+def seconds_to_build(work: Work) -> float:
+    """Ingest in a process, and return the time from the first byte of the generation to the end of publishing."""
+    began, published = processes().Event(), processes().Event()
+    process = processes().Process(target=_build, args=(work, began, published))
+    process.start()
+    assert began.wait(60)
+    started = time.monotonic()
+    assert published.wait(60)
+    taken = time.monotonic() - started
+    process.join()
+    return taken
+
+
 def killed_at(work: Work, moment: Moment) -> bool:
     """Start the work, which kills itself at a moment; return whether the moment was reached."""
     process = processes().Process(target=_do_until, args=(work, moment))
@@ -188,6 +244,25 @@ def killed_by_failpoint(work: Work) -> bool:
 def _begin(work: Work, began: Event) -> None:
     began.set()
     do(work)
+
+
+def _measure(work: Work, taken: Any) -> None:
+    started = time.monotonic()
+    do(work)
+    taken.value = time.monotonic() - started
+
+
+def _build(work: Work, began: Event, published: Event) -> None:
+    def notice_folder(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.mkdir" and "building-" in str(arguments[0]):
+            began.set()
+
+    def notice_statement(statement: str) -> None:
+        if statement.startswith("INSERT OR REPLACE INTO files"):
+            published.set()
+
+    sys.addaudithook(notice_folder)
+    do(work, notice_statement)
 
 
 def _do_until(work: Work, moment: Moment) -> None:

@@ -3,18 +3,23 @@
 import os
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.store.backups import backup_age
 from elt_llm_core.store.database import STORE_NAME
 from elt_llm_core.store.disk import refuse_network_file_system
 from elt_llm_core.store.lock import lock_holder
 from elt_llm_core.store.store import open_store
 
+from elt_llm_api.display.text import count_noun
 from elt_llm_api.doctor.check import CheckVerdict, failure, ok, warning, with_settings
 
 _MEGABYTE = 10**6
 _NEEDED_SPACE = 200 * _MEGABYTE
 _COMFORTABLE_SPACE = 2000 * _MEGABYTE
+_MAX_UNSAVED = timedelta(days=7)  # between the last copy of the store and its last change
 _OTHER_DIRECTORY_HINT = "Choose another folder: --data-dir DIR or ELT_LLM_DATA_DIR"
 
 
@@ -88,6 +93,27 @@ def collections(data_dir: Path) -> CheckVerdict:
     return ok(", ".join(record.name for record in records) or "none")
 
 
+def backups(loaded: LoadedSettings) -> CheckVerdict:
+    """Check that the last copy of the store is recent."""
+    store = loaded.data_dir / STORE_NAME
+    if not store.exists():
+        return ok("nothing ingested yet")
+    if not loaded.settings.storage.backups:
+        return ok("storage.backups is 0: make copies yourself, see docs/back-up.md")
+    age = backup_age(loaded.data_dir)
+    if age is None:
+        return warning("none", "The next ingest makes one")
+    unsaved = datetime.now(UTC) - age < datetime.fromtimestamp(store.stat().st_mtime, UTC) - _MAX_UNSAVED
+    detail = f"the last copy of the store is {_shown_age(age)} old"
+    return warning(detail, "The store has changed since; the next ingest makes a copy") if unsaved else ok(detail)
+
+
+def _shown_age(age: timedelta) -> str:
+    if age.days:
+        return count_noun(age.days, "day")
+    return count_noun(int(age.total_seconds() // 3600), "hour")
+
+
 def _nearest_existing(path: Path) -> Path:
     return next(folder for folder in (path, *path.parents) if folder.exists())
 
@@ -104,4 +130,4 @@ _LOOKS: dict[str, Callable[[Path], CheckVerdict]] = {
 CHECKS = {
     name: with_settings(lambda loaded, look=look: look(loaded.data_dir))  # type: ignore[misc]
     for name, look in _LOOKS.items()
-}
+} | {"backups": with_settings(backups)}

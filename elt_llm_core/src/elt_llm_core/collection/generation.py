@@ -1,5 +1,6 @@
 """A published generation, which readers pin and open read-only."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-from elt_llm_core.errors import CorruptIndex, UsageError
+from elt_llm_core.errors import CorruptIndex, StoreError, UsageError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import (
     ARTEFACTS_FOLDER,
@@ -15,16 +16,19 @@ from elt_llm_core.index.contents import (
     IDS_NAME,
     VECTORS_NAME,
     GenerationArrays,
+    GenerationContents,
+    collection_hash,
     node_stems,
     read_arrays,
     read_contents,
     read_json,
 )
-from elt_llm_core.index.fields import open_fields
+from elt_llm_core.index.fields import FilterFields, build_fields, fields_in_memory, open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
+from elt_llm_core.store.database import RECOVER_HINT
 from elt_llm_core.store.generations import GenerationPin
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
 from elt_llm_core.store.store import Store
@@ -56,15 +60,13 @@ class Generation(LocalIndex, Closeable):
         self.directory = store.folder(record.name) / str(pin.number)
         self._store, self._record, self._pin = store, record, pin
         self._chroma: ChromaIndex | None = None
-        for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):  # changed bytes would change answers
-            self._check_files(part)
-        arrays, tokeniser = read_arrays(self.directory), tokeniser_of(passport.language)
+        arrays, fields, array_notes = self._open_arrays()
+        tokeniser = tokeniser_of(passport.language)
         self._tokeniser_key = tokeniser.fingerprint
         keyword, keyword_notes = self._open_keyword(tokeniser, len(arrays.ids))
         vector_store, vector_notes = self._open_vectors(arrays, indexes)
-        fields = open_fields(self.directory / FIELDS_NAME, arrays.fields)
         super().__init__(arrays, fields, keyword, vector_store)
-        self._opening_notes = (*keyword_notes, *vector_notes)
+        self._opening_notes = (*array_notes, *keyword_notes, *vector_notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -133,10 +135,16 @@ class Generation(LocalIndex, Closeable):
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts with this name by document id. Raises CorruptIndex if one of their files has changed."""
-        self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
+        """Return the artefacts with this name by document id. Damaged files are replaced by the rows of the store."""
         folder = self.directory / ARTEFACTS_FOLDER / name
-        return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
+        try:
+            self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
+            return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
+        except CorruptIndex as error:
+            versions = self._store.generations.versions(self._record.id, self.number)
+            self._opening_notes += (f"{error} It was read from the store. {error.hint}",)
+            stored = self._store.documents.artefacts(versions)
+            return {identity: json.loads(content) for found, identity, content in stored if found == name}
 
     def close(self) -> None:
         """Close the indexes and release the pin."""
@@ -155,6 +163,35 @@ class Generation(LocalIndex, Closeable):
                 hint=f"Run: elt-llm verify -c {self.collection}",
             )
 
+    def _open_arrays(self) -> tuple[GenerationArrays, FilterFields, tuple[str, ...]]:
+        """Open ids, vectors and fields, or build them in memory from the store if a file is damaged.
+
+        Changed bytes would change answers. Raises StoreError if the store is damaged too.
+        """
+        try:
+            for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
+                self._check_files(part)
+            arrays = read_arrays(self.directory)
+            return arrays, open_fields(self.directory / FIELDS_NAME, arrays.fields), ()
+        except CorruptIndex as error:
+            contents = self._contents()
+            fields = build_fields(self._store, contents, contents.arrays.fields["document"])
+            note = f"{error} It was rebuilt in memory. Run: elt-llm verify -c {self.collection}"
+            return contents.arrays, fields_in_memory(fields, contents.arrays.fields), (note,)
+
+    def _contents(self) -> GenerationContents:
+        """Read the contents of the generation from the store. Raises StoreError if they are not as published."""
+        versions = self._store.generations.versions(self._record.id, self.number)
+        contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
+        published = self._store.generations.get(self._record.id, self.number).collection_hash
+        if collection_hash(self._store, contents) != published:
+            raise StoreError(
+                f"Texts or vectors of '{self.collection}' in {self._store.database.path} have changed since they were"
+                " published.",
+                hint=RECOVER_HINT,
+            )
+        return contents
+
     def _open_keyword(self, tokeniser: KeywordTokeniser, size: int) -> tuple[KeywordIndex, tuple[str, ...]]:
         """Open the stored keyword index, or build one in memory if the stored index is damaged or outdated."""
         if tokeniser.fingerprint != self.passport.tokeniser:
@@ -171,9 +208,7 @@ class Generation(LocalIndex, Closeable):
             )
 
     def _keyword_from_store(self, tokeniser: KeywordTokeniser) -> KeywordIndex:
-        versions = self._store.generations.versions(self._record.id, self.number)
-        contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
-        return build_keyword_index(node_stems(self._store, contents.nodes, tokeniser), tokeniser)
+        return build_keyword_index(node_stems(self._store, self._contents().nodes, tokeniser), tokeniser)
 
     def _open_vectors(
         self, arrays: GenerationArrays, indexes: VectorIndexPool | None

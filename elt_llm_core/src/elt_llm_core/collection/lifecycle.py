@@ -155,8 +155,12 @@ def drop(store: Store, name: str) -> None:
     erase_dropped(store, name)
 
 
+RECOVERY_FOLDER = "recovering"
+
+
 def remove_leftovers(store: Store) -> None:
     """Delete what interrupted runs left: generation directories that are unfinished or have no row, and the trash."""
+    shutil.rmtree(store.data_dir / RECOVERY_FOLDER, ignore_errors=True)
     numbers = store.generation_names()
     parent = store.data_dir / "collections"
     for folder in sorted(parent.iterdir()) if parent.is_dir() else []:
@@ -169,6 +173,28 @@ def remove_leftovers(store: Store) -> None:
     shutil.rmtree(store.trash, ignore_errors=True)
 
 
+def has_leftovers(store: Store) -> bool:
+    """Return whether an interrupted run left files, or a generation that a repair has replaced."""
+    numbers = store.generation_names()
+    directories = [path for path in store.data_dir.glob("collections/*/*") if path.is_dir()]
+    return (
+        any(path.name not in numbers.get(path.parent.name, ()) for path in directories)
+        or any(_replaced_generations(store, record) for record in store.collections.all())
+        or any(store.trash.glob("*"))
+    )
+
+
+def _replaced_generations(store: Store, record: CollectionRecord) -> set[int]:
+    """Return the generations that an interrupted repair has replaced by a newer generation with the same contents."""
+    rows = store.generations.of_collection(record.id)
+    used = {row.number: row.collection_hash for row in rows if row.number in (record.published, record.previous)}
+    return {
+        row.number
+        for row in rows
+        if row.number not in used and any(row.number < it and row.collection_hash == used[it] for it in used)
+    }
+
+
 def collect_garbage(store: Store, keep: int) -> SweepCounts:
     """Delete generations beyond the `keep` latest of each collection, and the rows that only they used.
 
@@ -177,7 +203,7 @@ def collect_garbage(store: Store, keep: int) -> SweepCounts:
     with failpoint(Failpoint.COLLECT):
         for record in store.collections.all():
             numbers = [generation.number for generation in store.generations.of_collection(record.id)]
-            kept = {record.published, record.previous, *numbers[-keep:]}
+            kept = {record.published, record.previous, *numbers[-keep:]} - _replaced_generations(store, record)
             for number in numbers:
                 if number not in kept and discard_generation(store.folder(record.name) / str(number), store.trash):
                     store.generations.delete(record.id, number)

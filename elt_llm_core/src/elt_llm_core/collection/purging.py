@@ -13,7 +13,7 @@ from elt_llm_core.state.database import open_state
 from elt_llm_core.state.erasure import ErasureCounts, erase_unpublished
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store import erasure
-from elt_llm_core.store.database import BACKUPS_FOLDER
+from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.disk import tree_size
 from elt_llm_core.store.generations import PIN_NAME, pin_holders
 from elt_llm_core.store.records import CollectionRecord, document_id, utc_now

@@ -13,7 +13,8 @@ from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
 from elt_llm_core.index.contents import collection_hash, read_arrays, read_contents
 from elt_llm_core.index.passport import Passport, damaged_files
 from elt_llm_core.progress import ProgressListener
-from elt_llm_core.store.database import backup_faults
+from elt_llm_core.store.backups import backup_faults
+from elt_llm_core.store.checksums import find_damage
 from elt_llm_core.store.disk import can_write
 from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord
@@ -59,6 +60,8 @@ class VerificationResult:
 
     damage: tuple[GenerationDamage, ...]
     unchecked: tuple[str, ...] = ()
+    published: bool = True
+    """Whether the collection has a published generation."""
 
 
 def verify_collection(store: Store, name: str, *, deep: bool = False) -> VerificationResult:
@@ -79,13 +82,12 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
         if deep and not lost:
             lost = find_unsound_rows(store, record, generation)
         damage += [GenerationDamage(name, generation.number, fault, healable=False) for fault in lost]
-    return VerificationResult(tuple(damage), tuple(unchecked))
+    return VerificationResult(tuple(damage), tuple(unchecked), published=record.published is not None)
 
 
 def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
-    """Return the faults that SQLite finds in the store and, if `deep`, in its backups."""
-    rows = store.database.rows("PRAGMA integrity_check" if deep else "PRAGMA quick_check")
-    found = [str(row[0]) for row in rows if row[0] != "ok"]
+    """Return the faults of the structure and the rows of the store and, if `deep`, of its backups."""
+    found = find_damage(store.database)
     return found + backup_faults(store.data_dir) if deep else found
 
 

@@ -113,6 +113,12 @@ def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> Fil
     return FilterFields(readers)
 
 
+def fields_in_memory(fields: Sequence[FilterField], arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
+    """Return the fields that `build_fields` built, as `open_fields` would read them from files."""
+    readers: dict[str, Callable[[], FilterField]] = {field.name: lambda field=field: field for field in fields}  # type: ignore[misc]
+    return FilterFields({"page": partial(_page_field, arrays["page"]), **readers})
+
+
 def _page_field(pages: NDArray[np.int64]) -> FilterField:
     values = np.unique(pages[pages > 0])
     codes = np.where(pages > 0, np.searchsorted(values, pages), -1)

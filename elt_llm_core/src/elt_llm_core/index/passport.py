@@ -2,18 +2,22 @@
 
 import hashlib
 import json
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.errors import CorruptIndex, StoreError
+from elt_llm_core.store.database import Database
 from elt_llm_core.store.disk import file_sha256
 from elt_llm_core.store.generations import PIN_NAME
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
 PASSPORT_FORMAT = 1
-# Opening Chroma may write to its own database; its vectors and all other files must never change.
-UNHASHED_FILES = frozenset({PIN_NAME, *(f"chroma/chroma.sqlite3{ending}" for ending in ("", "-wal", "-shm"))})
+# Opening Chroma writes to one table of its own database; the rows of the other tables and all other files never change.
+_CHROMA_DATABASE = "chroma/chroma.sqlite3"
+_CHANGING_TABLES = frozenset({"acquire_write", "maintenance_log"})
+UNHASHED_FILES = frozenset({PIN_NAME, f"{_CHROMA_DATABASE}-wal", f"{_CHROMA_DATABASE}-shm"})
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,9 @@ def generation_identity(collection: str, number: int, passport: Passport) -> str
 
 
 def file_hashes(directory: Path) -> dict[str, str]:
-    """Return the sha256 of every immutable file of a generation, by relative path."""
+    """Return the sha256 of every immutable file of a generation, or of the rows of Chroma's database, by path."""
     return {
-        path.relative_to(directory).as_posix(): file_sha256(path)
+        path.relative_to(directory).as_posix(): _digest(directory, path)
         for path in sorted(directory.rglob("*"))
         if path.is_file() and path.relative_to(directory).as_posix() not in UNHASHED_FILES | {PASSPORT_NAME}
     }
@@ -85,15 +89,36 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
         found.append(f"{PIN_NAME}: missing")
     elif (directory / PIN_NAME).stat().st_size:
         found.append(f"{PIN_NAME}: its bytes have changed")
-    expected = Passport.from_json(passport_text).files
-    return found + _differences(expected, file_hashes(directory))
+    expected, actual = Passport.from_json(passport_text).files, file_hashes(directory)
+    if _CHROMA_DATABASE not in expected:  # an older version made this generation
+        actual.pop(_CHROMA_DATABASE, None)
+    return found + _differences(expected, actual)
 
 
 def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
     """Return the differences as `damaged_files` does, but only of one file or folder of a generation."""
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
-    actual = {name: file_sha256(directory / name) for name in expected if (directory / name).is_file()}
+    actual = {name: _digest(directory, directory / name) for name in expected if (directory / name).is_file()}
     return _differences(expected, actual)
+
+
+def _digest(directory: Path, path: Path) -> str:
+    return _rows_sha256(path) if path == directory / _CHROMA_DATABASE else file_sha256(path)
+
+
+def _rows_sha256(path: Path) -> str:
+    """Return the SHA-256 of the unchanging rows of Chroma's database, or of its bytes if it is unreadable."""
+    try:
+        with closing(Database(path, for_writing=False)) as database:
+            digest = hashlib.sha256(repr(database.rows("PRAGMA integrity_check")).encode())
+            schema = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name")
+            digest.update(repr(schema).encode())
+            for kind, name, *_ in schema:
+                if kind == "table" and name not in _CHANGING_TABLES:
+                    digest.update(repr(database.rows(f"SELECT * FROM {name} ORDER BY 1")).encode())  # noqa: S608 - from the schema
+            return digest.hexdigest()
+    except StoreError:
+        return f"unreadable {file_sha256(path)}"
 
 
 def _differences(expected: dict[str, str], actual: dict[str, str]) -> list[str]:

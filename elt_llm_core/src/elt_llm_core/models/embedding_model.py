@@ -36,6 +36,11 @@ class EmbeddingModel(BaseEmbedding):
         return False
 
     @property
+    def concurrency(self) -> int:
+        """The number of calls of `embed_texts` that an ingest makes at the same time."""
+        return 1
+
+    @property
     def token_limit(self) -> int:
         """Maximum tokens of a chunk that the model reads whole, without special tokens and prefix."""
         return self.fingerprint.token_limit

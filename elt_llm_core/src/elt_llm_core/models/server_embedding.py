@@ -93,6 +93,7 @@ class ServerEmbedding(EmbeddingModel):
 
     _server: ModelServer = PrivateAttr()
     _provider: str = PrivateAttr()
+    _concurrency: int = PrivateAttr()
     _query_prefix: str = PrivateAttr()
     _text_prefix: str = PrivateAttr()
     _family: EmbeddingModelFamily = PrivateAttr()
@@ -106,6 +107,7 @@ class ServerEmbedding(EmbeddingModel):
         family = find_model_family(server.model) or _UNKNOWN_MODEL
         self._server = server
         self._provider = provider
+        self._concurrency = chosen.concurrency
         self._family = family
         self._query_prefix = family.query_prefix if chosen.query_prefix is None else chosen.query_prefix
         self._text_prefix = family.text_prefix if chosen.text_prefix is None else chosen.text_prefix
@@ -126,6 +128,11 @@ class ServerEmbedding(EmbeddingModel):
     def fingerprint(self) -> EmbeddingFingerprint:
         """The identity of the model, requested once. Raises a ModelError if the request fails."""
         return self._server_facts()[0]
+
+    @property
+    def concurrency(self) -> int:
+        """The number of requests that the server gets at the same time, from `embedding.concurrency`."""
+        return self._concurrency
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong above the limit."""

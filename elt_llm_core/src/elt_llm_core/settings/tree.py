@@ -102,6 +102,7 @@ class StorageSettings(SettingsSection):
         None, "Data directory; unset: `.elt_llm` beside the nearest config folder upwards, else here."
     )
     models_dir: Path | None = key(None, "Folder of downloaded models; unset: `models` in the data directory.")
+    backups: int = key(1, "Daily copies kept of store.sqlite3, in the folder backups; 0: none.", ge=0, le=100)
     keep_generations: int = key(2, "Generations kept per collection, including the published one.", ge=2, le=50)
 
 
@@ -164,6 +165,7 @@ class EmbeddingSettings(SettingsSection):
     query_prefix: str | None = key(None, "Prefix of questions; unset: the prefix that the model needs, if known.")
     text_prefix: str | None = key(None, "Prefix of chunks; unset: the prefix that the model needs, if known.")
     batch_size: int = key(64, "Texts embedded and stored at a time.", ge=1, le=1024)
+    concurrency: int = key(4, "Batches that an ingest sends to an embedding server at the same time.", ge=1, le=256)
 
 
 class LlmSettings(SettingsSection):

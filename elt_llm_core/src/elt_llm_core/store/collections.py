@@ -64,13 +64,14 @@ class CollectionTable(DatabaseTable):
 
     def all(self) -> list[CollectionRecord]:
         """Return every collection, sorted by name."""
-        rows = self._database.rows(f"SELECT {_COLLECTION_COLUMNS} FROM collections ORDER BY name")
+        rows = self._database.rows(
+            f"SELECT {_COLLECTION_COLUMNS} FROM collections c WHERE {self._whole('collections', 'c')} ORDER BY name"
+        )
         return [_collection_record(row) for row in rows]
 
     def find(self, name: str) -> CollectionRecord | None:
         """Return the collection of this name, or None."""
-        row = self._database.row(f"SELECT {_COLLECTION_COLUMNS} FROM collections WHERE name = ?", (name,))
-        return _collection_record(row) if row else None
+        return next((record for record in self.all() if record.name == name), None)
 
     def get(self, name: str) -> CollectionRecord:
         """Return the collection of this name. Raises UnknownCollection with the nearest names."""

@@ -1,30 +1,34 @@
-"""The SQLite file `store.sqlite3`: crash-safe transactions, schema migrations, and the backups made before them."""
+"""The SQLite file `store.sqlite3`: connections, crash-safe transactions, and the steps of the schema."""
 
 import os
 import shutil
 import threading
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pysqlite3.dbapi2 as sqlite
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.disk import require_space, sync_file
-from elt_llm_core.utilities import Failpoint, failpoint
 
-STORE_VERSION = 2
+STORE_VERSION = 3
 """The number of schema steps in the folder `schema`."""
 STORE_NAME = "store.sqlite3"
 MIN_SQLITE = (3, 51, 3)  # older versions can corrupt a write-ahead log
 Row = tuple[Any, ...]
 
+# SQLite's own messages may quote damaged text, which cannot be decoded.
+_FAILURES = (sqlite.Error, UnicodeDecodeError)
 _BUSY_MILLISECONDS = 20_000
 _BATCH_SIZE = 500  # values in one SQL statement
 _ROOM_TO_WRITE = 1 << 20  # bytes that a small change needs in the write-ahead log
+
+
+RECOVER_HINT = "Run: elt-llm recover   (it saves every undamaged row, and reads lost documents from their files again)"
 
 
 def sqlite_version() -> tuple[int, int, int]:
@@ -48,10 +52,13 @@ class Database:
             )
         self.path = path
         self._mutex = threading.RLock()
+        self._damaged_row = ""
         try:
             self._connection = _connect(path, for_writing)
-        except sqlite.Error as error:
-            raise StoreError(f"{path} cannot be opened: {error}.", hint="Run: elt-llm doctor") from error
+            self._connection.create_function("check_row", -1, self._check_row)
+        except _FAILURES as error:
+            hint = RECOVER_HINT if _is_damage(error) else "Run: elt-llm doctor"
+            raise StoreError(f"{path} cannot be opened: {_described(error)}.", hint=hint) from None
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Return all rows of one statement. Raises StoreError if the statement fails."""
@@ -93,6 +100,11 @@ class Database:
                     self.execute("ROLLBACK")
                 raise
 
+    @cached_property
+    def checked_tables(self) -> "dict[str, CheckedTable]":
+        """The tables of the current schema that have checksums, by name."""
+        return read_checked_tables(self)
+
     def size(self) -> int:
         """Return the size of the database in bytes, without its write-ahead log."""
         [(pages,)], [(size,)] = self.rows("PRAGMA page_count"), self.rows("PRAGMA page_size")
@@ -108,11 +120,21 @@ class Database:
         with self._mutex:
             self._connection.close()
 
+    def _check_row(self, table: str, key: object, stored: int | None, *parts: bytes | None) -> int:
+        """Return 1 if a row matches its checksum. This is an SQL function, whose exception ends the statement."""
+        if checksum_of(*parts) != stored:
+            self._damaged_row = f"row {key} of {table} has changed since it was stored"
+            raise ValueError(self._damaged_row)
+        return 1
+
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite.Error as error:
+        except _FAILURES as error:
+            if self._damaged_row:
+                what, self._damaged_row = self._damaged_row, ""
+                raise StoreError(f"{self.path} is damaged: {what}.", hint=RECOVER_HINT) from None
             if getattr(error, "sqlite_errorcode", None) == sqlite.SQLITE_FULL:
                 free = shutil.disk_usage(self.path.parent).free
                 raise StoreError(
@@ -120,9 +142,23 @@ class Database:
                     hint="Readers keep the published generation. Free space on that disk, then run the same command"
                     " again.",
                 ) from error
-            # SQLite's message can quote a whole document, which must not appear in a terminal or log.
-            what = str(error).partition(" with text ")[0]
-            raise StoreError(f"The database {self.path} cannot be used: {what}.", hint="Run: elt-llm doctor") from None
+            hint = RECOVER_HINT if _is_damage(error) else "Run: elt-llm doctor"
+            raise StoreError(f"The database {self.path} cannot be used: {_described(error)}.", hint=hint) from None
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether SQLite found the file malformed, or a text that is not UTF-8."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return isinstance(error, UnicodeDecodeError) or "UTF-8" in str(error)
+    return code & 0xFF in (sqlite.SQLITE_CORRUPT, sqlite.SQLITE_NOTADB)
+
+
+def _described(error: Exception) -> str:
+    """Return what went wrong, without the text of a document, which must not appear in a terminal or log."""
+    if isinstance(error, UnicodeDecodeError):
+        return "a text in its schema is not UTF-8"
+    return str(error).partition(" with text ")[0]
 
 
 class DatabaseTable:
@@ -131,10 +167,59 @@ class DatabaseTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def _whole(self, table: str, row: str) -> str:
+        """Return an SQL condition that is true, or ends the statement with StoreError if a row is damaged."""
+        return self._database.checked_tables[table].condition(row)
+
+
+CHECKSUM_COLUMN = "row_checksum"
+
+
+class CheckedTable(NamedTuple):
+    """The columns of a table that has checksums: those of its primary key, and all by their type."""
+
+    name: str
+    key: tuple[str, ...]
+    values: tuple[str, ...]
+    blobs: tuple[str, ...]
+
+    def parts(self, row: str) -> str:
+        """Return SQL expressions of the parts of the checksum of a row, whose alias is `row`."""
+        values = ", ".join(f"{row}.{column}" for column in self.values)
+        return f"CAST(concat_ws(char(31), {values}) AS BLOB)" + "".join(f", {row}.{column}" for column in self.blobs)
+
+    def condition(self, row: str) -> str:
+        """Return an SQL condition that is true, or ends the statement if the row does not match its checksum."""
+        return f"check_row('{self.name}', {row}.{self.key[-1]}, {row}.{CHECKSUM_COLUMN}, {self.parts(row)})"
+
+
+def read_checked_tables(database: Database) -> dict[str, CheckedTable]:
+    """Return the tables that have checksums, by name. A store of an older schema has none."""
+    found = {}
+    for (name,) in database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"):
+        columns = database.rows(f"PRAGMA table_info({name})")
+        if CHECKSUM_COLUMN in {column for _, column, *_ in columns}:
+            others = [(column, kind) for _, column, kind, *_ in columns if column != CHECKSUM_COLUMN]
+            found[name] = CheckedTable(
+                name=name,
+                key=tuple(column for _, column, _, _, _, key in columns if key),
+                values=tuple(column for column, kind in others if kind != "BLOB"),
+                blobs=tuple(column for column, kind in others if kind == "BLOB"),
+            )
+    return found
+
 
 def placeholders(values: Sequence[object]) -> str:
     """Return the placeholders of an SQL statement: one question mark per value, separated by commas."""
     return ", ".join("?" * len(values))
+
+
+def checksum_of(*parts: bytes | None) -> int:
+    """Return the CRC-32 of the parts. It is the SQL function that computes the checksum of a row."""
+    value = 0
+    for part in parts:
+        value = zlib.crc32(part or b"", value)
+    return value
 
 
 def _connect(path: Path, for_writing: bool) -> Any:
@@ -143,6 +228,7 @@ def _connect(path: Path, for_writing: bool) -> Any:
     mode = "mode=rwc" if for_writing else "mode=rw" if is_writable else "immutable=1"
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.create_function("checksum_of", -1, checksum_of, deterministic=True)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if for_writing:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -155,75 +241,10 @@ def _connect(path: Path, for_writing: bool) -> Any:
     return connection
 
 
-BACKUPS_FOLDER = "backups"
-_MAX_BACKUPS = 2
-_UNFINISHED = ".tmp"
-
-
-def back_up(database: Database, schema: int) -> Path:
-    """Copy the store durably to `backups/store-schema-N-TIME.sqlite3` and return the path. Raises StoreError."""
-    folder = database.path.parent / BACKUPS_FOLDER
-    target = folder / f"store-schema-{schema}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.sqlite3"
-    with failpoint(Failpoint.BACKUP):
-        require_space(folder, database.size(), "a backup of the store")
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            for left in folder.glob(f"*{_UNFINISHED}*"):  # an interrupted backup left this file
-                left.unlink()
-            unfinished = target.with_name(target.name + _UNFINISHED)
-            database.backup_to(unfinished)
-            unfinished.chmod(0o600)
-            sync_file(unfinished)
-            unfinished.rename(target)
-            sync_file(folder)
-            sync_file(folder.parent)
-        except OSError as error:
-            raise StoreError(
-                f"{target} cannot be written: {error}.",
-                hint="Free space on that disk, then run the same command again.",
-            ) from error
-    for superseded in list_backups(database.path.parent)[:-_MAX_BACKUPS]:
-        superseded.unlink()
-    return target
-
-
-def list_backups(data_dir: Path) -> list[Path]:
-    """Return the complete backups of a data directory, oldest first."""
-    # The last 24 characters of a name are its time and `.sqlite3`.
-    return sorted((data_dir / BACKUPS_FOLDER).glob("store-schema-*.sqlite3"), key=lambda path: path.name[-24:])
-
-
-def backup_faults(data_dir: Path) -> list[str]:
-    """Return the faults of the backups, each as 'path: fault'."""
-    found = []
-    for path in list_backups(data_dir):
-        try:
-            with closing(Database(path, for_writing=False)) as database:
-                faults = [str(row[0]) for row in database.rows("PRAGMA quick_check")]
-        except StoreError as error:
-            faults = [str(error)]
-        found += [f"{path}: {fault}" for fault in faults if fault != "ok"]
-    return found
-
-
 def schema_version(database: Database) -> int:
     """Return the schema version of the database, or 0 for an empty file."""
     row = database.row("PRAGMA user_version")
     return int(row[0]) if row else 0
-
-
-def migrate(database: Database) -> None:
-    """Migrate the store to the current schema, with one transaction per schema step.
-
-    A store with data is backed up first. Raises StoreError if the store is newer or there is no space for the backup.
-    """
-    check_not_newer(database)
-    present = schema_version(database)
-    if 0 < present < STORE_VERSION:
-        back_up(database, present)
-    for version in range(present + 1, STORE_VERSION + 1):
-        with failpoint(Failpoint.MIGRATE), database.transaction():
-            apply_schema_step(database, "elt_llm_core.store", version)
 
 
 def apply_schema_step(database: Database, package: str, version: int) -> None:

@@ -106,7 +106,8 @@ class DocumentTable(DatabaseTable):
         """Return the documents of a generation, sorted by root and path, without their texts."""
         rows = self._database.rows(
             f"SELECT {_COLUMNS} FROM document_versions v JOIN generation_documents g ON g.version = v.id"
-            " WHERE g.collection = ? AND g.generation = ? ORDER BY v.root, v.path",
+            f" WHERE g.collection = ? AND g.generation = ? AND {self._whole('document_versions', 'v')}"
+            f" AND {self._whole('generation_documents', 'g')} ORDER BY v.root, v.path",
             (collection, generation),
         )
         return [_document_from_row(row) for row in rows]
@@ -125,7 +126,9 @@ class DocumentTable(DatabaseTable):
     def text(self, version: int) -> str:
         """Return the parsed text of a document version. Raises StoreError if the version is not in the store."""
         row = self._database.row(
-            "SELECT t.text FROM texts t JOIN document_versions v ON v.text = t.id WHERE v.id = ?", (version,)
+            "SELECT t.text FROM texts t JOIN document_versions v ON v.text = t.id"
+            f" WHERE v.id = ? AND {self._whole('texts', 't')}",
+            (version,),
         )
         if row is None:
             raise StoreError(f"Document version {version} is not in the store.", hint="Run: elt-llm verify")
@@ -151,7 +154,8 @@ class DocumentTable(DatabaseTable):
 
     def texts(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of these documents in a generation, by document id. Unknown ids are skipped."""
-        rows = self._rows_of("(SELECT text FROM texts WHERE id = v.text)", collection, generation, document_ids)
+        text = f"(SELECT text FROM texts t WHERE id = v.text AND {self._whole('texts', 't')})"
+        rows = self._rows_of(text, collection, generation, document_ids)
         return {str(identity): str(text) for identity, text in rows}
 
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
@@ -165,7 +169,8 @@ class DocumentTable(DatabaseTable):
         return self._database.rows(
             f"SELECT v.document_id, {columns} FROM document_versions v"
             " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
-            f" WHERE v.collection = ? AND v.document_id IN ({placeholders(document_ids)})",
+            f" WHERE v.collection = ? AND v.document_id IN ({placeholders(document_ids)})"
+            f" AND {self._whole('document_versions', 'v')}",
             (collection, generation, collection, *document_ids),
         )
 

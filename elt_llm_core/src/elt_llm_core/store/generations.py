@@ -29,21 +29,26 @@ class GenerationTable(DatabaseTable):
     def of_collection(self, collection: int) -> list[GenerationRecord]:
         """Return all generations of a collection, oldest first."""
         rows = self._database.rows(
-            f"SELECT {_COLUMNS} FROM generations WHERE collection = ? ORDER BY number", (collection,)
+            f"SELECT {_COLUMNS} FROM generations g WHERE collection = ? AND {self._whole('generations', 'g')}"
+            " ORDER BY number",
+            (collection,),
         )
         return [GenerationRecord(*row) for row in rows]
 
     def versions(self, collection: int, number: int) -> list[int]:
         """Return the document versions that a generation contains, ascending."""
         rows = self._database.rows(
-            "SELECT version FROM generation_documents WHERE collection = ? AND generation = ? ORDER BY version",
+            "SELECT version FROM generation_documents g WHERE collection = ? AND generation = ?"
+            f" AND {self._whole('generation_documents', 'g')} ORDER BY version",
             (collection, number),
         )
         return [int(version) for (version,) in rows]
 
     def pointer(self, collection: int) -> int | None:
         """Return the number of the published generation, or None if nothing is published."""
-        row = self._database.row("SELECT published FROM collections WHERE id = ?", (collection,))
+        row = self._database.row(
+            f"SELECT published FROM collections c WHERE id = ? AND {self._whole('collections', 'c')}", (collection,)
+        )
         return None if row is None or row[0] is None else int(row[0])
 
     def publish(

@@ -64,6 +64,7 @@ class NodeTable(DatabaseTable):
         statement = (
             "SELECT n.node_id, iif(v.tokeniser = ?, n.stems, NULL),"
             f" iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text){_OF_GENERATION} WHERE n.node_id IN ({{}})"
+            f" AND {self._whole('nodes', 'n')}"
         )
         rows = self._database.rows_in(statement, node_ids, tokeniser, tokeniser, collection, generation)
         return {node_id: (stems, text) for node_id, stems, text in rows}
@@ -99,10 +100,13 @@ class NodeTable(DatabaseTable):
             "SELECT n.node_id, v.document_id, v.path, v.title, v.content_hash, n.text, n.context, n.start, n.end,"
             " n.page, n.section, n.ordinal, n.metadata, v.metadata, v.created_at, v.modified_at,"
             f" (SELECT max(ordinal) + 1 FROM nodes WHERE version = n.version), v.id{_OF_GENERATION}"
-            " WHERE n.node_id IN ({})"
+            f" WHERE n.node_id IN ({{}}) AND {self._whole('nodes', 'n')}"
         )
         rows = list(self._database.rows_in(statement, node_ids, collection, generation))
-        others = self._other_places(collection, generation, sorted({int(row[-1]) for row in rows}))
+        versions = sorted({int(row[-1]) for row in rows})
+        whole = f"SELECT 1 FROM document_versions v WHERE v.id IN ({{}}) AND {self._whole('document_versions', 'v')}"
+        list(self._database.rows_in(whole, versions))  # raises StoreError if a version is damaged
+        others = self._other_places(collection, generation, versions)
         return {row[0]: _node_from_row(row[:-1], others.get(int(row[-1]), [])) for row in rows}
 
     def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
@@ -112,7 +116,7 @@ class NodeTable(DatabaseTable):
             "SELECT v.id, o.path FROM document_versions v CROSS JOIN document_versions o"
             " ON o.content_hash = v.content_hash AND o.part = v.part AND o.id <> v.id"
             " CROSS JOIN generation_documents g ON g.version = o.id AND g.collection = ? AND g.generation = ?"
-            " WHERE v.id IN ({}) ORDER BY o.root, o.path",
+            f" WHERE v.id IN ({{}}) AND {self._whole('document_versions', 'o')} ORDER BY o.root, o.path",
             versions,
             collection,
             generation,

@@ -6,14 +6,23 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_core.errors import OutdatedStore, StoreError
+from elt_llm_core.store.backups import back_up
+from elt_llm_core.store.checksums import check_truth, fill_checksums, keep_checksums
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, check_not_newer, migrate, schema_version
+from elt_llm_core.store.database import (
+    STORE_NAME,
+    STORE_VERSION,
+    Database,
+    apply_schema_step,
+    check_not_newer,
+    schema_version,
+)
 from elt_llm_core.store.disk import refuse_network_file_system, tree_size
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
 from elt_llm_core.store.generations import GenerationTable
 from elt_llm_core.store.nodes import NodeTable, VectorTable
 from elt_llm_core.store.records import CollectionRecord
-from elt_llm_core.utilities import Closeable
+from elt_llm_core.utilities import Closeable, Failpoint, failpoint
 
 
 class Store(Closeable):
@@ -59,7 +68,8 @@ class Store(Closeable):
 def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     """Open a data directory. If `for_writing`, the caller holds the lock, and the directory is created or migrated.
 
-    Raises StoreError if there is no data to read, or if a newer program wrote the data.
+    A writer checks every row first. Raises StoreError if there is no data to read, if a newer program wrote the data,
+    or, for a writer, if the store is damaged.
     """
     path = data_dir / STORE_NAME
     if for_writing:
@@ -70,7 +80,11 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
         store = Store(data_dir, Database(path, for_writing=True))
         if not schema_version(store.database):
             _refuse_lost_record(data_dir)
-        migrate(store.database)
+        try:
+            migrate(store.database)
+        except StoreError:
+            store.close()
+            raise
         return store
     if not path.exists():
         raise _no_data_error(data_dir)
@@ -85,6 +99,26 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
             hint="Run: elt-llm verify   (this command makes a backup and migrates the store)",
         )
     return store
+
+
+def migrate(database: Database) -> None:
+    """Check the store for damage, migrate it to the current schema, and let it keep the checksums of its rows.
+
+    There is one transaction per schema step. A store with data is backed up first. Raises StoreError if the store is
+    newer or damaged, or if there is no space for the backup.
+    """
+    check_not_newer(database)
+    present = schema_version(database)
+    if present:
+        check_truth(database)
+    if 0 < present < STORE_VERSION:
+        back_up(database, present)
+    for version in range(present + 1, STORE_VERSION + 1):
+        with failpoint(Failpoint.MIGRATE), database.transaction():
+            apply_schema_step(database, "elt_llm_core.store", version)
+            if version == STORE_VERSION:
+                fill_checksums(database)
+    keep_checksums(database)
 
 
 def _no_data_error(data_dir: Path) -> StoreError:

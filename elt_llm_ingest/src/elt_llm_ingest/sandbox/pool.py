@@ -216,6 +216,7 @@ def _environment() -> dict[str, str]:
 
 
 _REQUESTS_AHEAD = 2
+_MAX_STARTS = 3  # of a worker that ends before it is ready, for example because the system ended it
 
 
 class ParsePool(Closeable):
@@ -283,14 +284,14 @@ class ParsePool(Closeable):
         check_file(request.path, request.within, self._limits.file_mb)
         with self._lock:
             idle = self._idle.pop() if self._idle else None
-        worker = idle or self._new()
+        worker = idle or self._start()
         fresh = worker.files == 0
         try:
             return self._ask(worker, request)
         except WorkerDied as death:
             if fresh or not death.retry:
                 raise
-        return self._ask(self._new(), request)
+        return self._ask(self._start(), request)
 
     def _ask(self, worker: WorkerProcess, request: ParseRequest) -> ParsedDocument:
         usable = False
@@ -317,10 +318,23 @@ class ParsePool(Closeable):
             self._alive.add(worker)
             return worker
 
+    def _start(self) -> WorkerProcess:
+        """Return a new worker that is ready. A worker that ends before that is replaced, at most twice."""
+        starts = 1
+        while True:
+            worker = self._new()
+            try:
+                worker.await_greeting()
+            except IngestError:
+                self._put_back(worker, usable=False)
+                if starts == _MAX_STARTS:
+                    raise
+                starts += 1
+            else:
+                return worker
+
     def _start_idle(self) -> None:
-        worker = self._new()
-        worker.await_greeting()
-        self._put_back(worker, usable=True)
+        self._put_back(self._start(), usable=True)
 
     def _put_back(self, worker: WorkerProcess, *, usable: bool) -> None:
         with self._lock:

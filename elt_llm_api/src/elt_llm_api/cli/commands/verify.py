@@ -22,7 +22,10 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
 
     A store of an older version is backed up and migrated first. Exit code 1 if damage remains.
     """
+    from elt_llm_core.collection.lifecycle import has_leftovers
     from elt_llm_core.collection.verification import find_store_damage, verify_collection
+    from elt_llm_core.store.backups import backup_faults
+    from elt_llm_core.store.lock import lock_holder
     from elt_llm_core.store.store import open_store
 
     loaded = context.load()
@@ -30,16 +33,24 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
         _migrate(loaded)
     with open_store(loaded.data_dir) as store:
         chosen = list(names) or [record.name for record in store.collections.all()]
-        broken = find_store_damage(store, deep=deep)
-        findings = [verify_collection(store, name, deep=deep) for name in chosen]
+        broken = find_store_damage(store)
+        findings = [] if broken else [verify_collection(store, name, deep=deep) for name in chosen]
+        leftovers = not broken and has_leftovers(store) and lock_holder(loaded.data_dir) is None
+    copies = backup_faults(loaded.data_dir) if deep else []
     damage = [fault for finding in findings for fault in finding.damage]
     unchecked = [sentence for finding in findings for sentence in finding.unchecked]
-    healed = [] if check_only or broken or not damage else _rebuild(context, chosen, deep=deep, quiet=as_json)
-    left = bool(broken) or (bool(damage) and not healed)
+    empty = [] if broken else [name for name, it in zip(chosen, findings, strict=True) if not it.published]
+    healed: list[tuple[int, int]] = []
+    if not check_only and not broken and (damage or leftovers):
+        healed = _rebuild(context, chosen, deep=deep, quiet=as_json)
+    left = bool(broken or copies) or (bool(damage) and not healed)
     faults = [{"collection": it.collection, "generation": it.generation, "what": it.what} for it in damage]
-    shared = {"damage": faults, "unchecked": unchecked, "healed": healed}
-    lines = message_lines("verify", broken=broken, names=chosen and names_or_count(chosen, "collection"), **shared)
-    print_result({"ok": not left, "collections": chosen, "store": broken, **shared}, lines, as_json=as_json)
+    shared = {"damage": faults, "unchecked": unchecked, "healed": healed, "empty": empty}
+    whole = [name for name in chosen if name not in empty]
+    lines = message_lines(
+        "verify", broken=broken, copies=copies, names=whole and names_or_count(whole, "collection"), **shared
+    )
+    print_result({"ok": not left, "collections": chosen, "store": broken + copies, **shared}, lines, as_json=as_json)
     return int(left)
 
 

@@ -1,0 +1,97 @@
+"""Copies of the store in the folder `backups`: rotating copies, and one before each migration."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.checksums import find_damage
+from elt_llm_core.store.database import Database
+from elt_llm_core.store.disk import require_space, sync_file
+from elt_llm_core.utilities import Failpoint, failpoint
+
+BACKUPS_FOLDER = "backups"
+_BEFORE_MIGRATION, _ROTATING = "store-schema-", "store-copy-"  # beginnings of file names
+_MAX_BEFORE_MIGRATIONS = 2
+_UNFINISHED = ".tmp"
+_TIME = "%Y%m%dT%H%M%SZ"
+_LENGTH_OF_TIME = len("20200101T000000Z")
+_INTERVAL = timedelta(days=1)  # between two rotating copies
+
+
+def back_up(database: Database, schema: int) -> Path:
+    """Copy the store durably to `backups/store-schema-N-TIME.sqlite3` before a migration. Raises StoreError."""
+    target = _copy(database, f"{_BEFORE_MIGRATION}{schema}-")
+    _delete_oldest(database.path.parent, _BEFORE_MIGRATION, _MAX_BEFORE_MIGRATIONS)
+    return target
+
+
+def rotate_backups(database: Database, keep: int) -> Path | None:
+    """Copy the store durably to `backups/store-copy-TIME.sqlite3` if the last copy is older than a day.
+
+    The latest `keep` copies are kept. Returns the path of the new copy, or None if none is due. The caller has checked
+    that the store is undamaged. Raises StoreError if there is no space for the copy.
+    """
+    data_dir = database.path.parent
+    age = backup_age(data_dir)
+    copied = _copy(database, _ROTATING) if keep and (age is None or age >= _INTERVAL) else None
+    _delete_oldest(data_dir, _ROTATING, keep)
+    return copied
+
+
+def list_backups(data_dir: Path) -> list[Path]:
+    """Return the complete backups of a data directory, oldest first."""
+    return sorted((data_dir / BACKUPS_FOLDER).glob("store-*.sqlite3"), key=lambda path: path.stem[-_LENGTH_OF_TIME:])
+
+
+def backup_age(data_dir: Path) -> timedelta | None:
+    """Return the age of the latest backup of the current schema, or None if there is none."""
+    times = [path.stem[-_LENGTH_OF_TIME:] for path in list_backups(data_dir) if path.name.startswith(_ROTATING)]
+    try:
+        return datetime.now(UTC) - datetime.strptime(times[-1], _TIME).replace(tzinfo=UTC) if times else None
+    except ValueError:  # a file that somebody else put there
+        return None
+
+
+def backup_faults(data_dir: Path) -> list[str]:
+    """Return the faults of the backups, each as 'path: fault'."""
+    found = []
+    for path in list_backups(data_dir):
+        try:
+            with closing(Database(path, for_writing=False)) as database:
+                faults = find_damage(database)
+        except StoreError as error:
+            faults = [str(error)]
+        found += [f"{path}: {fault}" for fault in faults]
+    return found
+
+
+def _copy(database: Database, prefix: str) -> Path:
+    folder = database.path.parent / BACKUPS_FOLDER
+    target = folder / f"{prefix}{datetime.now(UTC):{_TIME}}.sqlite3"
+    with failpoint(Failpoint.BACKUP):
+        require_space(folder, database.size(), "a backup of the store")
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            for left in folder.glob(f"*{_UNFINISHED}*"):  # an interrupted backup left this file
+                left.unlink()
+            unfinished = target.with_name(target.name + _UNFINISHED)
+            database.backup_to(unfinished)
+            unfinished.chmod(0o600)
+            sync_file(unfinished)
+            unfinished.rename(target)
+            sync_file(folder)
+            sync_file(folder.parent)
+        except OSError as error:
+            raise StoreError(
+                f"{target} cannot be written: {error}.",
+                hint="Free space on that disk, then run the same command again.",
+            ) from error
+    return target
+
+
+def _delete_oldest(data_dir: Path, prefix: str, keep: int) -> None:
+    """Delete the backups whose names have this prefix, except the latest `keep`."""
+    found = [path for path in list_backups(data_dir) if path.name.startswith(prefix)]
+    for superseded in found[: max(0, len(found) - keep)]:
+        superseded.unlink()

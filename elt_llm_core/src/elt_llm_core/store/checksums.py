@@ -1,0 +1,59 @@
+"""Checksums of the rows of the store: a writer's connection stores them, and every check compares them.
+
+SQLite notices damage to the structure of a page, but not to the values in a row.
+"""
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.store.database import CHECKSUM_COLUMN, RECOVER_HINT, Database, read_checked_tables
+
+_MAX_FAULTS = 100  # faults that one check lists
+
+
+def keep_checksums(database: Database) -> None:
+    """Let this connection store a checksum with every row that it adds or changes."""
+    for table in read_checked_tables(database).values():
+        same = " AND ".join(f"{column} = NEW.{column}" for column in table.key)
+        columns = ", ".join(table.values + table.blobs)
+        for name, event in (("added", "INSERT"), ("changed", f"UPDATE OF {columns}")):
+            database.execute(
+                f"CREATE TEMP TRIGGER IF NOT EXISTS {table.name}_{name} AFTER {event} ON {table.name} BEGIN"
+                f" UPDATE {table.name} SET {CHECKSUM_COLUMN} = checksum_of({table.parts('NEW')}) WHERE {same}; END"
+            )
+
+
+def fill_checksums(database: Database) -> None:
+    """Store the checksum of every row, after a migration. The caller opens the transaction."""
+    for table in read_checked_tables(database).values():
+        database.execute(f"UPDATE {table.name} SET {CHECKSUM_COLUMN} = checksum_of({table.parts(table.name)})")
+
+
+def find_damage(database: Database) -> list[str]:
+    """Return the faults of the database, each as a phrase: damaged structure, else rows that have changed."""
+    try:
+        found = [str(row[0]) for row in database.rows(f"PRAGMA integrity_check({_MAX_FAULTS})") if row[0] != "ok"]
+        return found or _changed_rows(database)
+    except StoreError as error:
+        return [str(error)]
+
+
+def check_truth(database: Database) -> None:
+    """Raise StoreError if the database is damaged, so that a writer builds upon undamaged rows only."""
+    if faults := find_damage(database):
+        more = f" ({len(faults) - 1} more faults were found)" if len(faults) > 1 else ""
+        raise StoreError(
+            f"{database.path} is damaged: {faults[0].rstrip('.')}{more}.", hint=f"Nothing was changed. {RECOVER_HINT}"
+        )
+
+
+def _changed_rows(database: Database) -> list[str]:
+    found: list[str] = []
+    for table in read_checked_tables(database).values():
+        key = ", ".join(f"CAST(r.{column} AS BLOB)" for column in table.key)  # a damaged text may not be UTF-8
+        rows = database.rows(
+            f"SELECT {key} FROM {table.name} r WHERE r.{CHECKSUM_COLUMN} IS NOT checksum_of({table.parts('r')})"
+            f" LIMIT {_MAX_FAULTS}"
+        )
+        for row in rows:
+            place = ", ".join(bytes(part or b"").decode(errors="replace") for part in row)
+            found.append(f"row {place} of {table.name} has changed since it was stored")
+    return found

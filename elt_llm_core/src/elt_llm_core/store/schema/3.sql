@@ -1,0 +1,13 @@
+ALTER TABLE collections ADD COLUMN row_checksum INTEGER;
+ALTER TABLE roots ADD COLUMN row_checksum INTEGER;
+ALTER TABLE files ADD COLUMN row_checksum INTEGER;
+ALTER TABLE texts ADD COLUMN row_checksum INTEGER;
+ALTER TABLE document_versions ADD COLUMN row_checksum INTEGER;
+ALTER TABLE nodes ADD COLUMN row_checksum INTEGER;
+ALTER TABLE vectors ADD COLUMN row_checksum INTEGER;
+ALTER TABLE generations ADD COLUMN row_checksum INTEGER;
+ALTER TABLE generation_documents ADD COLUMN row_checksum INTEGER;
+ALTER TABLE runs ADD COLUMN row_checksum INTEGER;
+ALTER TABLE artefacts ADD COLUMN row_checksum INTEGER;
+ALTER TABLE forgotten ADD COLUMN row_checksum INTEGER;
+ALTER TABLE enrichments ADD COLUMN row_checksum INTEGER;
