@@ -83,7 +83,7 @@ def main(program: str) -> None:
     assert not list(Path().iterdir()), f"{Path.cwd()} is not empty."
     sys.stdout.write(run(program, "--version"))
     assert json.loads(run(program, "demo", "--jobs", "--json"))["result"]["citations"]
-    run(program, "init")
+    run(program, "init", "--examples")
     assert Path("config/rag_config.yaml").is_file()
     assert json.loads(run(program, "ask", QUESTION, "-c", "demo", "--json"))["citations"]
     assert "register" in run(program, "search", "register a player", "-c", "demo").lower()

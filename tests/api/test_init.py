@@ -10,6 +10,7 @@ from elt_llm_core.settings.profiles import load_profile, profile_names
 from elt_llm_core.settings.tree import Settings
 
 PROJECT = Path(__file__).parents[2]
+UV_RUN = {"UV_RUN_RECURSION_DEPTH": "1"}
 
 
 def test_the_init_command_writes_settings_and_profiles_that_can_be_loaded(tmp_path: Path) -> None:
@@ -48,6 +49,21 @@ def test_the_init_command_reports_a_folder_that_it_cannot_create(
     assert "Error: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", starting_files(ollama=False))
+@pytest.mark.parametrize("name", starting_files(ollama=False, examples=True))
 def test_the_configuration_of_this_repository_is_up_to_date(name: str) -> None:
-    assert (PROJECT / name).read_text(encoding="utf-8") == starting_files(ollama=False)[name]
+    assert (PROJECT / name).read_text(encoding="utf-8") == starting_files(ollama=False, examples=True)[name]
+
+
+def test_only_the_option_examples_writes_files_for_the_demo(tmp_path: Path) -> None:
+    assert run(["init", "mine"], {}, tmp_path) == 0
+    assert [path for path in (tmp_path / "mine").rglob("*.yaml") if "demo" in path.read_text(encoding="utf-8")] == []
+    assert run(["init", "--examples", "examples"], {}, tmp_path) == 0
+    assert (tmp_path / "examples" / "config" / "consumer" / "glossary.yaml").is_file()
+
+
+@pytest.mark.parametrize(("environment", "words"), [({}, "Next: elt-llm"), (UV_RUN, "Next: uv run elt-llm")])
+def test_the_next_command_is_shown_as_the_user_starts_the_program(
+    environment: dict[str, str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init"], environment, tmp_path) == 0
+    assert words in capsys.readouterr().out

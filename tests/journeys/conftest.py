@@ -74,12 +74,12 @@ def answers(demo: Demo) -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def sample_jobs(shared_folder: Path) -> tuple[Path, CommandResult]:
-    """A project of `elt-llm init` after `elt-llm demo --jobs`, and the output of the demo."""
+    """A project of `elt-llm init --examples` after `elt-llm demo --jobs`, and the output of the demo."""
     folder = shared_folder / "jobs"
 
     def make() -> dict[str, Any]:
         folder.mkdir()
-        assert run_here("init", folder=folder).code == 0
+        assert run_here("init", "--examples", folder=folder).code == 0
         return asdict(run_here("demo", "--jobs", "--json", folder=folder))
 
     return folder, CommandResult(**made_once(shared_folder, "sample-jobs", make))

@@ -13,7 +13,7 @@ GOLD = Path(__file__).parents[2] / "samples" / "jobs" / "gold"
 @pytest.fixture
 def glossary_project(tmp_path: Path) -> Path:
     """A project with the held-out documents and a job over them."""
-    assert run_here("init", folder=tmp_path).code == 0
+    assert run_here("init", "--examples", folder=tmp_path).code == 0
     assert run_here("ingest", HELD_OUT / "documents", "-c", "others", folder=tmp_path).code == 0
     job = tmp_path / "config" / "consumer" / "others.yaml"
     job.write_text("description: held out\nsources:\n  handbook: [others]\n", encoding="utf-8")

@@ -108,7 +108,7 @@ ARRAYS = ["ids.npy", "vectors.npy", "fields/page.npy", "fields/document.npy", "f
 @pytest.mark.parametrize("name", ARRAYS)
 def test_a_damaged_array_is_rebuilt_in_memory_with_a_note(made: StoredLibrary, name: str) -> None:
     with _opened(made.data_dir) as whole:
-        ids, vectors, fields = whole.ids, np.array(whole.vectors), whole.filter_fields
+        ids, vectors, fields = whole.ids, np.array(whole.arrays.vectors), whole.filter_fields
         found = {name: fields.get(name) for name in fields.names}
         expected = {name: (it.type, list(it.values), np.array(it.codes)) for name, it in found.items() if it}
     _truncate(made.data_dir / "collections" / COLLECTION / "2" / name)
@@ -117,7 +117,7 @@ def test_a_damaged_array_is_rebuilt_in_memory_with_a_note(made: StoredLibrary, n
         assert name in note
         assert "rebuilt in memory. Run: elt-llm verify -c library" in note
         assert generation.ids == ids
-        assert np.array_equal(generation.vectors, vectors)
+        assert np.array_equal(generation.arrays.vectors, vectors)
         for field, (kind, values, codes) in expected.items():
             rebuilt = generation.filter_fields.get(field)
             assert rebuilt is not None

@@ -71,6 +71,19 @@ def test_deleting_a_conversation_deletes_its_turns(sessions: SessionTable, datab
     assert database.rows("SELECT * FROM turns") == []
 
 
+def test_only_the_last_turn_is_deleted_and_the_next_first_question_becomes_the_title(sessions: SessionTable) -> None:
+    session = sessions.create(["library"])
+    for question in ("First?", "Second?"):
+        sessions.add(session, question, result(question))
+    sessions.delete_last(session, 1)
+    assert [turn.number for turn in sessions.turns(session)] == [1, 2]
+    sessions.delete_last(session, 2)
+    sessions.delete_last(session, 1)
+    sessions.add(session, "Third?", result("Third?"))
+    assert [turn.asked for turn in sessions.turns(session)] == ["Third?"]
+    assert sessions.get(session).title == "Third?"
+
+
 def test_turns_about_a_document_are_deleted_with_the_document(sessions: SessionTable, tmp_path: Path) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))

@@ -30,6 +30,11 @@ class CommandContext:
     environment: Mapping[str, str]
     working_directory: Path
 
+    @property
+    def program(self) -> str:
+        """The words that start the program, as the user typed them: with `uv run`, or without."""
+        return "uv run elt-llm" if "UV_RUN_RECURSION_DEPTH" in self.environment else "elt-llm"
+
     def load(self) -> "LoadedSettings":
         """Load the settings and the data directory of this call. Raises SettingsError."""
         from elt_llm_core.settings.loader import DATA_DIR_VARIABLE, load_settings

@@ -125,6 +125,19 @@ class SessionTable(DatabaseTable):
             (json.dumps(list(collections)), profile, session_id),
         )
 
+    def delete_last(self, session_id: str, number: int) -> None:
+        """Delete a turn if it is the last of its conversation; otherwise nothing changes."""
+        with self._database.transaction():
+            self._database.execute(
+                "DELETE FROM turns WHERE session = ? AND number = ?"
+                " AND number = (SELECT max(number) FROM turns WHERE session = ?)",
+                (session_id, number, session_id),
+            )
+            self._database.execute(  # the next first question becomes the title
+                "UPDATE sessions SET title = '' WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turns WHERE session = ?)",
+                (session_id, session_id),
+            )
+
     def delete(self, session_id: str) -> None:
         """Delete a conversation with all its turns. An unknown id is ignored."""
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))

@@ -71,6 +71,16 @@ def test_a_conversation_is_created_asked_listed_read_and_deleted(ann: httpx.Clie
     assert ann.get(f"/v1/sessions/{session}").status_code == 403
 
 
+def test_a_conversation_is_exported_as_markdown_with_the_citations_of_each_answer(ann: httpx.Client) -> None:
+    session = created(ann)
+    result = asked(ann, session)
+    exported = ann.get(f"/v1/sessions/{session}/markdown")
+    assert exported.headers["content-type"].startswith("text/markdown")
+    assert "attachment" in exported.headers["content-disposition"]
+    assert exported.text.startswith(f"# {QUESTION}\n\n## {QUESTION}\n\n")
+    assert exported.text.count("\n- [") == len(result["citations"])
+
+
 def test_a_follow_up_question_uses_the_collections_and_the_profile_of_its_conversation(ann: httpx.Client) -> None:
     session = ann.post("/v1/sessions", json={"collections": ["samples"], "profile": "fast"}).json()["id"]
     asked(ann, session)
@@ -87,11 +97,12 @@ def test_other_callers_cannot_read_ask_or_delete_a_conversation(
     somebody = keys[other]
     answers = [
         ann.get(f"/v1/sessions/{session}", headers=somebody),
+        ann.get(f"/v1/sessions/{session}/markdown", headers=somebody),
         ann.delete(f"/v1/sessions/{session}", headers=somebody),
         ann.post("/v1/ask", json={"question": QUESTION, "session": session}, headers=somebody),
         ann.post("/v1/feedback", json={"verdict": "up", "session": session, "turn": 1}, headers=somebody),
     ]
-    assert [answer.status_code for answer in answers] == [403] * 4
+    assert [answer.status_code for answer in answers] == [403] * 5
     missing = ann.get(f"/v1/sessions/{NOBODY}", headers=somebody).json()["error"]
     assert answers[0].json()["error"]["message"].replace(session, NOBODY) == missing["message"]
     assert session not in {one["id"] for one in ann.get("/v1/sessions", headers=somebody).json()}

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx
@@ -15,7 +16,8 @@ from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.asgi import PRINCIPAL
 from elt_llm_api.serve.mcp.mount import MOST_SESSIONS_PER_KEY as MOST_SESSIONS
 from elt_llm_api.serve.services import Services, open_services
-from elt_llm_api.serve.ui.building import build_interface
+from elt_llm_api.serve.ui.ask import ConversationState, ShownTurn
+from elt_llm_api.serve.ui.building import build_interface, empty_upload_folder
 from elt_llm_api.serve.ui.mounting import MOST_EVENTS_PER_CALLER as MOST_EVENTS
 from elt_llm_api.serve.ui.mounting import MOST_UPLOADS_PER_CALLER, SessionIsolation
 from elt_llm_api.serve.ui.sources import SourceCard
@@ -23,6 +25,7 @@ from elt_llm_api.serve.workers import ServerOverloaded
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.keys import KeyTable
+from markupsafe import Markup
 from served.answering_server import EXTRACTIVE, copied_project
 from served.server import RunningServer, served
 from starlette.responses import PlainTextResponse
@@ -138,17 +141,20 @@ def services(sample_folder: Path, tmp_path: Path) -> Iterator[Services]:
 
 
 def test_requests_to_open_source_cards_run_in_the_bounded_worker_pool(services: Services) -> None:
-    card = SourceCard("[1]", "", "samples", "0" * 32, (0, 1))
+    card = SourceCard("1.1", "[1]", "A title", (), Markup(""), "samples", "0" * 32, (0, 1))
+    state = ConversationState(turns=(ShownTurn("?", cards=(card,)),))
+    request = SimpleNamespace(request=SimpleNamespace(scope={PRINCIPAL: LOCAL}))
 
+    empty_upload_folder(services.loaded.data_dir)
     blocks = build_interface(services).get_blocks()
-    opener = next(one.fn for one in blocks.fns.values() if one.name == "open_source")
+    opener = next(one.fn for one in blocks.fns.values() if one.name == "run_command")
 
     async def while_all_are_busy() -> str:
         over, workers = Event(), services.workers
         busy = [asyncio.ensure_future(workers.run(lambda _: over.wait(30))) for _ in range(workers.free)]
         await asyncio.sleep(0)
         try:
-            _, reported = await cast("Any", opener)([card], None)
+            [reported] = [it async for it in cast("Any", opener)("source 1.1 1", [], "default", state, request)]
         finally:
             over.set()
             await asyncio.gather(*busy)

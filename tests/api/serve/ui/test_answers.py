@@ -3,12 +3,34 @@
 from attacks.script_payloads import PAYLOADS
 from browsing.html_effects import ShownHtml
 from elt_llm_api.display.text import TableColumn
-from elt_llm_api.serve.ui.markup import answer_markdown, find_doubtful, html_table, mark_doubtful
+from elt_llm_api.serve.ui.markup import CitationChips, answer_markdown, fill_template, find_doubtful, html_table
+from elt_llm_api.serve.ui.markup import mark_doubtful as mark_doubtful_in
 from elt_llm_api.serve.ui.sources import chunk_cards, cited_cards, mark_span
+from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.results import CheckedSentence, Citation, QueryResult
 from hypothesis import given
 from hypothesis import strategies as st
 from model_servers.scripted_model import chunk
+
+TEXTS = load_texts("en")
+CITATION = Citation(
+    reference="[1]",
+    collection="library",
+    source_id="rules",
+    source_title="Library rules",
+    source="rules.md",
+    document_hash="0" * 64,
+    excerpt="The cited words.",
+    span=(11, 27),
+    page=3,
+    section="Loans",
+    relevance_score=0.5,
+)
+OUR_BUTTON = {("id", "source-1"), ("type", "button"), ("name", "source"), ("value", "0.1"), ("tabindex", "0")}
+
+
+def mark_doubtful(answered: QueryResult) -> str:
+    return mark_doubtful_in(answered, TEXTS, CitationChips.of(1, answered.citations, TEXTS))
 
 
 def sentence(text: str, verdict: str = "unsupported", *reasons: str) -> CheckedSentence:
@@ -54,41 +76,51 @@ def test_offsets_of_doubtful_sentences_are_ordered_and_within_the_answer(answer:
 
 
 def test_an_answer_that_the_documents_do_not_contain_has_a_badge() -> None:
-    assert answer_markdown(result("Not found.", answered=False)) == '<div class="badge abstained">∅ Not found.</div>'
+    assert (
+        answer_markdown(result("Not found.", answered=False), TEXTS)
+        == '<div class="badge abstained">∅ Not found.</div>'
+    )
 
 
 def test_an_uncertain_answer_is_marked() -> None:
     assert "? Uncertain: the documents may not answer this question." in answer_markdown(
-        result("Maybe.", outcome="uncertain")
+        result("Maybe.", outcome="uncertain"), TEXTS
     )
+
+
+def test_the_number_of_a_citation_is_a_button_that_names_its_source() -> None:
+    shown = answer_markdown(result("It is so [1]. Not cited [2].", citations=(CITATION,)), TEXTS, turn=2)
+    assert 'name="source" value="2.1" title="Library rules · page 3 · Loans">[1]</button>' in shown
+    assert "Not cited [2]." in shown
+
+
+def test_a_citation_number_within_code_stays_text() -> None:
+    for answer in ("Call `x[1]`.", "```\nx[1]\n```", "So:\n\n    x[1]\n"):
+        shown = mark_doubtful(result(answer, citations=(CITATION,)))
+        assert "<button" not in shown, answer
+
+
+def test_the_closest_chunks_are_folded_under_a_refusal() -> None:
+    shown = answer_markdown(result("Not found.", answered=False, outcome="not found", citations=(CITATION,)), TEXTS)
+    assert shown.count("Not found.") == 1
+    assert "<details" in shown
+    assert "The closest chunk" in shown
+    assert "<mark" not in shown
 
 
 def test_a_source_card_shows_the_cited_words_with_the_surrounding_text() -> None:
     context = chunk("Before it. The cited words. After it.", 0.5)
-    citation = Citation(
-        reference="[1]",
-        collection="library",
-        source_id="rules",
-        source_title="Library rules",
-        source="rules.md",
-        document_hash="0" * 64,
-        excerpt="The cited words.",
-        span=(11, 27),
-        page=3,
-        section="Loans",
-        relevance_score=0.5,
-    )
-    [card] = cited_cards(result("A. [1]", citations=(citation,), chunks=(context,)))
-    assert 'Before it. <mark class="cited">The cited words.</mark> After it.' in card.html
-    assert "page 3" in card.html
+    [card] = cited_cards(result("A. [1]", citations=(CITATION,), chunks=(context,)), TEXTS)
+    assert card.quoted == 'Before it. <mark class="cited">The cited words.</mark> After it.'
+    assert "page 3" in card.facts
     assert (card.collection, card.document, card.span) == ("library", "rules", (11, 27))
 
 
 def test_html_payloads_in_a_text_title_or_table_are_shown_as_text() -> None:
     for payload in PAYLOADS:
-        [card] = chunk_cards([chunk(payload, 0.5, title=payload)])
-        assert "\n" not in card.html, "an empty line would end the HTML"
-        for html in (card.html, mark_span(payload, 1, 3), html_table([TableColumn(payload)], [[payload]])):
+        cards = fill_template("cards", TEXTS, chunk_cards([chunk(payload, 0.5, title=payload)], TEXTS))
+        assert "\n" not in cards, "an empty line would end the HTML"
+        for html in (cards, mark_span(payload, 1, 3), html_table([TableColumn(payload)], [[payload]])):
             shown = ShownHtml(html)
-            assert set(shown.active) <= {("scope", "col")}
+            assert set(shown.active) <= {("scope", "col"), *OUR_BUTTON}
             assert not {"img", "a", "script", "iframe", "form", "svg", "style"} & shown.tags

@@ -9,6 +9,7 @@ from elt_llm_api.serve.access.principal import LOCAL
 from elt_llm_api.serve.actions.questions import AskRequest
 from elt_llm_api.serve.services import Services, open_services
 from elt_llm_api.serve.ui.ask import ConversationHandler, ConversationState
+from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.settings.loader import load_settings
 from served.answering_server import EXTRACTIVE, QUESTION, copied_project
 
@@ -25,7 +26,7 @@ def test_a_question_is_shown_as_stopped_if_the_user_asks_the_next_question_befor
     services: Services,
 ) -> None:
     async def ask_twice() -> tuple[list[ConversationState], list[ConversationState]]:
-        handler, question = ConversationHandler(services), AskRequest(question=QUESTION)
+        handler, question = ConversationHandler(services, load_texts("en")), AskRequest(question=QUESTION)
         overtaken = handler.ask(LOCAL, "browser", question, ConversationState())
         waiting = await anext(overtaken)
         first = asyncio.ensure_future(_all(overtaken))

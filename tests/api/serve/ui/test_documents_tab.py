@@ -1,12 +1,14 @@
 """The tab Documents in a real browser: files are uploaded, listed, shown and forgotten."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browsing.browser import open_browser
-from browsing.interface import Interface, PageTraffic
+from browsing.interface import Interface, PageTraffic, open_tab
+from elt_llm_api.serve.ui.documents import document_rows
+from elt_llm_api.serve.ui.texts import load_texts
+from elt_llm_core.state.jobs import QueuedJob
 from playwright.sync_api import Browser, Page, expect
 from served.documents import documents
 from served.server import RunningServer, served
@@ -67,18 +69,75 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
     answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]}).json()
     assert [citation["source"] for citation in answer["citations"]] == ["storks.md"]
 
-    visit.get_by_label("Document", exact=True).click()
-    visit.get_by_role("option", name="storks.md").click()
-    visit.get_by_role("button", name="Show text").click()
-    expect(visit.locator("#documents-text textarea")).to_have_value(re.compile("Storks nest in April"))
+    row = visit.locator("#documents-table tr", has_text="storks.md")
+    row.get_by_role("button", name="Open").click()
+    expect(visit.locator("#documents-text")).to_contain_text("Storks nest in April")
+    visit.get_by_role("button", name="Close").click()
+    expect(visit.locator("#documents-text")).to_be_hidden()
 
-    visit.get_by_role("button", name="Forget", exact=True).click()
-    expect(status).to_contain_text("Tick the box to confirm")
-    visit.get_by_label("Forget it for good").check()
-    visit.get_by_role("button", name="Forget", exact=True).click()
+    row.get_by_role("button", name="Forget").click()
+    expect(row).to_contain_text("Forget it for good")
+    row.get_by_role("button", name="Keep").click()
+    expect(row).not_to_contain_text("Forget it for good")
+    row.get_by_role("button", name="Forget").click()
+    row.get_by_role("button", name="Yes, forget").click()
     expect(status).to_contain_text("is forgotten")
     assert documents(server.client, "birds").keys() == {"herons.md"}
     expect(visit.locator("#documents-table")).not_to_contain_text("storks.md")
+
+
+def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page, tmp_path: Path) -> None:
+    (tmp_path / "owls.md").write_text("# Owls\n\nOwls nest in May.\n", encoding="utf-8")
+    upload(visit, "night_birds", tmp_path / "owls.md")
+    expect(visit.locator("#documents-status")).to_contain_text("is done")
+    open_tab(visit, "Ask")
+    expect(visit.get_by_role("checkbox", name="night_birds (1)")).to_be_visible()
+    open_tab(visit, "Inspect")
+    visit.get_by_label("Collections to search").click()
+    expect(visit.get_by_role("option", name="night_birds")).to_be_visible()
+
+
+def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be_read_again(
+    visit: Page, tmp_path: Path
+) -> None:
+    (tmp_path / "good.md").write_text("# Good\n\nThis text can be read.\n", encoding="utf-8")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing that follows is a document\n")
+    upload(visit, "mixed", tmp_path / "good.md", tmp_path / "broken.pdf")
+    expect(visit.locator("#documents-status")).to_contain_text("1 failed")
+    row = visit.locator("#documents-table tr", has_text="broken.pdf")
+    expect(row).to_contain_text("✗ could not be read: ")
+    row.get_by_role("button", name="Read again").click()
+    expect(visit.locator("#documents-status")).to_contain_text("Nothing could be read of one file")
+    expect(row).to_contain_text("✗ could not be read: ")
+
+
+def test_files_dropped_anywhere_on_the_tab_are_chosen_for_the_upload(visit: Page) -> None:
+    drop_file(visit, "#documents-table", "dropped.md", "# Dropped")
+    expect(visit.locator("#documents-files")).to_contain_text("dropped")
+
+
+def drop_file(page: Page, area: str, name: str, text: str) -> None:
+    """Drop a file on an element, as a file manager does."""
+    transfer = page.evaluate_handle(
+        """([name, text]) => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([text], name, { type: "text/markdown" }));
+            return transfer;
+        }""",
+        [name, text],
+    )
+    page.locator(area).dispatch_event("dragover", {"dataTransfer": transfer})
+    page.locator(area).dispatch_event("drop", {"dataTransfer": transfer})
+
+
+def test_the_filter_lists_only_documents_with_its_words(visit: Page, tmp_path: Path) -> None:
+    for name in ("red kite.md", "black kite.md"):
+        (tmp_path / name).write_text(f"# {name}\n\nIt nests in May.\n", encoding="utf-8")
+    upload(visit, "kites", tmp_path / "red kite.md", tmp_path / "black kite.md")
+    expect(visit.locator("#documents-status")).to_contain_text("2 ok")
+    visit.get_by_label("Filter").fill("red")
+    expect(visit.locator("#documents-table")).to_contain_text("1 document")
+    expect(visit.locator("#documents-table")).not_to_contain_text("black kite.md")
 
 
 def test_a_refused_upload_is_shown_with_the_file_name_and_the_reason(visit: Page, tmp_path: Path) -> None:
@@ -87,3 +146,15 @@ def test_a_refused_upload_is_shown_with_the_file_name_and_the_reason(visit: Page
     expect(visit.locator("#documents-status")).to_contain_text(
         "ends in .pdf, but its content is that of another file type"
     )
+    expect(visit.locator("#documents-files")).to_contain_text("note")
+    expect(visit.get_by_role("button", name="Upload", exact=True)).to_be_enabled()
+
+
+def test_each_file_of_an_unfinished_job_has_a_line_with_its_progress() -> None:
+    progress = {"stage": "read", "done": 0, "total": 2, "detail": "b.md"}
+    job = QueuedJob(
+        "0", "ingest", {"uploads": ["a.md", "b.md"]}, "local", "running", 1, None,
+        progress=progress, result={}, error="", created_at="", updated_at="",
+    )  # fmt: skip
+    rows = document_rows([], job, load_texts("en"))
+    assert [(row.name, row.status) for row in rows] == [("a.md", "⏳ waiting"), ("b.md", "▶ being read")]

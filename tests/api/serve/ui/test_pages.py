@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from elt_llm_api.serve.errors import add_error_handlers
+from elt_llm_api.serve.ui import mounting
 from elt_llm_api.serve.ui.mounting import (
     UserInterface,
     UserInterfaceRoute,
@@ -119,7 +120,8 @@ def test_rewriting_a_page_changes_only_its_external_references() -> None:
     rewritten, scripts = rewrite_page(page)
     assert scripts == ["let a = 1 < 2;"]
     kept = page.replace('<meta property="og:image" content="https://x.example/a.png">', "")
-    assert rewritten == kept.replace('<link rel="manifest" href="/m">', "")
+    kept = kept.replace('<link rel="manifest" href="/m">', "")
+    assert rewritten == kept.replace("</head>", '<script src="/page.js" defer></script></head>')
     assert page_policy(scripts).count("sha256-") == 1
 
 
@@ -127,3 +129,32 @@ def test_only_the_paths_that_a_page_needs_are_served_by_the_web_interface() -> N
     assert is_interface_path("/assets/index.js")
     assert not is_interface_path("/v1/query")
     assert not is_interface_path("/gradio_api/run/predict")
+
+
+def test_a_browser_sees_a_page_within_a_second_of_the_start_and_the_built_page_soon_after(
+    sample_folder: Path,
+) -> None:
+    needs("gradio")
+    browser = {"accept": "text/html,*/*", "accept-language": "de-DE,de;q=0.9"}
+    with served(sample_folder, environment=EXTRACTIVE) as fresh:
+        first = fresh.client.get("/", headers=browser)
+        assert 'http-equiv="refresh"' in first.text
+        assert "Die Seite wird aufgebaut." in first.text
+        assert first.headers["content-security-policy"].startswith("default-src 'none'")
+        assert fresh.client.get("/", headers={"accept-language": "de"}).status_code == 200  # waits until it is built
+        assert 'lang="de"' in fresh.client.get("/", headers=browser).text
+
+
+def test_the_language_of_the_page_is_that_of_the_browser(server: RunningServer) -> None:
+    for asked, language, ask in (("de-AT,en;q=0.5", "de", "Fragen"), ("fr,en", "en", "Ask"), ("", "en", "Ask")):
+        headers = {"accept-language": asked}
+        assert f'lang="{language}"' in server.client.get("/", headers=headers).text
+        tabs = server.client.get("/config", headers=headers).json()["components"]
+        assert ask in [one["props"].get("label") for one in tabs if one["type"] == "tabitem"]
+
+
+def test_the_script_of_the_page_runs_no_text_and_adds_no_html() -> None:
+    script = Path(mounting.__file__).with_name("page.js").read_text(encoding="utf-8")
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "import("):
+        assert word not in script
+    assert "http" not in script

@@ -86,7 +86,10 @@ def test_no_event_makes_the_server_copy_or_reveal_a_file_of_the_machine(two: Two
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/x", "https://example.org/x", "file:///etc/passwd", "//x/y"])
 def test_no_event_makes_the_server_fetch_a_url(two: Two, address: str) -> None:
     assert Events(two.writer, "attacker").join("upload", ["brought", [file_of(address)]]).status_code == 403
-    assert Events(two.writer, "attacker").join("ask", ["x", [], "default", None], file_of(address)).status_code == 403
+    dropped = {"text": "x", "files": [file_of(address)]}
+    assert Events(two.writer, "attacker").join("ask", [dropped, [], "default", None]).status_code == 403
+    plain = {"text": "x", "files": []}
+    assert Events(two.writer, "attacker").join("ask", [plain, [], "default", None], file_of(address)).status_code == 403
 
 
 def test_uploaded_files_are_not_served_and_can_be_imported(two: Two) -> None:
@@ -98,7 +101,7 @@ def test_uploaded_files_are_not_served_and_can_be_imported(two: Two) -> None:
     assert two.writer.get(f"/gradio_api/file={path}").status_code == 404
     page = Events(two.writer, "page")
     page.outcome("load", [])
-    last = page.outcome("upload", ["brought", [file_of(path)]])[-1]
+    last = page.outcome("upload", ["brought", [file_of(path)], "", None])[-1]
     assert last["success"], last
     assert not Path(path).exists()
 
@@ -129,10 +132,11 @@ def test_no_request_header_changes_the_server_address_in_the_page(two: Two, name
 
 def test_a_caller_who_knows_the_session_name_of_another_caller_cannot_see_its_questions(two: Two) -> None:
     first, second = Events(two.writer, "shared"), Events(two.reader, "shared")
-    first.outcome("choices", [])
-    second.outcome("choices", [])
-    assert QUESTION in str(first.outcome("ask", [QUESTION, ["samples"], "default", None]))
-    told = str(second.outcome("ask", ["Is anything else there?", ["samples"], "default", None]))
+    first.outcome("list_collections", [])
+    second.outcome("list_collections", [])
+    assert QUESTION in str(first.outcome("ask", [{"text": QUESTION, "files": []}, ["samples"], "default", None]))
+    other = {"text": "Is anything else there?", "files": []}
+    told = str(second.outcome("ask", [other, ["samples"], "default", None]))
     assert "Is anything else there?" in told
     assert QUESTION not in told
 

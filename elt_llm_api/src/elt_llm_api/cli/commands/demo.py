@@ -21,7 +21,7 @@ JOB_COLLECTIONS = {"demo_rules": JOB_DOCUMENTS, "demo_model": MODEL, "demo_inven
 
 
 @json_command
-@click.option("--jobs", is_flag=True, help="Ingest the sources of the example jobs of elt-llm init too.")
+@click.option("--jobs", is_flag=True, help="Ingest the sources of the jobs of elt-llm init --examples too.")
 def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
     """Ingest the samples into the collection 'demo' and answer a question from them.
 
@@ -35,7 +35,7 @@ def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
         for name, part in {COLLECTION: DOCUMENTS, **(JOB_COLLECTIONS if jobs else {})}.items()
     ]
     if not as_json:
-        click.echo(f'\n$ elt-llm ask "{QUESTION}" -c {COLLECTION}\n')
+        click.echo(f'\n$ {context.program} ask "{QUESTION}" -c {COLLECTION}\n')
     with open_engine_for(context, (COLLECTION,), None, looks_for_model=False) as engine:
         result = engine.ask(QUESTION)
     if as_json:
@@ -44,11 +44,11 @@ def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
         return max(it.exit_code for it in (report, *others))
     for line in answer_lines(result):
         click.echo(line)
-    click.echo(f'\nNow ask your own: elt-llm ask "..." -c {COLLECTION}')
+    click.echo(f'\nNow ask your own: {context.program} ask "..." -c {COLLECTION}')
     if jobs:
         has_jobs = (context.load().project / "config" / "consumer" / "glossary.yaml").is_file()
-        first = "" if has_jobs else ", after elt-llm init"
-        click.echo(f"Now run a job{first}: elt-llm glossary --job glossary --gold {sample(GOLD)}")
+        first = "" if has_jobs else f", after {context.program} init --examples"
+        click.echo(f"Now run a job{first}: {context.program} glossary --job glossary --gold {sample(GOLD)}")
     return max(it.exit_code for it in (report, *others))
 
 

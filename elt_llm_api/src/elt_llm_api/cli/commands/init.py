@@ -10,23 +10,24 @@ from elt_llm_api.display.text import print_result
 
 @json_command
 @click.option("--ollama", is_flag=True, help="Use a local Ollama server for embeddings and answers.")
+@click.option("--examples", is_flag=True, help="Also write an example job of each kind, for elt-llm demo --jobs.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
-def command(context: CommandContext, folder: Path, ollama: bool, as_json: bool) -> None:
+def command(context: CommandContext, folder: Path, ollama: bool, examples: bool, as_json: bool) -> None:
     """Write a commented configuration into FOLDER, by default here.
 
     It lists every setting with its default and allowed values. Existing files are never overwritten.
     """
-    written = write_starting_files(context.working_directory / folder, ollama=ollama)
+    written = write_starting_files(context.working_directory / folder, ollama=ollama, examples=examples)
     lines = [f"wrote {path}" for path in written]
-    lines.append("Next: elt-llm ingest PATH -c NAME, then elt-llm ask QUESTION -c NAME")
+    lines.append(f"Next: {context.program} ingest PATH -c NAME, then {context.program} ask QUESTION -c NAME")
     print_result({"written": [str(path) for path in written]}, lines, as_json=as_json)
 
 
-def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:
+def write_starting_files(folder: Path, *, ollama: bool, examples: bool = False) -> list[Path]:
     """Write the configuration and return its paths. Raises UsageError, and writes nothing, if a file exists."""
     from elt_llm_core.errors import UsageError
 
-    files = {folder / name: text for name, text in starting_files(ollama=ollama).items()}
+    files = {folder / name: text for name, text in starting_files(ollama=ollama, examples=examples).items()}
     if existing := [str(path) for path in files if path.exists()]:
         raise UsageError(
             f"Existing files are never overwritten: {', '.join(existing)}.",
@@ -39,8 +40,8 @@ def write_starting_files(folder: Path, *, ollama: bool) -> list[Path]:
     return list(files)
 
 
-def starting_files(*, ollama: bool) -> dict[str, str]:
-    """Return the text of each file by its path in the folder."""
+def starting_files(*, ollama: bool, examples: bool = False) -> dict[str, str]:
+    """Return the text of each file by its path in the folder. `examples` are jobs over the collections of the demo."""
     from elt_llm_consumer.jobs.job_file import EXAMPLE_ALIASES
     from elt_llm_consumer.jobs.job_file import example_jobs as consumer_jobs
     from elt_llm_core.settings.profiles import built_in_profiles
@@ -53,8 +54,11 @@ def starting_files(*, ollama: bool) -> dict[str, str]:
 
     changes = {"embedding": {"provider": "ollama"}, "llm": {"provider": "ollama"}} if ollama else {}
     profiles = {f"config/profiles/{name}.yaml": profile_as_yaml(it) for name, it in built_in_profiles().items()}
-    jobs = {f"config/{name}": text for name, text in {**example_jobs(), **consumer_jobs()}.items()}
-    demo_aliases = sample(ALIASES).read_text(encoding="utf-8")
-    aliases = {f"config/{ALIASES_FILE}": EXAMPLE, f"config/{EXAMPLE_ALIASES}": demo_aliases}
+    jobs = {
+        f"config/{name}": text for name, text in {**example_jobs(), **(consumer_jobs() if examples else {})}.items()
+    }
+    aliases = {f"config/{ALIASES_FILE}": EXAMPLE}
+    if examples:
+        aliases[f"config/{EXAMPLE_ALIASES}"] = sample(ALIASES).read_text(encoding="utf-8")
     prompts = {f"config/prompts/{name}.yaml": shipped_text(name) for name in PROMPT_NAMES}
     return {"config/rag_config.yaml": settings_as_yaml(changes), **aliases, **profiles, **prompts, **jobs}

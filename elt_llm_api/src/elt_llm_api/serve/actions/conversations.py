@@ -5,6 +5,7 @@ from elt_llm_core.state.sessions import ConversationTurn, FeedbackRecord, RatedA
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.questions import QuestionActions, ScopeRequest
+from elt_llm_api.serve.safe_text import escape_markdown
 from elt_llm_api.serve.services import ServiceActions
 
 
@@ -30,6 +31,16 @@ class ConversationActions(ServiceActions):
         """Return a conversation with its turns. Raises Forbidden."""
         return self._services.session(principal, session_id), self._services.sessions.turns(session_id)
 
+    def markdown(self, principal: Principal, session_id: str) -> str:
+        """Return a conversation as a Markdown document, each answer with its citations. Raises Forbidden."""
+        record, turns = self.read(principal, session_id)
+        return "\n\n".join([f"# {_safe_line(record.title)}", *map(_turn_markdown, turns)]) + "\n"
+
+    def delete_last_turn(self, principal: Principal, session_id: str, number: int) -> None:
+        """Delete a turn of one of the caller's conversations, if it is the last. Raises Forbidden."""
+        self._services.session(principal, session_id)
+        self._services.sessions.delete_last(session_id, number)
+
     def delete(self, principal: Principal, session_id: str) -> None:
         """Delete a conversation of this caller and the feedback on its answers. Raises Forbidden.
 
@@ -39,6 +50,20 @@ class ConversationActions(ServiceActions):
         if record is None or record.owner != principal.name:
             raise Forbidden(f"There is no conversation '{session_id}', or it belongs to somebody else.")
         self._services.sessions.delete(session_id)
+
+
+def _turn_markdown(turn: ConversationTurn) -> str:
+    cited = []
+    for one in turn.result.citations:
+        page = f", page {one.page}" if one.page else ""
+        quote = _safe_line(one.excerpt)
+        cited.append(f"- {one.reference} {_safe_line(one.source_title)} ({_safe_line(one.source)}{page}): “{quote}”")
+    parts = [f"## {_safe_line(turn.asked)}", escape_markdown(turn.result.answer), "\n".join(cited)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _safe_line(text: str) -> str:
+    return escape_markdown(" ".join(text.split()))
 
 
 class FeedbackActions(ServiceActions):

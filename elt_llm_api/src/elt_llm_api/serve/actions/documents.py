@@ -154,6 +154,20 @@ class DocumentActions(ServiceActions):
         arguments = {"collection": collection, "collections": [collection], "document": identity}
         return JobActions(self._services).submit(principal, "forget", {**arguments, "asked_at": time.time()})
 
+    def read_again(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
+        """Queue a job that reads an uploaded file again, or else all sources of the collection.
+
+        Files that did not change since they were read keep their chunks. Raises Forbidden, NotFound, ServerOverloaded.
+        """
+        entry = next((one for one in self.all(principal, collection) if one.id == identity), None)
+        principal.require_write(collection)
+        if entry is None:
+            raise _document_not_found(identity, collection)
+        if not entry.uploaded:
+            return JobActions(self._services).submit_ingest(principal, collection)
+        arguments = {"collection": collection, "collections": [collection], "uploads": [entry.source]}
+        return JobActions(self._services).submit(principal, "ingest", arguments)
+
     def _record(self, principal: Principal, collection: str) -> CollectionRecord:
         self._services.collections(principal, [collection])
         return self._services.store.collections.get(collection)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import FeedbackRecord, SessionRecord
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, JsonValue, StrictInt, model_validator
 
 from elt_llm_api.serve.actions.conversations import ConversationActions, FeedbackActions
@@ -69,6 +69,19 @@ def get_session(session: SessionId, call: Call) -> dict[str, Any]:
     """Return a conversation with its turns."""
     record, turns = ConversationActions(call.services).read(call.principal, session)
     return {**asdict(record), "history": turns}
+
+
+@router.get(
+    "/sessions/{session}/markdown",
+    tags=["sessions"],
+    response_class=Response,
+    responses={200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+)
+def export_session(session: SessionId, call: Call) -> Response:
+    """Return a conversation as a Markdown file, each answer with its citations."""
+    text = ConversationActions(call.services).markdown(call.principal, session)
+    headers = {"content-disposition": 'attachment; filename="conversation.md"', "cache-control": "no-store"}
+    return Response(text, media_type="text/markdown", headers=headers)
 
 
 @router.delete("/sessions/{session}", status_code=204, tags=["sessions"])

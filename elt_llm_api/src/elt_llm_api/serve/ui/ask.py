@@ -3,9 +3,10 @@
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -13,6 +14,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import Verdict
+from elt_llm_ingest.readers import readable_suffixes
 from elt_llm_query.evaluate.generated_questions import (
     ROW,
     GeneratedQuestion,
@@ -22,16 +24,28 @@ from elt_llm_query.evaluate.generated_questions import (
 )
 from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, QuestionRewritten, SourcesFound
 from elt_llm_query.understanding.routing import has_only_fact_sheets
+from markupsafe import Markup
 
-from elt_llm_api.display.text import count_noun
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.conversations import ConversationActions, FeedbackActions
+from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, FinalAnswer, KeepAlive, QuestionActions
+from elt_llm_api.serve.actions.uploads import UploadActions
 from elt_llm_api.serve.safe_text import escape_html, escape_markdown
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui import controls
-from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, flatten_lines, partial_markdown
+from elt_llm_api.serve.ui.controls import PageContext
+from elt_llm_api.serve.ui.markup import (
+    CitationChips,
+    answer_markdown,
+    failure_markdown,
+    fill_template,
+    flatten_lines,
+    partial_markdown,
+    source_place,
+)
 from elt_llm_api.serve.ui.sources import SourceCard, SourcePanel, chunk_cards, cited_cards
+from elt_llm_api.serve.ui.texts import Texts
 
 T = TypeVar("T")
 ChatbotMessage = dict[str, Any]
@@ -41,7 +55,9 @@ _EXAMPLES = 4
 _GENERATED = 120  # generated questions, of which a few are shown
 _PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
 _MOST_CHUNKS_READ = 5000  # examples from a larger collection take too long
-_PLACEHOLDER = "## Ask your documents\n\nEvery answer quotes them and shows where each sentence is."
+COLLECTION_OF_DROPPED_FILES = "documents"
+"""The collection for files that are dropped into the question box while not exactly one collection is ticked."""
+_SECONDS_BETWEEN_LOOKS = 0.5  # between looks at the job that reads dropped files
 _SECONDS_BETWEEN_UPDATES = 0.06  # between updates while an answer is written
 
 
@@ -94,28 +110,69 @@ async def until_stopped(events: AsyncGenerator[T, None], stopped: asyncio.Event)
 
 
 @dataclass(frozen=True)
+class ShownTurn:
+    """A question with its answer, as a browser shows them."""
+
+    question: str
+    markdown: str = _PENDING
+    cards: tuple[SourceCard, ...] = ()
+    number: int | None = None
+    """The number of the stored turn, which identifies the answer in a rating; None if the turn was not stored."""
+    result: QueryResult | None = None
+
+
+@dataclass(frozen=True)
 class ConversationState:
     """What a browser shows of a conversation. `session` is None before the first question."""
 
     session: str | None = None
-    messages: tuple[ChatbotMessage, ...] = ()
-    cards: tuple[SourceCard, ...] = ()
-    turns: tuple[int | None, ...] = ()
-    """The turn number of each question, which identifies the answer in a rating; None if the turn was not stored."""
-    result: QueryResult | None = None
+    turns: tuple[ShownTurn, ...] = ()
     status: str = ""
     """The current activity, in a few words."""
+    editing: bool = False
+    """Whether the next question replaces the last one."""
 
-    def with_answer(self, markdown: str, **changes: Any) -> "ConversationState":
-        """Return a copy whose last message is this Markdown. `changes` are new values of other fields."""
-        return replace(self, messages=(*self.messages[:-1], _assistant_message(markdown)), **changes)
+    def with_last(self, status: str = "", **changes: Any) -> "ConversationState":
+        """Return a copy whose last turn has new values."""
+        return replace(self, turns=(*self.turns[:-1], replace(self.turns[-1], **changes)), status=status)
+
+    @property
+    def messages(self) -> list[ChatbotMessage]:
+        """The questions and answers as messages of the chat."""
+        return [
+            message
+            for turn in self.turns
+            for message in (
+                {"role": "user", "content": escape_markdown(turn.question)},
+                {"role": "assistant", "content": turn.markdown},
+            )
+        ]
+
+    @property
+    def result(self) -> QueryResult | None:
+        """The result of the last turn, or None if its answer is not complete."""
+        return self.turns[-1].result if self.turns else None
+
+    @property
+    def cards(self) -> tuple[SourceCard, ...]:
+        """The sources of the last answer. Those of a refusal are folded below it instead."""
+        if not self.turns or (self.result and self.result.outcome == "not found"):
+            return ()
+        return self.turns[-1].cards
+
+    def card(self, place: str) -> SourceCard | None:
+        """Return the card at a place such as `2.1`, or None if it is no longer shown."""
+        return next((card for turn in self.turns for card in turn.cards if card.place == place), None)
 
 
 @dataclass
 class _AnswerInProgress:
+    texts: Texts
+    turn: int
     text: str = ""
     understood: str = ""
     shown_at: float = 0.0
+    chips: CitationChips | None = None
 
     def apply(self, event: Event | KeepAlive | FinalAnswer, state: ConversationState) -> ConversationState:
         """Return the state of the conversation after an event."""
@@ -123,29 +180,32 @@ class _AnswerInProgress:
             case KeepAlive():
                 return state
             case QuestionRewritten(question):
-                self.understood = question
-                return replace(state, status=f"Understood as: {question}")
+                self.understood = self.texts("ask.understood", question=question)
+                return replace(state, status=self.understood)
             case SourcesFound(chunks):
-                return replace(state, cards=tuple(chunk_cards(chunks)), status="Reading the chunks …")
+                self.chips = CitationChips.of(self.turn, chunks, self.texts)
+                cards = chunk_cards(chunks, self.texts, self.turn)
+                return state.with_last(self.texts("ask.reading"), cards=cards)
             case AnswerStarted():
                 self.text = ""
-                return replace(state, status="Answering …")
+                return replace(state, status=self.texts("ask.answering"))
             case AnswerDelta(text):
                 self.text += text
-                return state.with_answer(partial_markdown(self.text))
+                return state.with_last(state.status, markdown=partial_markdown(self.text, chips=self.chips))
             case FinalAnswer(result):
-                note = f'<div class="facts">Understood as: {escape_html(self.understood)}</div>\n\n'
-                answer = (note if self.understood else "") + answer_markdown(result)
-                cited = f"Answered with {count_noun(len(result.citations), 'citation')}."
-                status = cited if result.answered else "Not found; the closest chunks are shown."
-                return state.with_answer(answer, cards=tuple(cited_cards(result)), result=result, status=status)
+                note = f'<div class="facts">{escape_html(self.understood)}</div>\n\n' if self.understood else ""
+                answer = note + answer_markdown(result, self.texts, self.turn)
+                cited = self.texts.count("ask.answered", len(result.citations))
+                status = cited if result.answered else self.texts("ask.not_found")
+                cards = cited_cards(result, self.texts, self.turn)
+                return state.with_last(status, markdown=answer, cards=cards, result=result)
 
 
 class ConversationHandler:
     """Answers questions of browsers as a sequence of conversation states to show."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, services: Services, texts: Texts) -> None:
+        self._services, self._texts = services, texts
         self._questions, self._conversations = QuestionActions(services), ConversationActions(services)
         self.pending = PendingAnswers()
 
@@ -156,20 +216,13 @@ class ConversationHandler:
 
         `browser` is the Gradio session that `pending.stop` stops. An error is shown as the answer.
         """
-        earlier = before.messages
-        if earlier and earlier[-1]["content"] == _PENDING:  # a new question stops the previous answer
-            earlier = (*earlier[:-1], _assistant_message(partial_markdown("", "Stopped.")))
-        state = replace(
-            before,
-            messages=(*earlier, _user_message(question.question), _assistant_message(_PENDING)),
-            turns=(*before.turns, None),
-            cards=(),
-            result=None,
-            status="Searching …",
-        )
+        if before.turns and before.turns[-1].markdown == _PENDING:  # a new question stops the previous answer
+            before = before.with_last(markdown=partial_markdown("", self._texts("ask.stopped")))
+        turns = (*before.turns, ShownTurn(question.question))
+        state = replace(before, turns=turns, status=self._texts("ask.searching"), editing=False)
         yield state
         stopped = self.pending.start(browser)
-        answer = _AnswerInProgress()
+        answer = _AnswerInProgress(self._texts, len(turns))
         try:
             create = self._conversations.create
             session = before.session or (await asyncio.to_thread(create, principal, question)).session_id
@@ -182,42 +235,93 @@ class ConversationHandler:
                     yield state
             if state.result is not None:
                 [last] = await asyncio.to_thread(self._services.sessions.turns, session, 1)
-                yield replace(state, turns=(*state.turns[:-1], last.number))
+                yield state.with_last(state.status, number=last.number)
             elif stopped.is_set() and not self.pending.is_running(browser):  # else the next question is shown
-                yield state.with_answer(partial_markdown(answer.text, "Stopped."), status="Stopped.")
+                stop = self._texts("ask.stopped")
+                yield state.with_last(stop, markdown=partial_markdown(answer.text, stop, answer.chips))
         except EltError as error:
-            yield state.with_answer(failure_markdown(error), status="Failed.")
+            yield state.with_last(self._texts("ask.failed"), markdown=failure_markdown(error))
         finally:
             self.pending.end(browser, stopped)
 
+    async def remove_last(self, principal: Principal, state: ConversationState) -> ConversationState:
+        """Return the conversation without its last turn, which is deleted. Raises Forbidden."""
+        last = state.turns[-1]
+        if state.session is not None and last.number is not None:
+            await asyncio.to_thread(self._conversations.delete_last_turn, principal, state.session, last.number)
+        return replace(state, turns=state.turns[:-1], status="")
+
     async def reopen(self, principal: Principal, session: str) -> ConversationState:
-        """Return an earlier conversation of the caller, with the sources of its last answer. Raises Forbidden."""
+        """Return an earlier conversation of the caller, with the sources of its answers. Raises Forbidden."""
         record, turns = await asyncio.to_thread(self._conversations.read, principal, session)
-        messages = [
-            message
-            for turn in turns
-            for message in (_user_message(turn.asked), _assistant_message(answer_markdown(turn.result)))
-        ]
-        result = turns[-1].result if turns else None
-        cards = tuple(cited_cards(result)) if result else ()
-        return ConversationState(record.session_id, tuple(messages), cards, tuple(one.number for one in turns), result)
+        shown = tuple(
+            ShownTurn(
+                turn.asked,
+                answer_markdown(turn.result, self._texts, place),
+                cited_cards(turn.result, self._texts, place),
+                turn.number,
+                turn.result,
+            )
+            for place, turn in enumerate(turns, start=1)
+        )
+        return ConversationState(record.session_id, shown)
 
 
-def _user_message(text: str) -> ChatbotMessage:
-    return {"role": "user", "content": escape_markdown(text)}
-
-
-def _assistant_message(markdown: str) -> ChatbotMessage:
-    return {"role": "assistant", "content": markdown}
-
-
-def copyable_text(result: QueryResult) -> str:
+def copyable_text(result: QueryResult, texts: Texts) -> str:
     """Return the answer and its citations as plain text, for the clipboard."""
     lines = [result.answer, ""]
     for one in result.citations:
-        page = f", page {one.page}" if one.page else ""
-        lines.append(f"{one.reference} {one.source_title} ({one.source}{page}): “{flatten_lines(one.excerpt)}”")
+        place = f"{source_place(one, texts)} ({one.source})"
+        lines.append(f"{one.reference} {place}: “{flatten_lines(one.excerpt)}”")
     return "\n".join(lines).strip()
+
+
+def actions_html(state: ConversationState, texts: Texts) -> str:
+    """Return the buttons below an answer that is complete, stopped or failed."""
+    if not state.turns or state.turns[-1].markdown == _PENDING:
+        return ""
+    export = f"/v1/sessions/{state.session}/markdown" if state.session and state.result else ""
+    text = copyable_text(state.result, texts) if state.result else ""
+    lines = Markup(escape_html(text).replace("\n", "&#10;"))  # noqa: S704 - escaped
+    return fill_template("actions", texts, export, lines)
+
+
+class DroppedFiles:
+    """Adds the files that were dropped into the question box, and waits until they can be searched."""
+
+    def __init__(self, services: Services, texts: Texts, pending: PendingAnswers) -> None:
+        self._texts, self._pending = texts, pending
+        self._uploads, self._jobs = UploadActions(services), JobActions(services)
+
+    async def add(
+        self, principal: Principal, browser: str, files: Sequence[str], ticked: Sequence[str]
+    ) -> AsyncGenerator[tuple[str, str], None]:
+        """Yield the progress as Markdown, at the end with the name of the collection that contains the files.
+
+        The files are kept if the upload is refused. Stopping the answer of this browser cancels the job.
+        """
+        collection, named = self._target(principal, ticked), [(Path(path).name, Path(path)) for path in files]
+        stopped = self._pending.start(browser)
+        try:
+            _, job = await asyncio.to_thread(self._uploads.add, principal, collection, named)
+            for _, path in named:
+                path.unlink(missing_ok=True)  # the upload has stored copies
+            while not job.has_ended:
+                yield controls.job_markdown(job, self._texts), ""
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+                if stopped.is_set():
+                    await asyncio.to_thread(self._jobs.cancel, principal, job.id)
+                job = await asyncio.to_thread(self._jobs.get, principal, job.id)
+            yield controls.job_markdown(job, self._texts), collection if job.status == "done" else ""
+        except EltError as error:
+            yield failure_markdown(error), ""
+        finally:
+            self._pending.end(browser, stopped)
+
+    def _target(self, principal: Principal, ticked: Sequence[str]) -> str:
+        """Return the only ticked collection, or the collection for dropped files, if the caller may write it."""
+        names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.write]
+        return next((name for name in names if principal.may_write(name) and "*" not in name), names[0])
 
 
 def natural_questions(generated: Sequence[GeneratedQuestion], templates: QuestionTemplates) -> tuple[str, ...]:
@@ -269,116 +373,171 @@ class ExampleQuestions:
 class AskTab:
     """The controls of the tab, and their event handlers."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._conversation, self._feedback = ConversationHandler(services), FeedbackActions(services)
-        self._examples = ExampleQuestions(services)
+    def __init__(self, page: PageContext) -> None:
+        self._services, self._texts, self._pickers = page.services, page.texts, page.pickers
+        self._conversation = ConversationHandler(page.services, page.texts)
+        self._feedback, self._examples = FeedbackActions(page.services), ExampleQuestions(page.services)
+        self._files = DroppedFiles(page.services, page.texts, self._conversation.pending)
+        self._state = gr.State(ConversationState())
         with gr.Row(elem_id="ask"):
             with gr.Column(scale=1, min_width=220, elem_id="ask-settings"):
                 self._lay_out_settings()
             with gr.Column(scale=4, min_width=320, elem_id="ask-conversation"):
                 self._lay_out_conversation()
-            with gr.Column(scale=3, min_width=320, elem_id="sources", visible=False) as self._side:
-                gr.Markdown("### Sources")
-                self._sources = SourcePanel(services)
+            self._sources = SourcePanel(page)
         self._wire()
 
     def _lay_out_settings(self) -> None:
-        self._new = gr.Button("New conversation", elem_id="new-conversation")
-        self._collections = gr.CheckboxGroup([], label="Collections", info="None ticked: all texts.")
-        self._earlier = gr.Dropdown([], label="Earlier conversations", info="Choose one to continue it.")
-        with gr.Accordion("Search settings", open=False, elem_id="search-settings"):
-            self._profile = gr.Dropdown(["default"], value="default", label="Profile", info="How to search.")
+        t = self._texts
+        self._new = gr.Button(t("ask.new"), elem_id="new-conversation")
+        self._collections = gr.CheckboxGroup([], label=t("ask.collections"), info=t("ask.collections_info"))
+        self._earlier = gr.Dropdown([], label=t("ask.earlier"), info=t("ask.earlier_info"))
+        with gr.Accordion(t("ask.search_settings"), open=False, elem_id="search-settings"):
+            self._profile = gr.Dropdown(
+                ["default"], value="default", label=t("ask.profile"), info=t("ask.profile_info")
+            )
 
     def _lay_out_conversation(self) -> None:
+        t = self._texts
         self._chat = gr.Chatbot(
-            label="Conversation",
-            show_label=False,
-            elem_id="conversation",
-            height="56vh",
-            buttons=[],
-            latex_delimiters=[],
-            allow_tags=False,
-            allow_file_downloads=False,
-            placeholder=_PLACEHOLDER,
-        )
-        self._status = controls.html_area("status")
-        self._question = gr.Textbox(
-            label="Question",
-            placeholder="Ask a question; Shift+Enter starts a new line.",
-            lines=1,
-            max_lines=6,
-            max_length=LONGEST_QUESTION,
-            elem_id="question",
-            autofocus=True,
-            submit_btn="Ask",
+            label=t("ask.conversation"), show_label=False, elem_id="conversation", height="56vh", buttons=[],
+            latex_delimiters=[], allow_tags=False, allow_file_downloads=False, placeholder=t("ask.welcome"),
+        )  # fmt: skip
+        with gr.Row(elem_id="ask-line"):
+            self._status = controls.html_area("status")
+            self._actions = controls.html_area("ask-actions")
+        self._question = gr.MultimodalTextbox(
+            label=t("ask.question"), show_label=False, placeholder=t("ask.placeholder"), lines=1, max_lines=6,
+            elem_id="question", autofocus=True, submit_btn=t("ask.button"), file_count="multiple",
+            file_types=sorted(readable_suffixes()), max_plain_text_length=LONGEST_QUESTION,
             html_attributes=gr.InputHTMLAttributes(enterkeyhint="send"),
-        )
-        with gr.Accordion("The last answer as text", open=False, elem_id="copy"):
-            self._copy = gr.Textbox(label="Answer with its sources", buttons=["copy"], lines=4, interactive=False)
-        self._state = gr.State(ConversationState())
+        )  # fmt: skip
+        self._command = controls.command_box("ask", t)
 
     def _wire(self) -> None:
-        shown = [self._chat, self._status, self._copy, self._state, self._side, *self._sources.outputs]
+        shown = [self._chat, self._status, self._actions, self._state, *self._sources.outputs]
         asking = [self._question, self._collections, self._profile, self._state]
-        choices = [self._collections, self._profile, self._earlier, self._chat]
-        gr.on(None, self.choices, None, choices, **controls.QUIET_EVENT)
+        outputs = [self._question, self._collections, self._pickers.changes, *shown]
         answering: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "multiple", **controls.QUIET_EVENT}
-        settling = [self._state], [self._earlier, self._side, *self._sources.groups]
-        asked = self._question.submit(self.ask, asking, [self._question, *shown], **answering)
-        asked.then(self.settle, *settling, **controls.QUIET_EVENT)
-        chosen = self._chat.example_select(self.ask_example, asking[1:], [self._question, *shown], **answering)
-        chosen.then(self.settle, *settling, **controls.QUIET_EVENT)
+        settling = [self._state], [self._earlier, *self._sources.outputs]
+        asked = self._question.submit(self.ask, asking, outputs, **answering)
+        chosen = self._chat.example_select(self.ask_example, asking[1:], outputs, **answering)
+        commanded = self._command.change(self.run_command, [self._command, *asking[1:]], outputs, **answering)
+        for event in (asked, chosen):
+            event.then(self.settle, *settling, **controls.QUIET_EVENT)
+        commanded.then(self.list_conversations, None, [self._earlier], **controls.QUIET_EVENT)
         self._question.stop(self.stop, None, None, **controls.QUIET_EVENT)
         self._profile.input(self.describe_profile, [self._profile], [self._profile], **controls.QUIET_EVENT)
         fresh = [self._question, self._earlier, *shown]
         gr.on([self._new.click, self._chat.clear], self.start_again, None, fresh, **controls.QUIET_EVENT)
         self._earlier.input(self.reopen, [self._earlier], shown, **controls.QUIET_EVENT)
         self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
+        gr.on(None, self.choices, None, [self._profile, self._earlier, self._question], **controls.QUIET_EVENT)
+        self._pickers.add(
+            self._collections,
+            lambda principal: gr.update(choices=controls.collection_choices(self._services, principal)),
+        )
+        self._pickers.add(self._chat, self._welcome)
 
     def choices(self, request: gr.Request) -> list[Any]:
-        """Return the collections, profiles and conversations that this caller can choose, when the page is opened."""
+        """Return the profiles and conversations that this caller can choose, when the page is opened.
+
+        Only a caller with write permission is offered to add files.
+        """
         principal = controls.principal_of_event(request)
-        collections = principal.readable(self._services.collection_names())
         return [
-            gr.update(choices=controls.collection_choices(self._services, principal)),
             gr.update(choices=controls.profile_choices(self._services)),
             gr.update(choices=controls.conversation_choices(self._services, principal)),
-            gr.update(examples=[{"text": question} for question in self._examples.of(collections)]),
+            gr.update(sources=["upload"] if principal.write else []),
         ]
+
+    def _welcome(self, principal: Principal) -> Any:
+        """Return what an empty conversation shows: questions that the documents answer, or how to add documents."""
+        collections = principal.readable(self._services.collection_names())
+        welcome = self._texts("ask.welcome" if collections or not principal.write else "ask.welcome_empty")
+        examples = [{"text": question} for question in self._examples.of(collections)]
+        return gr.update(examples=examples, placeholder=welcome)
 
     def describe_profile(self, name: str) -> Any:
         """Show the description of the chosen profile."""
         profile = self._services.active.profiles.get(name)
         return gr.update(info=profile.description if profile else "")
 
+    def list_conversations(self, request: gr.Request) -> Any:
+        """Return the caller's conversations."""
+        principal = controls.principal_of_event(request)
+        return gr.update(choices=controls.conversation_choices(self._services, principal))
+
     def settle(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
-        """Refresh the list of conversations and hide unused source cards after an answer."""
-        earlier = gr.update(choices=controls.conversation_choices(self._services, controls.principal_of_event(request)))
-        side = {self._side: gr.update(visible=bool(state.cards))}
-        return {self._earlier: earlier, **side, **self._sources.hide_unused(state.cards)}
+        """Refresh the list of conversations and the sources after an answer.
+
+        The sources are sent again, because a page that is still drawing an answer may miss its last update.
+        """
+        return {self._earlier: self.list_conversations(request), **self._sources.show(state.cards)}
 
     async def ask(
-        self, question: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
+        self,
+        question: Mapping[str, Any] | None,
+        collections: Sequence[str],
+        profile: str,
+        state: ConversationState,
+        request: gr.Request,
     ) -> AsyncGenerator[controls.ComponentUpdates, None]:
-        """Answer a question and show the progress."""
-        if not question.strip():
-            yield {self._status: "Type a question first."}
+        """Add the files that were dropped into the box, then answer the question. Show the progress of both."""
+        text, files = str((question or {}).get("text") or "").strip(), list((question or {}).get("files") or ())
+        if len(text) > LONGEST_QUESTION or not (text or files):
+            wrong = "ask.too_long" if text else "ask.empty"
+            yield {self._status: self._texts(wrong, most=f"{LONGEST_QUESTION:,}")}
             return
-        browser = str(request.session_hash)
-        asked = AskRequest(question=question.strip(), collections=tuple(collections or ()), profile=profile)
-        yield {self._question: gr.update(value="", submit_btn=False, stop_btn="Stop")}
-        states = self._conversation.ask(controls.principal_of_event(request), browser, asked, state)
+        scope = tuple(collections or ())
+        if files:
+            yield {self._question: gr.update(submit_btn=False, stop_btn=self._texts("ask.stop"))}
+            principal, added = controls.principal_of_event(request), ""
+            async for shown, collection in self._files.add(principal, str(request.session_hash), files, scope):
+                added = collection
+                yield {self._status: shown}
+            if not added:  # the files stay in the box
+                yield {self._question: self._idle_box()}
+                return
+            choices = controls.collection_choices(self._services, principal)
+            yield {
+                self._collections: gr.update(choices=choices, value=[added]),
+                self._pickers.changes: time.time(),
+                self._question: gr.update(value=None, **self._idle_box()),
+            }
+            scope = (added,)
+        if text:
+            asked = AskRequest(question=text, collections=scope, profile=profile)
+            async for updates in self._answer(asked, state, request):
+                yield updates
+
+    async def _answer(
+        self, asked: AskRequest, state: ConversationState, request: gr.Request
+    ) -> AsyncGenerator[controls.ComponentUpdates, None]:
+        """Answer a question and show the progress. If the last question is being edited, it is replaced."""
+        principal, browser = controls.principal_of_event(request), str(request.session_hash)
+        stop = self._texts("ask.stop")
+        yield {self._question: gr.update(value=None, submit_btn=False, stop_btn=stop), self._actions: ""}
+        if state.editing and state.turns:
+            try:
+                state = await self._conversation.remove_last(principal, state)
+            except EltError as error:
+                yield {self._question: self._idle_box(), self._status: failure_markdown(error)}
+                return
+        states = self._conversation.ask(principal, browser, asked, state)
         cards: Sequence[Any] = ()
         try:
-            async for now in states:
-                updates = self._show(now) if now.cards != cards or now.result else self._show_messages(now)
-                cards = now.cards
+            async for state in states:
+                updates = self._show(state) if state.cards != cards or state.result else self._show_messages(state)
+                cards = state.cards
                 yield updates
         finally:
             await states.aclose()
         if not self._conversation.pending.is_running(browser):  # otherwise the next question is being answered
-            yield {self._question: gr.update(submit_btn="Ask", stop_btn=False)}
+            yield {self._question: self._idle_box(), **self._show(state)}
+
+    def _idle_box(self) -> Any:
+        return gr.update(submit_btn=self._texts("ask.button"), stop_btn=False)
 
     async def ask_example(
         self,
@@ -389,8 +548,28 @@ class AskTab:
         request: gr.Request,
     ) -> AsyncGenerator[controls.ComponentUpdates, None]:
         """Ask the example question that was clicked."""
-        async for updates in self.ask(str(event.value["text"]), collections, profile, state, request):
+        async for updates in self.ask({"text": event.value["text"]}, collections, profile, state, request):
             yield updates
+
+    async def run_command(
+        self, command: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
+    ) -> AsyncGenerator[controls.ComponentUpdates, None]:
+        """Open a source, return to all sources, edit the last question, or answer it again."""
+        name, value = controls.parse_command(command)
+        card, last = state.card(value), state.turns[-1] if state.turns else None
+        if name == "source":
+            principal = controls.principal_of_event(request)
+            yield await self._sources.open(card, principal) if card else {self._status: self._texts("sources.gone")}
+        elif name == "close":
+            yield self._sources.show(state.cards)
+        elif name == "edit" and last:
+            box = gr.update(value={"text": last.question, "files": []})
+            editing = replace(state, editing=True, status=self._texts("ask.editing"))
+            yield {self._question: box, self._state: editing, self._status: editing.status}
+        elif name == "again" and last:
+            asked = AskRequest(question=last.question, collections=tuple(collections or ()), profile=profile)
+            async for updates in self._answer(asked, replace(state, editing=True), request):
+                yield updates
 
     async def stop(self, request: gr.Request) -> None:
         """Stop the answer in progress."""
@@ -399,7 +578,7 @@ class AskTab:
     def start_again(self, request: gr.Request) -> controls.ComponentUpdates:
         """Start a new conversation."""
         self._conversation.pending.stop(str(request.session_hash))
-        return {self._question: "", self._earlier: None, **self._show(ConversationState())}
+        return {self._question: gr.update(value=None), self._earlier: None, **self._show(ConversationState())}
 
     async def reopen(self, session: str | None, request: gr.Request) -> controls.ComponentUpdates:
         """Continue an earlier conversation."""
@@ -412,23 +591,25 @@ class AskTab:
 
     async def rate(self, state: ConversationState, event: gr.LikeData, request: gr.Request) -> str:
         """Store a thumb up or down for the turn that a message belongs to."""
-        number = (event.index[0] if isinstance(event.index, tuple) else event.index) // 2
-        turn = state.turns[number] if number < len(state.turns) else None
-        if state.session is None or turn is None or event.liked not in {True, False}:
-            return "Only a complete answer can be rated."
+        place = (event.index[0] if isinstance(event.index, tuple) else event.index) // 2
+        number = state.turns[place].number if place < len(state.turns) else None
+        if state.session is None or number is None or event.liked not in {True, False}:
+            return self._texts("ask.not_rated")
         verdict: Verdict = "up" if event.liked else "down"
         try:
             await asyncio.to_thread(
-                self._feedback.rate_turn, controls.principal_of_event(request), state.session, turn, verdict, ""
+                self._feedback.rate_turn, controls.principal_of_event(request), state.session, number, verdict, ""
             )
         except EltError as error:
             return failure_markdown(error)
-        return "Thank you: rated as helpful." if event.liked else "Thank you: rated as not helpful."
+        return self._texts(f"ask.rated_{verdict}")
 
     def _show(self, state: ConversationState) -> controls.ComponentUpdates:
-        copy = copyable_text(state.result) if state.result else ""
-        side = gr.update(visible=bool(state.cards))
-        return {**self._show_messages(state), self._copy: copy, self._side: side, **self._sources.show(state.cards)}
+        return {
+            **self._show_messages(state),
+            self._actions: actions_html(state, self._texts),
+            **self._sources.show(state.cards),
+        }
 
     def _show_messages(self, state: ConversationState) -> controls.ComponentUpdates:
-        return {self._chat: list(state.messages), self._status: escape_html(state.status), self._state: state}
+        return {self._chat: state.messages, self._status: escape_html(state.status), self._state: state}

@@ -2,6 +2,8 @@
 
 Rules for the tabs. The content security policy (mounting.py) forbids scripts created from text, so no tab uses
 `gr.HTML`, `js=` or `head=`. Our HTML is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it again.
+Buttons within our HTML have the class `do`; page.js, the one script of ours, types their name and value into the hidden
+command box of the tab. Texts of documents and models are escaped, so they cannot contain such buttons.
 Every control has a label. Event handlers have `api_visibility="private"`, because they are not a public API. They never
 have `queue=False`, because mounting.py closes all ways to call a handler except the queue.
 """
@@ -22,13 +24,14 @@ from starlette.routing import Mount
 
 from elt_llm_api.serve.actions.health import HealthActions
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.controls import QUIET_EVENT, html_area, principal_of_event
+from elt_llm_api.serve.ui.controls import QUIET_EVENT, CollectionPickers, PageContext, html_area, principal_of_event
 from elt_llm_api.serve.ui.health import sign_html
+from elt_llm_api.serve.ui.texts import DEFAULT_LANGUAGE, Texts, load_texts
 
 FAVICON = Path(__file__).with_name("favicon.png")
 _STYLES = Path(__file__).with_name("style.css")
-TABS = (("Ask", "ask"), ("Inspect", "inspect"), ("Documents", "documents"), ("Jobs", "jobs"), ("Health", "health"))
-"""Labels of the tabs, and names of the modules that build them; `ask` has a class `AskTab`."""
+TABS = ("ask", "inspect", "documents", "jobs", "health")
+"""Names of the tabs and of the modules that build them; `ask` has a class `AskTab`."""
 MOST_WAITING = 64
 """Number of events that may wait. Further events get the message that the server is busy."""
 _INTERFACE = tomllib.loads(Path(__file__).with_name("interface.toml").read_text(encoding="utf-8"))
@@ -51,31 +54,27 @@ def theme() -> gr.themes.Base:
     return base.set(color_accent="*primary_700", color_accent_soft="*primary_50", **light, **dark)
 
 
-def build_interface(services: Services) -> App:
-    """Return the Gradio app with every tab. Its folder for temporary files is emptied first.
+def build_interface(services: Services, language: str = DEFAULT_LANGUAGE) -> App:
+    """Return the Gradio app with every tab, with texts in one language.
 
     Building takes one or two seconds, so call it in a thread.
     """
-    return asyncio.run(_create_app(services))
+    return asyncio.run(_create_app(services, load_texts(language)))
 
 
-async def _create_app(services: Services) -> App:
+async def _create_app(services: Services, texts: Texts) -> App:
     """Create the app within an event loop. Without a running loop Gradio creates several loops and closes none."""
     loaded = services.loaded
     folder = upload_folder(loaded.data_dir)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700, parents=True)
     # Gradio reads these variables when it uses them, and has no parameters for them.
     os.environ.update(
         _INTERFACE["environment"], GRADIO_TEMP_DIR=str(folder), GRADIO_EXAMPLES_CACHE=str(folder / "examples")
     )
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
-        _lay_out_header(blocks, services)
-        with gr.Tabs(elem_id="tabs"):
-            for title, name in TABS:
-                with gr.Tab(title, id=name, elem_id=f"tab-{name}"):
-                    getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{title}Tab")(services)
+        page = PageContext(services, texts, CollectionPickers(gr.State(0)))
+        _lay_out_header(blocks, page)
+        _lay_out_tabs(blocks, page)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
     # Gradio restricts file paths to its folder only for launched apps, and a mounted app never is.
     blocks.has_launched = True
@@ -101,17 +100,28 @@ async def _create_app(services: Services) -> App:
     return next(route.app for route in outer.routes if isinstance(route, Mount) and isinstance(route.app, App))
 
 
-def _lay_out_header(blocks: gr.Blocks, services: Services) -> None:
+def _lay_out_header(blocks: gr.Blocks, page: PageContext) -> None:
     """Add the name of the product, and whether the server is ready to answer."""
     with gr.Row(elem_id="header"):
-        html_area("product", "# elt-llm\nAnswers from your documents, on this machine")
+        html_area("product", f"# elt-llm\n{page.texts('page.tagline')}")
         sign = html_area("health-sign")
-    health = HealthActions(services)
+    health = HealthActions(page.services)
 
     def show_sign(request: gr.Request) -> str:
-        return sign_html(health.ready(principal_of_event(request)))
+        return sign_html(health.ready(principal_of_event(request)), page.texts)
 
     blocks.load(show_sign, None, [sign], **QUIET_EVENT)
+
+
+def _lay_out_tabs(blocks: gr.Blocks, page: PageContext) -> None:
+    """Add every tab. The pickers of collections are refreshed when the page or a tab is opened."""
+    opened = [blocks.load]
+    with gr.Tabs(elem_id="tabs"):
+        for name in TABS:
+            with gr.Tab(page.texts(f"tabs.{name}"), id=name, elem_id=f"tab-{name}") as tab:
+                getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{name.capitalize()}Tab")(page)
+            opened.append(tab.select)
+    page.pickers.refresh_on(opened)
 
 
 class _ErrorLogger:
@@ -126,3 +136,11 @@ class _ErrorLogger:
 def upload_folder(data_dir: Path) -> Path:
     """Return the folder that keeps uploaded files until they are imported."""
     return data_dir / "ui"
+
+
+def empty_upload_folder(data_dir: Path) -> Path:
+    """Delete what an earlier server left in the folder for uploaded files, and return the folder."""
+    folder = upload_folder(data_dir)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    return folder

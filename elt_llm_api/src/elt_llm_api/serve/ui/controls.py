@@ -1,13 +1,14 @@
-"""Parts that all tabs share: the caller of an event, event options, choices for pickers, and the progress of a job."""
+"""Parts that all tabs share: the caller of an event, commands of our HTML, pickers, and the progress of a job."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
 from elt_llm_core.errors import EltError
 from elt_llm_core.state.jobs import QueuedJob
 
-from elt_llm_api.display.text import STAGE_WORDS, local_time
+from elt_llm_api.display.text import local_time
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.collections import CollectionActions
 from elt_llm_api.serve.actions.conversations import ConversationActions
@@ -16,7 +17,8 @@ from elt_llm_api.serve.actions.profiles import ProfileActions
 from elt_llm_api.serve.asgi import PRINCIPAL
 from elt_llm_api.serve.safe_text import escape_markdown
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.markup import failure_markdown
+from elt_llm_api.serve.ui.markup import failure_markdown, fill_template
+from elt_llm_api.serve.ui.texts import Texts
 
 QUIET_EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 """Options for an event handler that is fast or shows its own progress."""
@@ -41,10 +43,48 @@ def html_area(elem_id: str | None = None, value: str = "", **options: Any) -> gr
     return gr.Markdown(value, elem_id=elem_id, latex_delimiters=[], **options)
 
 
-def collection_picker(label: str = "Collections", **options: Any) -> gr.Dropdown:
-    """Return a picker of several collections. While it is empty it shows "All collections" (style.css)."""
-    shown: dict[str, Any] = {"label": label, "info": "Where to search.", "elem_classes": "all-collections"}
-    return gr.Dropdown([], multiselect=True, **shown, **options)
+def command_box(tab: str, texts: Texts) -> gr.Textbox:
+    """Return the hidden box into which page.js types the command of a button within our HTML, or of a key."""
+    return gr.Textbox("", elem_id=f"{tab}-command", elem_classes="command", label=texts("page.command"))
+
+
+def parse_command(text: str) -> tuple[str, str]:
+    """Return the name and the value of a command. A number that makes each command different follows them."""
+    name, _, value = text.rpartition(" ")[0].partition(" ")
+    return name, value.strip()
+
+
+@dataclass(frozen=True)
+class CollectionPickers:
+    """The controls of all tabs that list collections. All are refreshed together, so that none is out of date."""
+
+    changes: gr.State
+    """Counts the changes of collections that this page has made."""
+    parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
+
+    def add(self, component: Any, update: Callable[[Principal], Any]) -> None:
+        """Add a control, and the function that returns its update for a caller."""
+        self.parts.append((component, update))
+
+    def refresh_on(self, events: Sequence[Any]) -> None:
+        """Refresh all controls after each of these events, and when a handler adds to `changes`."""
+        gr.on(
+            [*events, self.changes.change], self.list_collections, None, [one for one, _ in self.parts], **QUIET_EVENT
+        )
+
+    def list_collections(self, request: gr.Request) -> ComponentUpdates:
+        """Return the current choices of all controls."""
+        principal = principal_of_event(request)
+        return {component: update(principal) for component, update in self.parts}
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """What every tab needs: the services, the texts in the language of the page, and the shared pickers."""
+
+    services: Services
+    texts: Texts
+    pickers: CollectionPickers
 
 
 def collection_choices(services: Services, principal: Principal) -> list[LabelledChoice]:
@@ -64,78 +104,76 @@ def conversation_choices(services: Services, principal: Principal) -> list[Label
     return [(f"{local_time(one.updated_at)}  {one.title}", one.session_id) for one in conversations if one.turns]
 
 
-_STATES = {
-    "queued": "⏳ is waiting",
-    "running": "▶ is running",
-    "done": "✓ is done",
-    "failed": "✗ failed",
-    "cancelled": "■ was stopped",
-}
 _MOST_LISTED = 5  # most failures, and most notes, that are listed
 _SECONDS_BETWEEN_UPDATES = 1.0
 
 
-def job_markdown(job: QueuedJob) -> str:
+def job_markdown(job: QueuedJob, texts: Texts) -> str:
     """Return the name and status of a job, then its progress, its reason to wait, or its result."""
-    names = {
-        "ingest": f"Reading documents into {job.arguments.get('collection', '')}",
-        "forget": f"Forgetting a document of {job.arguments.get('collection', '')}",
-    }
-    name = names.get(job.kind) or f"{job.kind.capitalize()} of {job.arguments.get('job', '')}"
-    lines = [f"{name} {_STATES[job.status]}.", *_detail_lines(job), job.error]
+    if job.kind in {"ingest", "forget"}:
+        name = texts(f"job.{job.kind}", collection=job.arguments.get("collection", ""))
+    else:
+        name = texts("job.other", kind=job.kind.capitalize(), job=job.arguments.get("job", ""))
+    lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), job.error]
     first, *others = (escape_markdown(line) for line in lines if line)
-    return "\n\n".join([f"**{first}**", *others])
+    return "\n\n".join([f"**{first}**", *_progress_bar(job), *others])
 
 
-def _detail_lines(job: QueuedJob) -> list[str]:
+def _progress_bar(job: QueuedJob) -> list[str]:
+    total = job.progress.get("total", 0)
+    return [fill_template("progress", job.progress["done"], total)] if job.status == "running" and total else []
+
+
+def _detail_lines(job: QueuedJob, texts: Texts) -> list[str]:
     if job.status == "queued":
         return list(job.progress.get("notes", []))[-1:]
     if job.status == "running":
-        return [_progress_text(job.progress)]
+        return [_progress_text(job.progress, texts)]
     if job.status != "done":
         return []
     if job.kind == "forget":
-        return ["The document is forgotten: no answer uses it any more."]
-    return _ingest_result(job.result) if job.kind == "ingest" else _rows_result(job.result)
+        return [texts("job.forgotten")]
+    return _ingest_result(job.result, texts) if job.kind == "ingest" else _rows_result(job.result, texts)
 
 
-def _progress_text(progress: Mapping[str, Any]) -> str:
+def _progress_text(progress: Mapping[str, Any], texts: Texts) -> str:
     stage = progress.get("stage")
     if not stage:
-        return "Starting."
-    words, _ = STAGE_WORDS.get(stage, (stage, ""))
-    of = f" of {progress['total']}" if progress["total"] else ""
-    return f"{words}: {progress['done']}{of} {progress['detail']}".strip()
+        return texts("job.starting")
+    words = texts.find(f"stage.{stage}", stage)
+    key = "job.progress_of" if progress["total"] else "job.progress"
+    return texts(key, **{**progress, "stage": words}).strip()
 
 
-def _ingest_result(result: Mapping[str, Any]) -> list[str]:
-    counts = ", ".join(f"{count} {status}" for status, count in result["counts"].items())
+def _ingest_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
+    counts = ", ".join(
+        f"{count} {texts.find(f'outcome.{status}', status)}" for status, count in result["counts"].items()
+    )
     failed = [f"{file['path']}: {file['reason']}" for file in result["files"] if file["status"] == "failed"]
-    return [f"{counts}.", *_first_failures(failed), *result["notes"]]
+    return [f"{counts}.", *_first_failures(failed, texts), *result["notes"]]
 
 
-def _rows_result(result: Mapping[str, Any]) -> list[str]:
+def _rows_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
     if plan := result.get("plan"):
-        return [
-            f"It would make {plan['to_make']} of {plan['rows']} rows with {plan['calls']} calls of a language model;"
-            f" {plan['kept']} exist already."
-        ]
-    counts = f"{result['rows']} rows: {result['made']} made now, {result['kept']} kept."
+        figures = {"make": plan["to_make"], "rows": plan["rows"], "calls": plan["calls"], "kept": plan["kept"]}
+        return [texts("job.plan", **figures)]
+    counts = texts("job.rows", rows=result["rows"], made=result["made"], kept=result["kept"])
     failed = [f"{one['name']}: {one['reason']} {one['hint']}".strip() for one in result["failures"]]
-    return [counts, *_first_failures(failed), *result["notes"][:_MOST_LISTED]]
+    return [counts, *_first_failures(failed, texts), *result["notes"][:_MOST_LISTED]]
 
 
-def _first_failures(failed: list[str]) -> list[str]:
+def _first_failures(failed: list[str], texts: Texts) -> list[str]:
     more = len(failed) - _MOST_LISTED
-    return [*failed[:_MOST_LISTED], *([f"{more} more failed."] if more > 0 else [])]
+    return [*failed[:_MOST_LISTED], *([texts("job.more_failed", count=more)] if more > 0 else [])]
 
 
 class JobWatch:
     """Watches one job of certain kinds until the job has ended, is stopped, or is no longer visible to the caller."""
 
-    def __init__(self, jobs: JobActions, kinds: Sequence[str], status: gr.Markdown, stop_button: gr.Button) -> None:
+    def __init__(self, page: PageContext, kinds: Sequence[str], status: gr.Markdown, stop_button: gr.Button) -> None:
         """Add a state and a timer to the tab that is being laid out."""
-        self._jobs, self._kinds, self._status, self._stop_button = jobs, kinds, status, stop_button
+        self._jobs, self._texts = JobActions(page.services), page.texts
+        self._kinds, self._status, self._stop_button = kinds, status, stop_button
         self.running, self.timer = gr.State(""), gr.Timer(_SECONDS_BETWEEN_UPDATES, active=False)
         stop_button.click(self.stop, [self.running], self.outputs, **QUIET_EVENT)
 
@@ -167,12 +205,12 @@ class JobWatch:
 
     def show(self, job: QueuedJob) -> ComponentUpdates:
         """Watch this job unless it has ended, and show its state."""
-        return self._updates("" if job.has_ended else job.id, job_markdown(job))
+        return self._updates("" if job.has_ended else job.id, job_markdown(job, self._texts))
 
     def is_over(self, updates: ComponentUpdates) -> bool:
         """Return whether no job is watched after these updates."""
         return not updates[self.running]
 
     def _updates(self, running: str, status: str) -> ComponentUpdates:
-        stop, timer = gr.update(interactive=bool(running)), gr.Timer(active=bool(running))
+        stop, timer = gr.update(visible=bool(running)), gr.Timer(active=bool(running))
         return {self._status: status, self._stop_button: stop, self.timer: timer, self.running: running}

@@ -1,162 +1,269 @@
-"""The tab Documents: upload, list, read and forget documents."""
+"""The tab Documents: upload, list, open, read again and forget documents."""
 
 import asyncio
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gradio as gr
 from elt_llm_core.errors import EltError
+from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_ingest.readers import readable_suffixes
 
 from elt_llm_api.display.text import local_time
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.documents import DocumentActions, DocumentEntry
+from elt_llm_api.serve.actions.documents import DocumentActions, DocumentEntry, DocumentText
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.uploads import UploadActions
-from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui import controls
-from elt_llm_api.serve.ui.controls import JobWatch
-from elt_llm_api.serve.ui.markup import failure_markdown
+from elt_llm_api.serve.ui.ask import COLLECTION_OF_DROPPED_FILES
+from elt_llm_api.serve.ui.controls import JobWatch, PageContext
+from elt_llm_api.serve.ui.markup import failure_markdown, fill_template
+from elt_llm_api.serve.ui.sources import page_image_path
+from elt_llm_api.serve.ui.texts import Texts
 
-MOST_DOCUMENTS = 1000
-_HEADERS = ["Document", "Title", "Pages", "Chunks", "Read", "Status"]
-_STATUSES = {"ok": "✓ read", "empty": "○ contains no text", "failed": "✗ could not be read"}
+MOST_DOCUMENTS = 250
+"""Number of documents that are listed; the filter finds the others."""
+_TEXT_LENGTH = 12_000  # characters of a document without pages that are shown at once
 _KINDS = ("ingest", "forget")
 
 
-def _document_row(entry: DocumentEntry) -> list[str]:
-    return [
-        f"{entry.source} » {entry.part}" if entry.part else entry.source,
-        entry.title,
-        str(entry.pages or "-"),
-        str(entry.chunks or "-"),
-        local_time(entry.ingested_at),
-        f"{_STATUSES.get(entry.outcome, entry.outcome)}{f': {entry.reason}' if entry.reason else ''}",
-    ]
+@dataclass(frozen=True)
+class DocumentsState:
+    """The open document with its page (or part of its text), and the document whose forgetting is to be confirmed."""
+
+    opened: str = ""
+    part: int = 1
+    to_forget: str = ""
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """A line of the list. A document within a file, and a file that is still waiting, have no id."""
+
+    id: str
+    name: str
+    title: str
+    pages: int
+    chunks: int
+    read_at: str
+    status: str
+
+
+def document_rows(entries: Sequence[DocumentEntry], job: QueuedJob | None, texts: Texts) -> list[DocumentRow]:
+    """Return the files that an unfinished job reads, with their progress, then all documents."""
+    rows = []
+    for entry in entries:
+        status = texts.find(f"documents.{entry.outcome}", entry.outcome)
+        rows.append(
+            DocumentRow(
+                "" if entry.part else entry.id,
+                f"{entry.source} » {entry.part}" if entry.part else entry.source,
+                "" if entry.title == entry.source else entry.title,
+                entry.pages,
+                entry.chunks,
+                local_time(entry.ingested_at),
+                f"{status}: {entry.reason}" if entry.reason else status,
+            )
+        )
+    if job is None or job.has_ended:
+        return rows
+    known, current = {entry.source for entry in entries}, str(job.progress.get("detail") or "")
+    waiting = [name for name in job.arguments.get("uploads", ()) if name not in known]
+    words = {name: "documents.being_read" if name in current else "documents.waiting" for name in waiting}
+    return [*(DocumentRow("", name, "", 0, 0, "", texts(word)) for name, word in words.items()), *rows]
+
+
+def document_list(rows: Sequence[DocumentRow], words: str, to_forget: str, texts: Texts) -> str:
+    """Return the rows with these words as a table with buttons for each document."""
+    wanted = words.casefold().split()
+    found = [row for row in rows if all(word in f"{row.name} {row.title}".casefold() for word in wanted)]
+    if not found:
+        return fill_template("notes", [texts("documents.none_match" if rows else "documents.none")])
+    return fill_template("documents", texts, found[:MOST_DOCUMENTS], len(found), to_forget)
 
 
 class DocumentsTab:
     """The controls of the tab, and their event handlers."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._uploads, self._documents = UploadActions(services), DocumentActions(services)
-        self._lay_out_upload(JobActions(services))
+    def __init__(self, page: PageContext) -> None:
+        self._services, self._texts, self._pickers = page.services, page.texts, page.pickers
+        self._uploads, self._documents = UploadActions(page.services), DocumentActions(page.services)
+        self._jobs, self._state = JobActions(page.services), gr.State(DocumentsState())
+        self._lay_out_upload(page)
         self._lay_out_documents()
         self._wire()
 
-    def _lay_out_upload(self, jobs: JobActions) -> None:
+    def _lay_out_upload(self, page: PageContext) -> None:
+        t = page.texts
         with gr.Row(elem_id="documents-upload"):
-            self._collection = gr.Dropdown(
-                [], label="Collection", info="Choose one, or type the name of a new one.", allow_custom_value=True,
-                value=None, elem_id="documents-collection",
-            )  # fmt: skip
+            with gr.Column(min_width=240):
+                self._collection = gr.Dropdown(
+                    [], label=t("documents.collection"), info=t("documents.collection_info"), allow_custom_value=True,
+                    value=None, elem_id="documents-collection",
+                )  # fmt: skip
+                with gr.Row(elem_id="documents-buttons"):
+                    self._upload = gr.Button(
+                        t("documents.upload"), variant="primary", elem_id="documents-upload-button"
+                    )
+                    stop = gr.Button(t("documents.stop"), variant="stop", visible=False, elem_id="documents-stop")
             self._files = gr.File(
-                label="Files to upload", file_count="multiple", type="filepath", height=140, elem_id="documents-files",
-                file_types=sorted(readable_suffixes()),
+                label=t("documents.files"), file_count="multiple", type="filepath", height=150,
+                elem_id="documents-files", file_types=sorted(readable_suffixes()),
             )  # fmt: skip
-        with gr.Row(elem_id="documents-buttons"):
-            self._upload = gr.Button("Upload", variant="primary", elem_id="documents-upload-button")
-            stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="documents-stop")
         self._status = controls.html_area("documents-status")
-        self._watch = JobWatch(jobs, _KINDS, self._status, stop)
+        self._watch = JobWatch(page, _KINDS, self._status, stop)
 
     def _lay_out_documents(self) -> None:
-        self._table = gr.Dataframe(
-            headers=_HEADERS, type="array", label="Documents", interactive=False, max_height=360, wrap=False,
-            buttons=[], elem_id="documents-table",
-        )  # fmt: skip
-        with gr.Row():
-            self._document = gr.Dropdown([], label="Document", value=None, elem_id="documents-document")
-            self._page = gr.Number(None, label="Page", info="Empty or 0: from the start.", precision=0)
-            self._open = gr.Button("Show text", elem_id="documents-open")
-        with gr.Row():
-            self._confirmed = gr.Checkbox(False, label="Forget it for good, including the uploaded file")
-            self._forget = gr.Button("Forget", variant="stop", elem_id="documents-forget-button")
-        self._text = gr.Textbox(label="Text", lines=12, max_lines=24, interactive=False, elem_id="documents-text")
+        t = self._texts
+        with gr.Row(elem_id="documents"):
+            with gr.Column(scale=3, min_width=320):
+                self._filter = gr.Textbox(
+                    "", label=t("documents.filter"), placeholder=t("documents.filter_placeholder"), max_length=200,
+                    elem_id="documents-filter",
+                )  # fmt: skip
+                self._table = controls.html_area("documents-table")
+            with gr.Column(scale=2, min_width=320, visible=False, elem_id="documents-opened") as self._side:
+                self._text = controls.html_area("documents-text")
+        self._command = controls.command_box("documents", t)
 
     def _wire(self) -> None:
         collection, watched = self._collection, self._watch.outputs
-        listed, document = [self._table, self._document], [collection, self._document]
-        gr.on(None, self.load, None, [collection, *watched], **controls.QUIET_EVENT)
-        gr.on(
-            [collection.input, collection.change],
-            self.show,
-            [collection],
-            [self._status, *listed],
-            **controls.QUIET_EVENT,
+        shown = [self._table, self._side, self._text, self._state]
+        listing = [collection, self._filter, self._state]
+        gr.on(None, self.load, None, [collection, *shown, *watched], **controls.QUIET_EVENT)
+        chosen = [collection.input, collection.change, self._filter.change]
+        gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
+        uploaded = [self._files, *shown, *watched]
+        self._upload.click(
+            self.upload, [collection, self._files, self._filter, self._state], uploaded, **controls.QUIET_EVENT
         )
-        self._upload.click(self.upload, [collection, self._files], [self._files, *watched], **controls.QUIET_EVENT)
-        refreshed = [*watched, collection, *listed]
-        self._watch.timer.tick(self.refresh, [self._watch.running, collection], refreshed, **controls.QUIET_EVENT)
-        self._open.click(self.read, [*document, self._page], [self._text, self._status], **controls.QUIET_EVENT)
-        forgotten = [self._confirmed, self._text, *watched]
-        self._forget.click(self.forget, [*document, self._confirmed], forgotten, **controls.QUIET_EVENT)
+        refreshed = [self._pickers.changes, *shown, *watched]
+        ticked = [self._watch.running, *listing]
+        self._watch.timer.tick(self.refresh, ticked, refreshed, **controls.QUIET_EVENT)
+        commanded = [self._command, *listing]
+        self._command.change(self.run_command, commanded, [*shown, *watched], **controls.QUIET_EVENT)
+        self._pickers.add(collection, lambda principal: gr.update(choices=self._names(principal)))
+
+    def _names(self, principal: Principal) -> list[str]:
+        return principal.readable(self._services.collection_names())
 
     def load(self, request: gr.Request) -> controls.ComponentUpdates:
-        """List the collections and watch the caller's running job, when the page is opened."""
+        """Choose the first collection that the caller may change, and watch the caller's running job."""
         principal = controls.principal_of_event(request)
-        names = gr.update(choices=principal.readable(self._services.collection_names()))
-        return {self._collection: names, **self._watch.resume(principal)}
+        names = self._names(principal)
+        writable = [name for name in (*names, COLLECTION_OF_DROPPED_FILES) if principal.may_write(name)]
+        first = next(iter([*writable, *names]), None)
+        table = self._list(principal, first, "", DocumentsState())
+        return {self._collection: gr.update(choices=names, value=first), **table, **self._watch.resume(principal)}
 
-    def show(self, collection: str | None, request: gr.Request) -> controls.ComponentUpdates:
+    def show(
+        self, collection: str | None, words: str, state: DocumentsState, request: gr.Request
+    ) -> controls.ComponentUpdates:
         """List the documents of a collection. A new collection has none."""
-        return {self._status: "", **self._list_documents(controls.principal_of_event(request), collection)}
+        principal = controls.principal_of_event(request)
+        return self._list(principal, collection, words, replace(state, to_forget=""))
 
     async def upload(
-        self, collection: str | None, files: Sequence[str] | None, request: gr.Request
+        self,
+        collection: str | None,
+        files: Sequence[str] | None,
+        words: str,
+        state: DocumentsState,
+        request: gr.Request,
     ) -> controls.ComponentUpdates:
-        """Store the files, queue a job that ingests them, and watch the job."""
+        """Store the files, queue a job that ingests them, and watch the job. Refused files stay chosen."""
         if not collection or not files:
-            return {self._status: "Choose a collection and files first."}
+            return {self._status: self._texts("documents.choose")}
         principal, named = controls.principal_of_event(request), [(Path(path).name, Path(path)) for path in files]
         try:
             _, job = await asyncio.to_thread(self._uploads.add, principal, collection.strip(), named)
         except EltError as error:
-            return {self._files: None, self._status: failure_markdown(error)}
-        finally:
-            for _, path in named:
-                path.unlink(missing_ok=True)  # the upload stores copies of accepted files
-        return {self._files: None, **self._watch.show(job)}
-
-    def forget(
-        self, collection: str | None, document: str | None, confirmed: bool, request: gr.Request
-    ) -> controls.ComponentUpdates:
-        """Queue a job that forgets a document, if the caller has ticked the confirmation."""
-        if not collection or not document:
-            return {self._status: "Choose a document first."}
-        if not confirmed:
-            return {self._status: "Tick the box to confirm first: this cannot be undone."}
-        principal = controls.principal_of_event(request)
-        updates = self._watch.start(lambda: self._documents.forget(principal, collection, document))
-        return {self._confirmed: False, self._text: "", **updates}
-
-    def read(
-        self, collection: str | None, document: str | None, page: float | None, request: gr.Request
-    ) -> controls.ComponentUpdates:
-        """Show the text of a document or of one page."""
-        if not collection or not document:
-            return {self._status: "Choose a document first."}
-        number = int(page) if page and page >= 1 else None
-        try:
-            shown = self._documents.text(controls.principal_of_event(request), collection, document, page=number)
-        except EltError as error:
             return {self._status: failure_markdown(error)}
-        label = f"{shown.source}: characters {shown.start} to {shown.end} of {shown.length}"
-        return {self._status: "", self._text: gr.update(value=shown.text, label=label)}
+        for _, path in named:
+            path.unlink(missing_ok=True)  # the upload has stored copies
+        listed = await asyncio.to_thread(self._list, principal, collection, words, state, job)
+        return {self._files: None, **listed, **self._watch.show(job)}
 
-    def refresh(self, running: str, collection: str | None, request: gr.Request) -> controls.ComponentUpdates:
-        """Show the progress of the job. When the job has ended, also list the documents again."""
+    async def run_command(
+        self, command: str, collection: str | None, words: str, state: DocumentsState, request: gr.Request
+    ) -> controls.ComponentUpdates:
+        """Open, turn the pages of, read again or forget the document of a row."""
+        principal, (name, value) = controls.principal_of_event(request), controls.parse_command(command)
+        if not collection:
+            return {}
+        if name in {"open", "part"}:
+            opened = value if name == "open" else state.opened
+            part = int(value) if name == "part" and value.isdecimal() else 1
+            wanted = replace(state, opened=opened, part=part)
+            # The workers limit how many pages are rendered at once: each needs a process and much memory.
+            return await self._services.workers.run(lambda _: self._open(principal, collection, wanted))
+        if name == "close":
+            return {self._side: gr.update(visible=False), self._state: replace(state, opened="")}
+        if name in {"forget", "keep"}:
+            return self._list(principal, collection, words, replace(state, to_forget=value))
+        start = {"reread": self._documents.read_again, "forget-now": self._documents.forget}.get(name)
+        if start is None:
+            return {}
+        updates = await asyncio.to_thread(self._watch.start, lambda: start(principal, collection, value))
+        return {**self._list(principal, collection, words, replace(state, to_forget="")), **updates}
+
+    def refresh(
+        self, running: str, collection: str | None, words: str, state: DocumentsState, request: gr.Request
+    ) -> controls.ComponentUpdates:
+        """Show the progress of the job in its collection. When it has ended, refresh the lists of all tabs."""
         principal = controls.principal_of_event(request)
         updates = self._watch.refresh(principal, running)
-        if not self._watch.is_over(updates):
-            return updates
-        names = gr.update(choices=principal.readable(self._services.collection_names()), value=collection)
-        return {**self._list_documents(principal, collection), self._collection: names, **updates}
+        try:
+            job = self._jobs.get(principal, running)
+        except EltError:
+            job = None
+        listed = self._list(principal, collection, words, state, job)
+        over = {self._pickers.changes: time.time()} if self._watch.is_over(updates) else {}
+        return {**listed, **over, **updates}
 
-    def _list_documents(self, principal: Principal, collection: str | None) -> controls.ComponentUpdates:
-        exists = collection in principal.readable(self._services.collection_names())
+    def _list(
+        self,
+        principal: Principal,
+        collection: str | None,
+        words: str,
+        state: DocumentsState,
+        job: QueuedJob | None = None,
+    ) -> controls.ComponentUpdates:
+        exists = collection is not None and collection in self._names(principal)
         entries = self._documents.all(principal, collection) if exists and collection else []
-        # A document within a file is opened and forgotten together with the file.
-        choices = gr.update(choices=[(one.source, one.id) for one in entries if not one.part], value=None)
-        return {self._table: list(map(_document_row, entries[:MOST_DOCUMENTS])), self._document: choices}
+        ours = job if job and job.arguments.get("collection") == collection else None
+        rows = document_rows(entries, ours, self._texts)
+        is_open = any(row.id == state.opened for row in rows if row.id)
+        return {
+            self._table: document_list(rows, words or "", state.to_forget, self._texts),
+            self._state: state if is_open else replace(state, opened=""),
+            self._side: gr.update(visible=is_open),
+        }
+
+    def _open(self, principal: Principal, collection: str, state: DocumentsState) -> controls.ComponentUpdates:
+        """Show one page of a document with its image, or a part of a text without pages."""
+        try:
+            shown = self._documents.text(principal, collection, state.opened, (0, 0))
+            parts = shown.pages or max(1, -(-shown.length // _TEXT_LENGTH))
+            part = min(max(1, state.part), parts)
+            start = (part - 1) * _TEXT_LENGTH
+            if shown.pages:
+                shown = self._documents.text(principal, collection, state.opened, page=part)
+            else:
+                end = min(start + _TEXT_LENGTH, shown.length)
+                shown = self._documents.text(principal, collection, state.opened, (start, end))
+            image = page_image_path(self._documents, principal, collection, shown.id, part if shown.pages else None)
+            html = self._document_html(shown, part, parts, image)
+        except EltError as error:
+            html, part = failure_markdown(error), 1
+        return {self._text: html, self._side: gr.update(visible=True), self._state: replace(state, part=part)}
+
+    def _document_html(self, shown: DocumentText, part: int, parts: int, image: str) -> str:
+        if shown.pages:
+            place = self._texts("documents.page_of", page=part, pages=parts)
+        else:
+            figures = {"start": shown.start, "end": shown.end, "length": shown.length}
+            place = self._texts("documents.characters", **{name: f"{one:,}" for name, one in figures.items()})
+        return fill_template("document", self._texts, shown, place, (part, parts), image)

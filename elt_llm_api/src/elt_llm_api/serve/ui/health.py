@@ -12,11 +12,11 @@ from elt_llm_api.display.text import TableColumn, figure_columns
 from elt_llm_api.doctor.check import CheckVerdict
 from elt_llm_api.serve.actions.health import DiskSpace, HealthActions, MeasurePoint, MonitoringReport, Readiness
 from elt_llm_api.serve.safe_text import escape_html
-from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.controls import QUIET_EVENT, html_area, principal_of_event
+from elt_llm_api.serve.ui.controls import QUIET_EVENT, PageContext, html_area, principal_of_event
 from elt_llm_api.serve.ui.markup import failure_markdown, fill_template, html_table
+from elt_llm_api.serve.ui.texts import Texts
 
-_HOURS, _DAYS = "By the hour", "By the day"
+_HOURS, _DAYS = "hour", "day"
 _SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # signs of the outcomes, in the order of the table
 _TOTALS = (
     ("questions", "Questions"),
@@ -28,15 +28,15 @@ _TOTALS = (
 )
 
 
-def sign_html(ready: Readiness) -> str:
+def sign_html(ready: Readiness, texts: Texts) -> str:
     """Return HTML of a sign that shows whether the server is ready to answer, and the reasons if it is not."""
-    return fill_template("sign", ready)
+    return fill_template("sign", texts, ready)
 
 
-def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace) -> str:
+def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace, texts: Texts) -> str:
     """Return HTML of the readiness, the queue, the disk space and the notes on settings."""
     jobs = ", ".join(f"{count} {status}" for status, count in sorted(monitoring.jobs.items())) or "none"
-    return fill_template("state", ready, monitoring, disk, jobs)
+    return fill_template("state", texts, ready, monitoring, disk, jobs)
 
 
 def figures_html(monitoring: MonitoringReport) -> str:
@@ -98,13 +98,14 @@ def _slowest(measures: Any) -> float:
 class HealthTab:
     """The controls of the tab, and their event handlers. Metrics are loaded when the tab is opened and on request."""
 
-    def __init__(self, services: Services) -> None:
-        self._health = HealthActions(services)
-        tab = gr.context.Context.block
+    def __init__(self, page: PageContext) -> None:
+        self._health, self._texts = HealthActions(page.services), page.texts
+        tab, t = gr.context.Context.block, page.texts
         with gr.Row(elem_id="health-buttons"):
-            refresh = gr.Button("Refresh", elem_id="health-refresh")
-            examine = gr.Button("Run the doctor", elem_id="health-doctor")
-            by = gr.Radio([_HOURS, _DAYS], value=_HOURS, label="Figures over time", elem_id="health-by")
+            refresh = gr.Button(t("health.refresh"), elem_id="health-refresh")
+            examine = gr.Button(t("health.doctor"), elem_id="health-doctor")
+            periods = [(t("health.hours"), _HOURS), (t("health.days"), _DAYS)]
+            by = gr.Radio(periods, value=_HOURS, label=t("health.by"), elem_id="health-by")
         areas = [html_area(f"health-{name}") for name in ("state", "plots", "figures")]
         findings = html_area("health-findings")
         for event in (refresh.click, by.change, *([tab.select] if isinstance(tab, gr.Tab) else [])):
@@ -116,7 +117,7 @@ class HealthTab:
         principal = principal_of_event(request)
         try:
             monitoring = self._health.monitoring(principal)
-            state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal))
+            state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal), self._texts)
         except EltError as error:
             return failure_markdown(error), "", ""
         points, period = (monitoring.days, "day") if by == _DAYS else (monitoring.hours, "hour")

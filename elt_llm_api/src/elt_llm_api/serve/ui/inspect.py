@@ -21,33 +21,35 @@ from elt_llm_api.display.explain import (
     near_miss_table,
     retriever_hits,
 )
-from elt_llm_api.display.text import TableColumn, count_noun, figure_columns, format_figure
+from elt_llm_api.display.text import TableColumn, figure_columns, format_figure
+from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.profiles import ProfileActions, SearchTrial, apply_changes
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, QuestionActions, SearchRequest
 from elt_llm_api.serve.safe_text import escape_html
-from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import (
+    QUIET_EVENT,
     TIMED_EVENT,
-    collection_picker,
+    PageContext,
     html_area,
     principal_of_event,
     profile_choices,
 )
 from elt_llm_api.serve.ui.markup import answer_markdown, failure_markdown, fill_template, flatten_lines, html_table
+from elt_llm_api.serve.ui.texts import Texts
 
 SIDES = ("A", "B")
-_LABELS = {
-    "dense_weight": "Weight of vectors (dense_weight)",
-    "rerank_weight": "Weight of the reranker (rerank_weight)",
-    "retriever_top_k": "Candidates of each retriever (retriever_top_k)",
-    "similarity_top_k": "Chunks kept without reranking (similarity_top_k)",
-    "reranker_top_k": "Chunks kept after reranking (reranker_top_k)",
-    "fusion": "Fusion",
-    "use_reranker": "Rerank (use_reranker)",
-    "reranker_strategy": "Reranker",
-    "use_mmr": "Prefer diverse chunks (use_mmr)",
-    "mmr_threshold": "Relevance over diversity (mmr_threshold)",
-}
+_SETTINGS = (
+    "dense_weight",
+    "rerank_weight",
+    "retriever_top_k",
+    "similarity_top_k",
+    "reranker_top_k",
+    "fusion",
+    "use_reranker",
+    "reranker_strategy",
+    "use_mmr",
+    "mmr_threshold",
+)
 _MAXIMA = {"retriever_top_k": 200, "similarity_top_k": 50, "reranker_top_k": 50}
 _EXCERPT_WIDTH = 90  # characters of a chunk
 
@@ -55,12 +57,12 @@ _EXCERPT_WIDTH = 90  # characters of a chunk
 def _control_values(profile: Profile, settings: Settings) -> dict[str, Any]:
     """Return the value that each setting has in a profile."""
     query = profile.apply_to(settings).query
-    return {key: getattr(query, key) for key in _LABELS}
+    return {key: getattr(query, key) for key in _SETTINGS}
 
 
-def _build_control(key: str, side: str) -> Any:
+def _build_control(key: str, side: str, texts: Texts) -> Any:
     default, choices = getattr(QuerySettings(), key), get_args(QuerySettings.model_fields[key].annotation)
-    labels: dict[str, Any] = {"label": f"{side}: {_LABELS[key]}", "elem_id": f"{side.lower()}-{key}"}
+    labels: dict[str, Any] = {"label": f"{side}: {texts(f'setting.{key}')}", "elem_id": f"{side.lower()}-{key}"}
     if choices:
         return gr.Dropdown(list(choices), value=default, **labels)
     if isinstance(default, bool):
@@ -70,20 +72,22 @@ def _build_control(key: str, side: str) -> Any:
     return gr.Slider(0.0, 1.0, value=default, step=0.05, **labels)
 
 
-def search_comparison_html(first: SearchResult, second: SearchResult) -> str:
+def search_comparison_html(first: SearchResult, second: SearchResult, texts: Texts) -> str:
     """Return both result lists and the number of shared chunks. A sign marks each chunk that both lists contain."""
     ranks = [
         {(chunk.collection, chunk.node_id): rank for rank, chunk in enumerate(one.chunks, start=1)}
         for one in (first, second)
     ]
     shared, union = len(ranks[0].keys() & ranks[1].keys()), len(ranks[0].keys() | ranks[1].keys())
-    share = f" ({shared / union:.0%} of all)" if union else ""
-    times = " and ".join(f"{sum(stage.took_ms for stage in one.stages):,.0f} ms" for one in (first, second))
-    tables = _result_table("A", first, ranks[1]), _result_table("B", second, ranks[0])
-    return fill_template("comparison", count_noun(shared, "chunk"), share, times, *tables)
+    share = texts("inspect.of_all", share=f"{shared / union:.0%}") if union else ""
+    times = texts("inspect.and").join(
+        f"{sum(stage.took_ms for stage in one.stages):,.0f} ms" for one in (first, second)
+    )
+    tables = _result_table("A", first, ranks[1], texts), _result_table("B", second, ranks[0], texts)
+    return fill_template("comparison", texts, texts.count("inspect.chunk", shared), share, times, *tables)
 
 
-def _result_table(name: str, result: SearchResult, other_ranks: dict[tuple[str, str], int]) -> Markup:
+def _result_table(name: str, result: SearchResult, other_ranks: dict[tuple[str, str], int], texts: Texts) -> Markup:
     rows = []
     for rank, chunk in enumerate(result.chunks, start=1):
         other = other_ranks.get((chunk.collection, chunk.node_id))
@@ -92,34 +96,36 @@ def _result_table(name: str, result: SearchResult, other_ranks: dict[tuple[str, 
         sign = "○" if other is None else f"● {other}."
         rows.append([str(rank), sign, format_figure(chunk.score), f"{chunk.source}{page}: {excerpt}"])
     columns = [*figure_columns(""), TableColumn("in both"), *figure_columns("score"), TableColumn("chunk")]
-    table = html_table(columns, rows, caption=f"{name}: {count_noun(len(rows), 'chunk')}")
+    table = html_table(columns, rows, caption=f"{name}: {texts.count('inspect.chunk', len(rows))}")
     return Markup(table)  # noqa: S704 - escaped
 
 
 class SearchLab:
     """Two sets of search settings, their comparison, and a form that saves one set as a profile."""
 
-    def __init__(self, services: Services, question: gr.Textbox, collections: gr.Dropdown) -> None:
-        self._services, self._trial, self._saved = services, SearchTrial(services), ProfileActions(services)
+    def __init__(self, page: PageContext, question: gr.Textbox, collections: gr.Dropdown) -> None:
+        self._services, self._texts = page.services, page.texts
+        self._trial, self._saved = SearchTrial(page.services), ProfileActions(page.services)
         self._question, self._collections = question, collections
         self.profiles: list[gr.Dropdown] = []
         self._controls: list[list[Any]] = []
-        with gr.Accordion("Laboratory: compare two sets of search settings", open=True, elem_id="lab"):
-            gr.Markdown("Searches for the question above with both sets; nothing is saved unless you save it below.")
+        t = page.texts
+        with gr.Accordion(t("inspect.lab"), open=True, elem_id="lab"):
+            gr.Markdown(t("inspect.lab_info"))
             with gr.Row():
                 for side in SIDES:
                     with gr.Column(min_width=300, elem_id=f"side-{side.lower()}"):
-                        label = f"{side}: start with the profile"
+                        label = t("inspect.start", side=side)
                         self.profiles.append(gr.Dropdown(["default"], value="default", label=label))
-                        self._controls.append([_build_control(key, side) for key in _LABELS])
-            self._compare = gr.Button("Compare A and B", variant="primary", elem_id="compare")
+                        self._controls.append([_build_control(key, side, t) for key in _SETTINGS])
+            self._compare = gr.Button(t("inspect.compare"), variant="primary", elem_id="compare")
             self._compared = html_area("compared")
             with gr.Row(elem_id="save-profile"):
-                self._side = gr.Radio(list(SIDES), value="B", label="Side to save")
-                self._name = gr.Textbox(label="Name of the profile", max_length=63)
-                self._description = gr.Textbox(label="Description", max_length=300)
-                self._replace = gr.Checkbox(label="Replace a profile of that name")
-            self._save = gr.Button("Save as a profile", elem_id="save")
+                self._side = gr.Radio(list(SIDES), value="B", label=t("inspect.side"))
+                self._name = gr.Textbox(label=t("inspect.name"), max_length=63)
+                self._description = gr.Textbox(label=t("inspect.description"), max_length=300)
+                self._replace = gr.Checkbox(label=t("inspect.replace"))
+            self._save = gr.Button(t("inspect.save"), elem_id="save")
             self._status = html_area("lab-status")
         self._wire()
 
@@ -136,13 +142,13 @@ class SearchLab:
         try:
             profile = self._saved.get(principal_of_event(request), name)
         except EltError as error:
-            return [failure_markdown(error), *(gr.skip() for _ in _LABELS)]
+            return [failure_markdown(error), *(gr.skip() for _ in _SETTINGS)]
         return ["", *_control_values(profile, self._services.loaded.settings).values()]
 
     async def compare(self, request: gr.Request, question: str, collections: Sequence[str], *values: Any) -> str:
         """Search with both sets of settings, and return the results side by side."""
         if not question.strip():
-            return "Type a question above first."
+            return self._texts("inspect.question_above")
         results = []
         try:
             for side in range(len(SIDES)):
@@ -153,7 +159,7 @@ class SearchLab:
                 results.append(await self._trial.search(principal_of_event(request), asked, keys))
         except EltError as error:
             return failure_markdown(error)
-        return search_comparison_html(*results)
+        return search_comparison_html(results[0], results[1], self._texts)
 
     async def save(
         self, request: gr.Request, side: str, name: str, description: str, replace: bool, *values: Any
@@ -166,7 +172,7 @@ class SearchLab:
         except EltError as error:
             return [failure_markdown(error), gr.skip(), gr.skip()]
         choices = gr.update(choices=[one.name for one in self._saved.all()])
-        status = escape_html(f"Saved as config/profiles/{path.name}. Everybody can choose it now.")
+        status = escape_html(self._texts("inspect.saved", name=path.name))
         return [status, choices, choices]
 
     def _profile_keys(self, side: int, values: Sequence[Any], request: gr.Request) -> dict[str, Any]:
@@ -175,10 +181,10 @@ class SearchLab:
         `values` are two profile names, then all settings of A and of B.
         """
         profile = self._saved.get(principal_of_event(request), values[side])
-        start, fields = len(SIDES) + side * len(_LABELS), QuerySettings.model_fields
+        start, fields = len(SIDES) + side * len(_SETTINGS), QuerySettings.model_fields
         chosen = {  # sliders return integers as floats
             key: int(value) if fields[key].annotation is int else value
-            for key, value in zip(_LABELS, values[start : start + len(_LABELS)], strict=True)
+            for key, value in zip(_SETTINGS, values[start : start + len(_SETTINGS)], strict=True)
         }
         return apply_changes(profile, chosen, _control_values(profile, self._services.loaded.settings))
 
@@ -187,12 +193,7 @@ MOST_ROWS = 400
 """Number of chunks that a table lists; the trace as JSON lists all chunks."""
 _UNLIMITED_WIDTH = 400  # columns; enough that no line is cut
 _TEXT_WIDTH = 150  # columns for the trace as text
-_TRACE_PARTS = (
-    ("chunks", "All chunks with their ranks and scores", True),
-    ("near", "Near misses", True),
-    ("stages", "Stages and their results", True),
-    ("text", "Everything as text", False),
-)
+_TRACE_PARTS = (("chunks", True), ("near", True), ("stages", True), ("text", False))
 
 
 def stage_table(stages: Sequence[TraceStage]) -> str:
@@ -251,52 +252,58 @@ def chunk_table(stages: Sequence[TraceStage]) -> str:
     return html_table([*figures, *map(TableColumn, ("outcome", "matched words", "chunk"))], rows, tall=True)
 
 
-def trace_parts(result: QueryResult) -> tuple[str, str, str, str, str]:
+def trace_parts(result: QueryResult, texts: Texts) -> tuple[str, str, str, str, str]:
     """Return the answer, the tables of its trace, and the trace as a terminal shows it."""
     stages = result.trace.stages
     lines = click.unstyle("\n".join(explanation_lines(stages, _TEXT_WIDTH))).strip()
     text = "<br>".join(escape_html(line).replace(" ", "&nbsp;") for line in lines.splitlines())
     tables = chunk_table(stages), html_table(*near_miss_table(stages)), stage_table(stages)
-    return answer_markdown(result), *tables, f'<div class="trace-text">{text}</div>'
+    return answer_markdown(result, texts), *tables, f'<div class="trace-text">{text}</div>'
 
 
 class InspectTab:
     """The controls of the tab, and their event handlers."""
 
-    def __init__(self, services: Services) -> None:
-        self._services, self._questions = services, QuestionActions(services)
+    def __init__(self, page: PageContext) -> None:
+        self._services, self._texts, self._questions = page.services, page.texts, QuestionActions(page.services)
+        t = page.texts
         with gr.Row():
             question = gr.Textbox(
-                label="Question to inspect", placeholder="Type a question and press Enter.", scale=3,
+                label=t("inspect.question"), placeholder=t("inspect.question_placeholder"), scale=3,
                 max_length=LONGEST_QUESTION, elem_id="inspected",
             )  # fmt: skip
-            collections = collection_picker("Collections to search", scale=2)
-            profile = gr.Dropdown(["default"], value="default", label="Profile to ask with", scale=1)
-        explain = gr.Button("Explain", variant="primary", elem_id="explain")
+            collections = gr.Dropdown(
+                [], multiselect=True, label=t("inspect.collections"), info=t("inspect.collections_info"), scale=2
+            )
+            profile = gr.Dropdown(["default"], value="default", label=t("inspect.profile"), scale=1)
+        explain = gr.Button(t("inspect.explain"), variant="primary", elem_id="explain")
         outputs = [html_area("explained")]
-        for name, title, is_open in _TRACE_PARTS:
-            with gr.Accordion(title, open=is_open, elem_id=f"trace-{name}"):
+        for name, is_open in _TRACE_PARTS:
+            with gr.Accordion(t(f"inspect.{name}"), open=is_open, elem_id=f"trace-{name}"):
                 outputs.append(html_area(elem_classes="trace"))
-        lab = SearchLab(services, question, collections)
+        lab = SearchLab(page, question, collections)
         asked = [question, collections, profile]
         gr.on([question.submit, explain.click], self.explain, asked, outputs, **TIMED_EVENT)
-        gr.on(None, self.choices, None, [collections, profile, *lab.profiles], **TIMED_EVENT)
+        gr.on(None, self.profiles, None, [profile, *lab.profiles], **QUIET_EVENT)
+        page.pickers.add(collections, self._collection_names)
 
-    def choices(self, request: gr.Request) -> list[Any]:
-        """Return the collections and profiles that this caller can choose, when the page is opened."""
-        names = principal_of_event(request).readable(self._services.collection_names())
-        return [gr.update(choices=names), *([gr.update(choices=profile_choices(self._services))] * 3)]
+    def _collection_names(self, principal: Principal) -> Any:
+        return gr.update(choices=principal.readable(self._services.collection_names()))
+
+    def profiles(self) -> list[Any]:
+        """Return the profiles to choose from, when the page is opened."""
+        return [gr.update(choices=profile_choices(self._services))] * 3
 
     async def explain(
         self, question: str, collections: Sequence[str], profile: str, request: gr.Request
     ) -> tuple[str, str, str, str, str]:
         """Return the answer and its trace: chunks, near misses, stages, and the complete trace as text."""
         if not question.strip():
-            return "Type a question first.", "", "", "", ""
+            return self._texts("ask.empty"), "", "", "", ""
         asked = AskRequest(
             question=question.strip(), collections=tuple(collections or ()), profile=profile, explain=True
         )
         try:
-            return trace_parts(await self._questions.ask(principal_of_event(request), asked))
+            return trace_parts(await self._questions.ask(principal_of_event(request), asked), self._texts)
         except EltError as error:
             return failure_markdown(error), "", "", "", ""

@@ -13,10 +13,11 @@ from elt_llm_core.state.jobs import RowId
 from pydantic import ValidationError
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.jobs import BatchJobActions, BatchJobRequest, JobActions
+from elt_llm_api.serve.actions.jobs import BatchJobActions, BatchJobRequest
 from elt_llm_api.serve.actions.rows import (
     ExportActions,
     ExportFile,
+    QuoteView,
     ReviewRequest,
     RowActions,
     RowDetail,
@@ -24,63 +25,94 @@ from elt_llm_api.serve.actions.rows import (
     RowPage,
     RowView,
 )
-from elt_llm_api.serve.safe_text import escape_markdown, route_link, show_invisible_characters
-from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.controls import QUIET_EVENT, ComponentUpdates, JobWatch, html_area, principal_of_event
+from elt_llm_api.serve.safe_text import escape_markdown, route_link
+from elt_llm_api.serve.ui.controls import (
+    QUIET_EVENT,
+    ComponentUpdates,
+    JobWatch,
+    PageContext,
+    command_box,
+    html_area,
+    parse_command,
+    principal_of_event,
+)
 from elt_llm_api.serve.ui.markup import failure_markdown, fill_template, flatten_lines
+from elt_llm_api.serve.ui.texts import Texts
 
 PAGE_SIZE = 50
-_SIGNS = {"found": "✓ found", "inferred": "≈ inferred", "absent": "∅ absent", "conflict": "⚡ conflict"}
-_STATUSES = {
-    "PENDING": ("Pending", "○ pending"),
-    "APPROVED": ("Approved", "✓ approved"),
-    "REJECTED": ("Rejected", "✗ rejected"),
-    "NEEDS_CLARIFICATION": ("Needs clarification", "? needs clarification"),
-}
-"""The label and the text of each review status. The text has a sign, because colours alone are not accessible."""
+_VERDICTS = ("found", "inferred", "absent", "conflict")
+_STATUSES = ("PENDING", "APPROVED", "REJECTED", "NEEDS_CLARIFICATION")
 _ANY = "any"
-_ANY_CHOICE = ("Any", _ANY)
-_STATUS_CHOICES = [(label, status) for status, (label, _) in _STATUSES.items()]
-_VERDICT_CHOICES = [_ANY_CHOICE, *((name.capitalize(), name) for name in _SIGNS)]
 _LONGEST_VALUE = 120  # characters of a value in a list
-_MOST_COLUMNS = 4  # columns with values in a list
-_CHOOSE_JOB = "Choose a job and a kind to see its rows."
+_MOST_COLUMNS = 5  # columns with values in a list
 
 
-def row_html(detail: RowDetail) -> str:
-    """Return the complete row as HTML: its review, its cells with their quotes, its notes and its receipt."""
+@dataclass(frozen=True)
+class NumberedQuote:
+    """A quote of a row, and the fields that it supports. A quote that supports several fields is shown once."""
+
+    number: int
+    quote: QuoteView
+    fields: tuple[str, ...]
+
+
+def numbered_quotes(quotes: Sequence[QuoteView]) -> list[NumberedQuote]:
+    """Return each quoted span once, in order, with all fields that it supports."""
+    fields: dict[tuple[str, str, tuple[int, int]], list[str]] = {}
+    first: dict[tuple[str, str, tuple[int, int]], QuoteView] = {}
+    for one in quotes:
+        key = (one.evidence.collection, one.evidence.document_id, one.evidence.span)
+        first.setdefault(key, one)
+        fields.setdefault(key, []).append(one.field)
+    return [
+        NumberedQuote(number, quote, tuple(dict.fromkeys(fields[key])))
+        for number, (key, quote) in enumerate(first.items(), start=1)
+    ]
+
+
+def row_html(detail: RowDetail, texts: Texts) -> str:
+    """Return the complete row as HTML: its review, its cells, each quote once, its notes and its receipt."""
     review = detail.row.review
-    by = f" by {review.reviewer}, {review.reviewed_at}" if review.reviewer else ""
-    comment = f": {review.comment}" if review.comment else ""
-    status = f"{status_text(review.status, stale=review.stale)}{by}{comment}"
-    return fill_template("row", detail, status, _SIGNS, _value_text)
+    status = status_text(review.status, texts, stale=review.stale)
+    if review.reviewer:
+        status = texts("rows.by", status=status, reviewer=review.reviewer, time=review.reviewed_at)
+    status = f"{status}: {review.comment}" if review.comment else status
+    return fill_template("row", texts, detail, status, numbered_quotes(detail.quotes), _value_text)
 
 
-def row_table(rows: Sequence[RowView]) -> tuple[list[str], list[list[str | int]]]:
-    """Return the headers and lines of a table: number, name, review, and the first columns of values."""
+def row_grid(rows: Sequence[RowView], opened: RowId | None, texts: Texts) -> str:
+    """Return the rows as a grid: name, review, and the first columns of values, each with the sign of its verdict."""
     names = (name for row in rows for name, cell in row.cells.items() if cell.value not in {None, row.name})
     columns = list(dict.fromkeys(names))[:_MOST_COLUMNS]
-    lines: list[list[str | int]] = []
-    for number, row in enumerate(rows, start=1):
-        cells = (row.cells.get(name) for name in columns)
-        values = ["" if cell is None else _shorten(_value_text(cell.value)) or _SIGNS[cell.verdict] for cell in cells]
-        lines.append([number, _shorten(row.name), status_text(row.review.status, stale=row.review.stale), *values])
-    return ["No.", "Name", "Review", *map(show_invisible_characters, columns)], lines
+    lines = []
+    for number, row in enumerate(rows):
+        cells = []
+        for name in columns:
+            cell = row.cells.get(name)
+            words = texts(f"rows.{cell.verdict}") if cell else ""
+            value = _shorten(_value_text(cell.value)) if cell else ""
+            cells.append((name, cell.verdict if cell else "", words, value))
+        status = status_text(row.review.status, texts, stale=row.review.stale)
+        is_open = opened == RowId(row.table, row.key)
+        lines.append((number, _shorten(row.name), row.review.status.lower(), status, cells, is_open))
+    return fill_template("rows", texts, columns, lines) if rows else ""
 
 
-def status_text(status: str, *, stale: bool) -> str:
+def status_text(status: str, texts: Texts, *, stale: bool) -> str:
     """Return the status of a review with a sign."""
-    return f"{_STATUSES[status][1]}, changed since" if stale else _STATUSES[status][1]
+    words = texts(f"rows.{status.lower()}")
+    return texts("rows.changed", status=words) if stale else words
 
 
-def files_markdown(files: Sequence[ExportFile], job: str, kind: str) -> str:
+def files_markdown(files: Sequence[ExportFile], job: str, kind: str, texts: Texts) -> str:
     """Return a list of download links to the files of a job."""
     if not files:
-        return "No files yet."
+        return texts("rows.no_files")
     links = (route_link(one.file, f"/v1/rows/{job}/{kind}/files/{one.file}") for one in files)
-    lines = ["**Files**\n", *(f"- {link} ({one.bytes:,} bytes)" for link, one in zip(links, files, strict=True))]
+    sizes = (texts("rows.bytes", count=f"{one.bytes:,}") for one in files)
+    lines = [f"**{texts('rows.files')}**\n", *(f"- {link} ({size})" for link, size in zip(links, sizes, strict=True))]
     if any(one.before_reviews for one in files):
-        lines.append("\nThese files are older than the last review: run the job again to include it.")
+        lines.append(f"\n{texts('rows.outdated')}")
     return "\n".join(lines)
 
 
@@ -91,94 +123,105 @@ def _value_text(value: Value) -> str:
 
 
 def _shorten(text: str) -> str:
-    shown = show_invisible_characters(flatten_lines(text))
+    shown = flatten_lines(text)
     return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
 
 
 @dataclass(frozen=True)
 class RowBrowserState:
-    """The displayed page of rows: its job, the row ids in order, and the open row."""
+    """The displayed page of rows with their job, and the open row."""
 
     job: str = ""
     kind: JobKind = JOB_KINDS[0]
     offset: int = 0
-    row_ids: tuple[RowId, ...] = ()
+    rows: tuple[RowView, ...] = ()
+    total: int = 0
     opened: RowId | None = None
     digest: str = ""
 
+    @property
+    def row_ids(self) -> list[RowId]:
+        """The ids of the displayed rows, in order."""
+        return [RowId(row.table, row.key) for row in self.rows]
+
 
 class RowBrowser:
-    """A filtered list of the rows of one job, the open row with its review, and the files."""
+    """A filtered grid of the rows of one job, the open row beside it with its review, and the files."""
 
-    def __init__(self, services: Services) -> None:
-        self._rows, self._exports = RowActions(services), ExportActions(services)
+    def __init__(self, page: PageContext) -> None:
+        self._texts = t = page.texts
+        self._rows, self._exports = RowActions(page.services), ExportActions(page.services)
         self._state = gr.State(RowBrowserState())
+        statuses = [(t(f"rows.{status.lower()}"), status) for status in _STATUSES]
+        verdicts = [(t(f"rows.{verdict}"), verdict) for verdict in _VERDICTS]
+        any_choice = (t("rows.any"), _ANY)
         with gr.Row(elem_id="rows-filter"):
-            self._table = gr.Dropdown([_ANY_CHOICE], value=_ANY, label="Table")
-            self._review = gr.Dropdown([_ANY_CHOICE, *_STATUS_CHOICES], value=_ANY, label="Review")
-            self._verdict = gr.Dropdown(_VERDICT_CHOICES, value=_ANY, label="Verdict of a cell")
-            self._text = gr.Textbox(
-                "", label="Words", placeholder="Press Enter to search.", max_length=1000, elem_id="rows-text"
+            self._table = gr.Dropdown([any_choice], value=_ANY, label=t("rows.table"))
+            self._review = gr.Dropdown([any_choice, *statuses], value=_ANY, label=t("rows.review"))
+            self._verdict = gr.Dropdown([any_choice, *verdicts], value=_ANY, label=t("rows.verdict"))
+            self._words = gr.Textbox(
+                "", label=t("rows.words"), placeholder=t("rows.words_placeholder"), max_length=1000, elem_id="rows-text"
             )
-        self._count = html_area("rows-count", _CHOOSE_JOB)
-        self._list = gr.Dataframe(
-            headers=["No.", "Name", "Review"], type="array", label="Rows", interactive=False, max_height=360,
-            wrap=False, buttons=[], elem_id="rows",
-        )  # fmt: skip
-        with gr.Row(elem_id="rows-pages"):
-            self._previous = gr.Button("Previous rows", size="sm", interactive=False, elem_id="rows-previous")
-            self._next = gr.Button("Next rows", size="sm", interactive=False, elem_id="rows-next")
-        self._row = gr.Dropdown([], value=None, label="Open a row", elem_id="rows-row")
-        self._detail = html_area("row")
-        self._lay_out_review()
-        self._files = html_area("rows-files")
+        self._count = html_area("rows-count", t("jobs.choose"))
+        with gr.Row(elem_id="rows-beside"):
+            with gr.Column(scale=3, min_width=320):
+                self._list = html_area("rows")
+                with gr.Row(elem_id="rows-pages"):
+                    self._previous = gr.Button(t("rows.previous"), size="sm", visible=False, elem_id="rows-previous")
+                    self._next = gr.Button(t("rows.next"), size="sm", visible=False, elem_id="rows-next")
+                self._files = html_area("rows-files")
+            with gr.Column(scale=2, min_width=320, visible=False, elem_id="row-side") as self._side:
+                self._detail = html_area("row")
+                self._lay_out_review(statuses)
+        self._command = command_box("jobs", t)
         self._wire()
 
-    def _lay_out_review(self) -> None:
-        with gr.Group(visible=False, elem_id="review") as self._form:
-            self._status = gr.Radio(_STATUS_CHOICES, value="PENDING", label="Decision", elem_id="review-status")
-            self._comment = gr.Textbox("", label="Comment", lines=2, max_length=10_000, elem_id="review-comment")
-            self._reviewer = gr.Textbox(
-                "", label="Reviewer", info="Empty: the name of your key.", max_length=200, elem_id="review-reviewer"
+    def _lay_out_review(self, statuses: Sequence[tuple[str, str]]) -> None:
+        t = self._texts
+        with gr.Group(elem_id="review"):
+            self._status = gr.Radio(statuses, value="PENDING", label=t("rows.decision"), elem_id="review-status")
+            self._comment = gr.Textbox(
+                "", label=t("rows.comment"), lines=2, max_length=10_000, elem_id="review-comment"
             )
-            self._save = gr.Button("Save the review", variant="primary", elem_id="review-save")
+            self._reviewer = gr.Textbox(
+                "", label=t("rows.reviewer"), info=t("rows.reviewer_info"), max_length=200, elem_id="review-reviewer"
+            )
+            self._save = gr.Button(t("rows.save"), variant="primary", elem_id="review-save")
         self._result = html_area("review-result")
 
     @property
     def outputs(self) -> list[Any]:
         """The components that `show_job` may update."""
-        return [self._table, self._files, *self._page_outputs]
+        return [self._table, *self._page_outputs]
 
     @property
     def _page_outputs(self) -> list[Any]:
-        row = [self._detail, self._form, self._status, self._comment, self._result]
-        return [self._state, self._count, self._list, self._previous, self._next, self._row, *row]
+        row = [self._side, self._detail, self._status, self._comment, self._result]
+        return [self._state, self._count, self._list, self._previous, self._next, self._files, *row]
 
     def _wire(self) -> None:
-        filters = [self._table, self._review, self._verdict, self._text]
-        page = self._page_outputs
-        changed = [self._table.input, self._review.input, self._verdict.input, self._text.submit]
+        filters = [self._table, self._review, self._verdict, self._words]
+        page, form = self._page_outputs, [self._status, self._comment, self._reviewer]
+        changed = [self._table.input, self._review.input, self._verdict.input, self._words.submit]
         gr.on(changed, self._page_handler(None), [self._state, *filters], page, **QUIET_EVENT)
         for button, step in ((self._previous, -PAGE_SIZE), (self._next, PAGE_SIZE)):
             button.click(self._page_handler(step), [self._state, *filters], page, **QUIET_EVENT)
-        self._row.input(self.open_chosen, [self._state, self._row], page, **QUIET_EVENT)
-        self._list.select(self.open_selected, [self._state], page, **QUIET_EVENT)
-        form = [self._status, self._comment, self._reviewer]
-        self._save.click(self.review, [self._state, *form, *filters], [*page, self._files], **QUIET_EVENT)
+        self._command.change(self.run_command, [self._command, self._state, *form, *filters], page, **QUIET_EVENT)
+        self._save.click(self.review, [self._state, *form, *filters], page, **QUIET_EVENT)
 
     def show_job(self, job: str | None, kind: JobKind | None, request: gr.Request) -> ComponentUpdates:
         """Show the first rows of a job, unfiltered, and its files."""
         if not job or kind not in JOB_KINDS:
-            return {self._count: _CHOOSE_JOB}
+            return {self._count: self._texts("jobs.choose")}
         principal, state = principal_of_event(request), RowBrowserState(job, kind)
-        closed = {self._detail: "", self._form: gr.update(visible=False), self._result: ""}
         try:
             page = self._rows.page(principal, job, state.kind, RowFilter(limit=PAGE_SIZE))
             files = self._show_files(principal, state)
         except EltError as error:
-            return {**self._show_error(error), **closed}
-        tables = gr.update(choices=[_ANY_CHOICE, *((name, name) for name in page.tables)], value=_ANY)
-        return {self._table: tables, self._files: files, **self._show_page(state, page), **closed}
+            return self._show_error(error)
+        any_choice = (self._texts("rows.any"), _ANY)
+        tables = gr.update(choices=[any_choice, *((name, name) for name in page.tables)], value=_ANY)
+        return {self._table: tables, self._files: files, **self._show_page(state, page), **self._close()}
 
     def _page_handler(self, step: int | None) -> Any:
         """Return an event handler that scrolls the list by `step` rows, or with None to the first row."""
@@ -189,22 +232,61 @@ class RowBrowser:
 
         return show_rows
 
-    def open_chosen(self, state: RowBrowserState, number: int | None, request: gr.Request) -> ComponentUpdates:
-        """Open the row with this number on the page, counted from 0."""
-        if number is None or not 0 <= number < len(state.row_ids):
-            return {self._detail: ""}
-        row_id = state.row_ids[number]
-        try:
-            detail = self._rows.get(principal_of_event(request), state.job, state.kind, row_id)
-        except EltError as error:
-            return {self._detail: failure_markdown(error)}
-        opened = replace(state, opened=row_id, digest=detail.digest)
-        return {self._state: opened, self._row: number, **self._show_row(detail)}
+    def run_command(
+        self,
+        request: gr.Request,
+        command: str,
+        state: RowBrowserState,
+        status: str,
+        comment: str,
+        reviewer: str,
+        *filters: str,
+    ) -> ComponentUpdates:
+        """Open a row by its number, the next or the previous row, or review the open row and open the next."""
+        principal, (name, value) = principal_of_event(request), parse_command(command)
+        if name == "row" and value.isdecimal():
+            return self._open(state, int(value), principal)
+        if name == "close":
+            return {**self._close(), self._state: replace(state, opened=None)}
+        if name == "step" and value in {"1", "-1"}:
+            return self._step(state, int(value), filters, principal)
+        if name == "review" and value in _STATUSES and state.opened in state.row_ids:
+            place = state.row_ids.index(state.opened)
+            reviewed = self.review(request, state, value, comment, reviewer, *filters)
+            after: RowBrowserState = reviewed.get(self._state, state)
+            if self._state not in reviewed:
+                return reviewed  # an error
+            moved = place if state.opened not in after.row_ids else place + 1  # a filter may have removed the row
+            return {**reviewed, **self._open(after, min(moved, len(after.rows) - 1), principal)}
+        return {}
 
-    def open_selected(self, state: RowBrowserState, event: gr.SelectData, request: gr.Request) -> ComponentUpdates:
-        """Open the row of a selected cell. The row number is in the first column, because the table may be sorted."""
-        number = int(event.row_value[0]) - 1 if event.row_value and str(event.row_value[0]).isdigit() else -1
-        return self.open_chosen(state, number, request)
+    def _step(
+        self, state: RowBrowserState, step: int, filters: Sequence[str], principal: Principal
+    ) -> ComponentUpdates:
+        place = state.row_ids.index(state.opened) + step if state.opened in state.row_ids else 0
+        if place < 0 and state.offset == 0:
+            return {}
+        if 0 <= place < len(state.rows):
+            return self._open(state, place, principal)
+        if place > 0 and state.offset + len(state.rows) >= state.total:
+            return {}
+        moved = replace(state, offset=max(0, state.offset + step * PAGE_SIZE))
+        page = self._filter(moved, filters, principal)
+        shown: RowBrowserState = page[self._state]
+        return {**page, **self._open(shown, 0 if step > 0 else len(shown.rows) - 1, principal)}
+
+    def _open(self, state: RowBrowserState, place: int, principal: Principal) -> ComponentUpdates:
+        """Open the row at this place of the page, counted from 0."""
+        if not 0 <= place < len(state.rows):
+            return {}
+        row_id = state.row_ids[place]
+        try:
+            detail = self._rows.get(principal, state.job, state.kind, row_id)
+        except EltError as error:
+            return {self._side: gr.update(visible=True), self._detail: failure_markdown(error)}
+        opened = replace(state, opened=row_id, digest=detail.digest)
+        grid = row_grid(opened.rows, row_id, self._texts)
+        return {self._state: opened, self._list: grid, **self._show_row(detail)}
 
     def review(
         self, request: gr.Request, state: RowBrowserState, status: str, comment: str, reviewer: str, *filters: str
@@ -212,22 +294,22 @@ class RowBrowser:
         """Save a review of the version of the open row that the reviewer has seen."""
         principal = principal_of_event(request)
         if state.opened is None:
-            return {self._result: "Choose a row first."}
+            return {self._result: self._texts("rows.choose")}
         values = {"status": status, "comment": comment or "", "reviewer": reviewer or "", "seen": state.digest}
         try:
             decision = ReviewRequest(table=state.opened.table, key=state.opened.key, **values)  # type: ignore[arg-type]
             detail = self._rows.review(principal, state.job, state.kind, decision)
             files = self._show_files(principal, state)
         except ValidationError:
-            return {self._result: "Choose a decision; comment and name must not be too long."}
+            return {self._result: self._texts("rows.too_long")}
         except EltError as error:
             return {self._result: failure_markdown(error)}
-        page = self._filter(state, filters, principal)
-        return {**page, **self._show_row(detail), self._result: "Saved.", self._files: files}
+        page = self._filter(replace(state, digest=detail.digest), filters, principal)
+        return {**page, **self._show_row(detail), self._result: self._texts("rows.saved"), self._files: files}
 
     def _filter(self, state: RowBrowserState, filters: Sequence[str], principal: Principal) -> ComponentUpdates:
         if not state.job:
-            return {self._count: _CHOOSE_JOB}
+            return {self._count: self._texts("jobs.choose")}
         values = zip(("table", "status", "verdict", "text"), (*filters[:3], (filters[3] or "").strip()), strict=True)
         wanted: dict[str, Any] = {name: value for name, value in values if value not in {_ANY, ""}}
         try:
@@ -238,30 +320,24 @@ class RowBrowser:
         return self._show_page(state, page)
 
     def _show_page(self, state: RowBrowserState, page: RowPage) -> ComponentUpdates:
-        headers, lines = row_table(page.rows)
-        row_ids = tuple(RowId(row.table, row.key) for row in page.rows)
-        last = page.offset + len(page.rows)
-        counts = ", ".join(f"{count} {status.lower().replace('_', ' ')}" for status, count in page.statuses.items())
-        shown = f"Rows {page.offset + 1} to {last} of {page.total}." if page.rows else "No rows."
-        labels = [
-            (f"{number}. {name} ({row.table}, {review})", index)
-            for index, ((number, name, review, *_), row) in enumerate(zip(lines, page.rows, strict=True))
-        ]
+        t, last = self._texts, page.offset + len(page.rows)
+        counts = ", ".join(f"{count} {t(f'rows.{status.lower()}')}" for status, count in page.statuses.items())
+        figures = {"first": page.offset + 1, "last": last, "total": page.total}
+        shown = t("rows.shown", **figures) if page.rows else t("rows.none")
+        count = escape_markdown(f"{shown} {t('rows.in_all', counts=counts)}" if counts else shown)
+        now = replace(state, offset=page.offset, rows=tuple(page.rows), total=page.total)
         return {
-            self._state: replace(state, offset=page.offset, row_ids=row_ids),
-            self._count: escape_markdown(f"{shown} In all: {counts}." if counts else shown),
-            self._list: gr.update(headers=headers, value=lines),
-            self._previous: gr.update(interactive=page.offset > 0),
-            self._next: gr.update(interactive=last < page.total),
-            self._row: gr.update(
-                choices=labels, value=row_ids.index(state.opened) if state.opened in row_ids else None
-            ),
+            self._state: now,
+            self._count: f'{count} <span class="facts">{t("rows.keys")}</span>' if page.rows else count,
+            self._list: row_grid(page.rows, state.opened, t),
+            self._previous: gr.update(visible=page.offset > 0),
+            self._next: gr.update(visible=last < page.total),
         }
 
     def _show_row(self, detail: RowDetail) -> ComponentUpdates:
         return {
-            self._detail: row_html(detail),
-            self._form: gr.update(visible=True),
+            self._side: gr.update(visible=True),
+            self._detail: row_html(detail, self._texts),
             self._status: detail.row.review.status,
             self._comment: detail.row.review.comment,
             self._result: "",
@@ -269,39 +345,39 @@ class RowBrowser:
 
     def _show_files(self, principal: Principal, state: RowBrowserState) -> str:
         files = self._exports.all(principal, state.job, state.kind)
-        return files_markdown(files, state.job, state.kind)
+        return files_markdown(files, state.job, state.kind, self._texts)
+
+    def _close(self) -> ComponentUpdates:
+        return {self._side: gr.update(visible=False), self._detail: "", self._result: ""}
 
     def _show_error(self, error: EltError) -> ComponentUpdates:
-        return {
-            self._state: RowBrowserState(),
-            self._count: failure_markdown(error),
-            self._list: gr.update(value=[]),
-            self._detail: "",
-            self._form: gr.update(visible=False),
-            self._result: "",
-        }
+        count = failure_markdown(error)
+        return {self._state: RowBrowserState(), self._count: count, self._list: "", **self._close()}
 
 
 class JobsTab:
     """The controls of the tab, and their event handlers."""
 
-    def __init__(self, services: Services) -> None:
-        self._jobs = BatchJobActions(services)
+    def __init__(self, page: PageContext) -> None:
+        self._jobs, self._texts = BatchJobActions(page.services), page.texts
+        t = page.texts
         with gr.Row(elem_id="jobs-settings"):
-            self._job = gr.Dropdown([], value=None, label="Job", info="Files in config/consumer.", elem_id="jobs-job")
-            self._kind = gr.Dropdown([], value=None, label="Kind", info="What the job makes.", elem_id="jobs-kind")
-        with gr.Accordion("Which rows to make", open=False, elem_id="jobs-options"):
-            self._only = gr.Textbox("", label="Names or keys", info="One per line; empty: all rows.", lines=2)
+            self._job = gr.Dropdown([], value=None, label=t("jobs.job"), info=t("jobs.job_info"), elem_id="jobs-job")
+            self._kind = gr.Dropdown(
+                [], value=None, label=t("jobs.kind"), info=t("jobs.kind_info"), elem_id="jobs-kind"
+            )
+        with gr.Accordion(t("jobs.options"), open=False, elem_id="jobs-options"):
+            self._only = gr.Textbox("", label=t("jobs.only"), info=t("jobs.only_info"), lines=2)
             with gr.Row():
-                self._limit = gr.Number(None, label="Most rows", minimum=1, precision=0)
-                self._again = gr.Checkbox(False, label="Make existing rows again")
-                self._dry_run = gr.Checkbox(False, label="Dry run: only report what would be made")
+                self._limit = gr.Number(None, label=t("jobs.limit"), minimum=1, precision=0)
+                self._again = gr.Checkbox(False, label=t("jobs.again"))
+                self._dry_run = gr.Checkbox(False, label=t("jobs.dry_run"))
         with gr.Row(elem_id="jobs-buttons"):
-            self._run = gr.Button("Run", variant="primary", elem_id="jobs-run")
-            stop = gr.Button("Stop", variant="stop", interactive=False, elem_id="jobs-stop")
+            self._run = gr.Button(t("jobs.run"), variant="primary", elem_id="jobs-run")
+            stop = gr.Button(t("jobs.stop"), variant="stop", visible=False, elem_id="jobs-stop")
         self._status = html_area("jobs-status")
-        self._watch = JobWatch(JobActions(services), JOB_KINDS, self._status, stop)
-        self._rows = RowBrowser(services)
+        self._watch = JobWatch(page, JOB_KINDS, self._status, stop)
+        self._rows = RowBrowser(page)
         self._wire()
 
     def _wire(self) -> None:
@@ -338,7 +414,7 @@ class JobsTab:
     ) -> ComponentUpdates:
         """Queue a run of the job and watch it."""
         if not job or kind not in JOB_KINDS:
-            return {self._status: "Choose a job and a kind first."}
+            return {self._status: self._texts("jobs.choose_first")}
         names = tuple(line.strip() for line in (only or "").splitlines() if line.strip())
         most = int(limit) if limit else None
         try:
@@ -347,7 +423,7 @@ class JobsTab:
         except EltError as error:
             return {self._status: failure_markdown(error)}
         except ValidationError:
-            return {self._status: "Name at most 1,000 rows, and a whole number from 1 of them."}
+            return {self._status: self._texts("jobs.invalid")}
 
     async def refresh(
         self, running: str, job: str | None, kind: JobKind | None, request: gr.Request

@@ -9,17 +9,18 @@ from typing import Any
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.factory import NO_MODEL
-from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, QueryResult
+from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, Citation, QueryResult, RetrievedChunk
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from elt_llm_api.display.text import TableColumn
 from elt_llm_api.serve.safe_text import escape_html, escape_markdown
+from elt_llm_api.serve.ui.texts import Texts
 
 _NUMBERS = re.compile(r"\[\d{1,4}\]")
 _LINE_START = re.compile(r"\s{0,12}(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4}")
 _SIGNS = {"unsupported": "⚠", "partly": "◐"}
-_SUPPORT_WORDS = {"unsupported": "not supported", "partly": "partly supported"}
+_CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?: {4}|\t).*$)", re.DOTALL | re.MULTILINE)
 _QUOTED_WIDTH = 160  # characters of a sentence in the list of doubtful sentences
 
 
@@ -41,7 +42,11 @@ def _templates() -> Any:
     def escaped(value: Any) -> Markup:
         return value if isinstance(value, Markup) else Markup(escape_line(str(value)))  # noqa: S704 - escaped
 
+    def lines(text: str) -> Markup:
+        return Markup("<br>".join(map(escape_html, text.splitlines())))  # noqa: S704 - escaped
+
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=escaped, trim_blocks=True)
+    environment.filters["lines"] = lines
     return environment.from_string(Path(__file__).with_name("templates.jinja").read_text(encoding="utf-8")).module
 
 
@@ -64,23 +69,71 @@ class DoubtfulSentence:
     end: int
 
 
-def answer_markdown(result: QueryResult) -> str:
-    """Return the answer with doubtful sentences marked, then the reasons, the notes, and confidence and time.
+@dataclass(frozen=True)
+class CitationChips:
+    """The citations of one answer as buttons, which open their sources (page.js, sources.py)."""
 
-    A refusal is one line, without a confidence.
+    turn: int
+    titles: dict[str, str]
+    """The document, page and section of each citation, by its reference, such as `[1]`."""
+
+    @classmethod
+    def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
+        """Return the chips of an answer. Chunks have no references: they are cited in their order."""
+        return cls(
+            turn,
+            {
+                one.reference if isinstance(one, Citation) else f"[{number}]": source_place(one, texts)
+                for number, one in enumerate(sources, start=1)
+            },
+        )
+
+    def chip(self, reference: str) -> str:
+        """Return the button that opens a source."""
+        return fill_template("chip", f"{self.turn}.{reference.strip('[]')}", reference, self.titles[reference])
+
+    def insert(self, markdown: str) -> str:
+        """Replace the numbers of citations by buttons, except within code, where HTML is not rendered."""
+        parts = _CODE.split(markdown)
+        for place in range(0, len(parts), 2):
+            parts[place] = _NUMBERS.sub(
+                lambda found: self.chip(found[0]) if found[0] in self.titles else found[0], parts[place]
+            )
+        return "".join(parts)
+
+
+def source_place(source: Citation | RetrievedChunk, texts: Texts) -> str:
+    """Return the title of a document with page and section."""
+    page = texts("answer.page", page=source.page) if source.page else ""
+    return " · ".join(filter(None, (source.source_title or source.source, page, source.section)))
+
+
+def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
+    """Return the answer with chips and doubtful sentences marked, then the reasons, the notes, confidence and time.
+
+    A refusal is one line, without a confidence; the closest chunks are folded below it. `turn` is the number of the
+    answer within the conversation that is shown.
     """
+    chips = CitationChips.of(turn, result.citations, texts)
     if result.outcome == "not found":
-        parts = [_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), _note_list(result)]
+        closest = [(chips.chip(one.reference), source_place(one, texts), one.excerpt) for one in result.citations]
+        folded = fill_template("closest", texts, closest) if closest else ""
+        parts = [_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), folded, _note_list(result, texts)]
     else:
         badge = _html_block("badge uncertain", f"? {UNCERTAIN_TEXT}") if result.outcome == "uncertain" else ""
-        facts = f"confidence {result.confidence:.0%} · {result.latency_ms / 1000:.1f} s"
-        parts = [badge, mark_doubtful(result), _doubt_list(result), _note_list(result), _html_block("facts", facts)]
+        seconds = f"{result.latency_ms / 1000:.1f}"
+        facts = texts("answer.confidence", confidence=f"{result.confidence:.0%}", seconds=seconds)
+        doubts, notes = _doubt_list(result, texts), _note_list(result, texts)
+        cited = [(one.reference, source_place(one, texts), one.excerpt) for one in result.citations]
+        printed = fill_template("printed", texts, cited) if cited else ""
+        parts = [badge, mark_doubtful(result, texts, chips), doubts, notes, _html_block("facts", facts), printed]
     return "\n\n".join(filter(None, parts))
 
 
-def partial_markdown(text: str, note: str = "") -> str:
+def partial_markdown(text: str, note: str = "", chips: CitationChips | None = None) -> str:
     """Return the answer as far as it has been written, with a note below it."""
-    return "\n\n".join(filter(None, (escape_markdown(text), _html_block("notes", escape_html(note)) if note else "")))
+    shown = chips.insert(escape_markdown(text)) if chips else escape_markdown(text)
+    return "\n\n".join(filter(None, (shown, _html_block("notes", escape_html(note)) if note else "")))
 
 
 def failure_markdown(error: EltError) -> str:
@@ -88,26 +141,27 @@ def failure_markdown(error: EltError) -> str:
     return fill_template("failure", error)
 
 
-def mark_doubtful(result: QueryResult) -> str:
+def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> str:
     """Return the answer as HTML. A warning sign with the reasons as its tooltip precedes each doubtful sentence."""
     marked, position = [], 0
     for one in find_doubtful(result.answer, result.checked):
         verdict = one.sentence.verdict
-        title = escape_html(f"{_SUPPORT_WORDS[verdict]}: {' '.join(one.sentence.reasons)}")
+        title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(one.sentence.reasons)}")
         tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
-        marked.append(escape_markdown(result.answer[position : one.start]))
-        marked += [_mark_line(line, tag) for line in result.answer[one.start : one.end].splitlines(keepends=True)]
+        marked.append(chips.insert(escape_markdown(result.answer[position : one.start])))
+        lines = result.answer[one.start : one.end].splitlines(keepends=True)
+        marked += [_mark_line(line, tag, chips) for line in lines]
         position = one.end
-    return "".join([*marked, escape_markdown(result.answer[position:])])
+    return "".join([*marked, chips.insert(escape_markdown(result.answer[position:]))])
 
 
-def _mark_line(line: str, tag: str) -> str:
+def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
     """Mark one line of a sentence. The Markdown sign of a list item or heading stays outside of the mark."""
     match = _LINE_START.match(line)
     start = match[0] if match else ""
     words = line[len(start) :].rstrip()
     end = line[len(start) + len(words) :]
-    return start + (f"{tag}{escape_markdown(words)}</mark>" if words else "") + end
+    return start + (f"{tag}{chips.insert(escape_markdown(words))}</mark>" if words else "") + end
 
 
 def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[DoubtfulSentence]:
@@ -131,21 +185,21 @@ def _letters_with_offsets(text: str) -> tuple[str, list[int]]:
     return "".join(char for char, _ in kept), [offset for _, offset in kept]
 
 
-def _doubt_list(result: QueryResult) -> str:
+def _doubt_list(result: QueryResult, texts: Texts) -> str:
     sentences = []
     for one in result.checked:
         if one.verdict in _SIGNS:
             words = _LINE_START.sub("", one.text, count=1)
             quoted = words if len(words) <= _QUOTED_WIDTH else f"{words[:_QUOTED_WIDTH]}…"
-            support = f"{_SUPPORT_WORDS[one.verdict]}. {' '.join(one.reasons)}"
+            support = f"{texts(f'answer.{one.verdict}')}. {' '.join(one.reasons)}"
             sentences.append((_SIGNS[one.verdict], quoted, support))
-    return fill_template("doubts", sentences) if sentences else ""
+    return fill_template("doubts", texts, sentences) if sentences else ""
 
 
-def _note_list(result: QueryResult) -> str:
+def _note_list(result: QueryResult, texts: Texts) -> str:
     # The reader cannot start a model server; the tab Health reports its absence.
     notes = [note for note in result.notes if not note.startswith(NO_MODEL)]
-    notes = [*notes, *([] if result.complete else ["The answer was stopped before its end."])]
+    notes = [*notes, *([] if result.complete else [texts("ask.incomplete")])]
     return fill_template("notes", notes) if notes else ""
 
 

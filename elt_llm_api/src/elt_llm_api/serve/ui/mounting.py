@@ -18,13 +18,15 @@ from urllib.parse import urlencode
 from elt_llm_core.utilities import install_command
 from starlette.datastructures import MutableHeaders, QueryParams, URLPath
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, HTMLResponse
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from elt_llm_api.serve.access.principal import LOCAL, Principal
-from elt_llm_api.serve.asgi import PRINCIPAL, Middleware, send_error
+from elt_llm_api.serve.asgi import PRINCIPAL, Middleware, header, send_error
 from elt_llm_api.serve.errors import NotInstalled
 from elt_llm_api.serve.services import Services, freeze_garbage_collector
+from elt_llm_api.serve.ui.texts import DEFAULT_LANGUAGE, Texts, load_texts, preferred_language
 
 MOST_EVENTS_PER_CALLER = 16
 """Largest number of waiting events of one caller."""
@@ -36,7 +38,7 @@ _HEARTBEAT = "/gradio_api/heartbeat/"
 _UPLOAD, _UPLOAD_PROGRESS = "/gradio_api/upload", "/gradio_api/upload_progress"
 _PATHS = frozenset(
     {
-        *("/", "/config", "/theme.css", "/favicon.ico", "/gradio_api/reset", "/gradio_api/startup-events"),
+        *("/", "/config", "/theme.css", "/favicon.ico", "/gradio_api/reset", "/gradio_api/startup-events", "/page.js"),
         *(_CANCEL, _QUEUE_DATA, _QUEUE_JOIN, _UPLOAD, _UPLOAD_PROGRESS),
     }
 )
@@ -47,6 +49,9 @@ _EVENT_FIELDS = frozenset({"data", "event_data", "event_id", "fn_index", "sessio
 _UPLOAD_SECONDS = 3600
 """Seconds after which an uploaded file that no event has imported is deleted. Pages import uploads at once."""
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SCRIPT, _LOADING = (Path(__file__).with_name(name) for name in ("page.js", "loading.html"))
+_PATIENCE_SECONDS = 0.3  # before a browser gets the loading page
+_HTML_LANGUAGE = re.compile(r"(<html\b[^>]*?\blang=)[\"'][^\"']*[\"']", re.IGNORECASE)
 _META_OR_LINK = re.compile(r"""<(?:meta|link)\b(?:"[^"]*"|'[^']*'|[^"'>])*>""", re.IGNORECASE)
 _EXTERNAL = re.compile(r"""(?:property|name)=["']?(?:og|twitter):|rel=["']?manifest""", re.IGNORECASE)
 _INLINE_SCRIPT = re.compile(r"<script\b(?:(?!\ssrc=)[^>])*>(.*?)</script", re.IGNORECASE | re.DOTALL)
@@ -248,10 +253,20 @@ async def _send_overloaded(scope: Scope, send: Send, message: str) -> None:
 
 
 class PagePolicy(Middleware):
-    """Sends the page without external references, and with a content security policy that lists its inline scripts."""
+    """Sends the page without external references, and with a content security policy that lists its inline scripts.
+
+    The page has one script of ours, `page.js`, and the language of its texts.
+    """
+
+    def __init__(self, app: ASGIApp, language: str) -> None:
+        super().__init__(app)
+        self._language = language
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward every request. Rewrite the response of `/`, which is requested uncompressed."""
+        if scope["path"] == "/page.js":
+            await FileResponse(_SCRIPT, headers={"cache-control": "no-cache"})(scope, receive, send)
+            return
         if scope["path"] != "/":
             await self._app(scope, receive, send)
             return
@@ -266,18 +281,24 @@ class PagePolicy(Middleware):
         body = b"".join(part.get("body", b"") for part in parts)
         headers = MutableHeaders(raw=list(start.get("headers", ())))
         if headers.get("content-type", "").startswith("text/html"):
-            page, scripts = rewrite_page(body.decode("utf-8"))
+            page, scripts = rewrite_page(body.decode("utf-8"), self._language)
             body = page.encode("utf-8")
             headers["content-length"] = str(len(body))
             headers["cache-control"] = "no-store"
+            headers["vary"] = "accept-language"
             headers["content-security-policy"] = page_policy(scripts)
         await send({**start, "headers": headers.raw})
         await send({"type": "http.response.body", "body": body})
 
 
-def rewrite_page(page: str) -> tuple[str, list[str]]:
-    """Return the page and its inline scripts. Link previews and app manifest are removed: they name other addresses."""
+def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list[str]]:
+    """Return the page in its language, with our script, and its inline scripts.
+
+    Link previews and app manifest are removed: they name other addresses.
+    """
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
+    own = _HTML_LANGUAGE.sub(rf'\g<1>"{language}"', own, count=1)
+    own = own.replace("</head>", '<script src="/page.js" defer></script></head>', 1)
     return own, _INLINE_SCRIPT.findall(own)
 
 
@@ -327,40 +348,65 @@ class UserInterfaceRoute(BaseRoute):
 
 
 class UserInterface:
-    """Builds the user interface on the first visit, so that a server without visitors does not load Gradio."""
+    """Builds the user interface on the first visit, so that a server without visitors does not load Gradio.
+
+    Each language has a Gradio app of its own, built when it is first asked for. Meanwhile, browsers see a page that
+    loads again by itself.
+    """
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
         """Set the package that is needed. Without this `library`, visitors see the command that installs it."""
         self._services, self._library = services, library
         self.resources = AsyncExitStack()
         """The resources of the user interface, which are opened on the first visit; enter it while the app runs."""
+        self.resources.push_async_callback(self._finish_building)
         self._building = asyncio.Lock()
-        self._app: ASGIApp | None = None
+        self._folder: Path | None = None
+        self._apps: dict[str, asyncio.Task[ASGIApp]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Build the user interface if necessary, then forward the request. Raises NotInstalled."""
-        async with self._building:
-            self._app = self._app or await self._build()
-        await self._app(scope, receive, send)
+        language = preferred_language(header(scope, "accept-language") or "")
+        app = self._apps.get(language)
+        if app is None or (app.done() and (app.cancelled() or app.exception())):
+            app = self._apps[language] = asyncio.create_task(self._build(language))
+        if scope["path"] == "/" and "text/html" in (header(scope, "accept") or ""):
+            await asyncio.wait({app}, timeout=_PATIENCE_SECONDS)
+            if not app.done():
+                await _loading_page(load_texts(language))(scope, receive, send)
+                return
+        await (await asyncio.shield(app))(scope, receive, send)
 
-    async def _build(self) -> ASGIApp:
+    async def _build(self, language: str) -> ASGIApp:
         if importlib.util.find_spec(self._library) is None:
             raise NotInstalled(
                 "The user interface is not installed here; the routes below /v1 work.",
                 hint=f"Run: {install_command('ui')}",
             )
-        from elt_llm_api.serve.ui.building import build_interface, upload_folder
+        from elt_llm_api.serve.ui.building import build_interface, empty_upload_folder
 
-        gradio_app = await asyncio.to_thread(build_interface, self._services)
-        await self.resources.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
+        loaded = self._services.loaded
+        async with self._building:  # Gradio builds one app at a time
+            folder = self._folder = self._folder or empty_upload_folder(loaded.data_dir)
+            gradio_app = await asyncio.to_thread(build_interface, self._services, language)
+            await self.resources.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
         freeze_garbage_collector()
-        loaded = self._services.loaded
         most_bytes = loaded.settings.serve.upload_quota_mb << 20
         queues = gradio_app.get_blocks()._queue.event_queue_per_concurrency_id  # noqa: SLF001 - there is no other way
 
         def waiting_sessions() -> list[str]:
             return [str(event.session_hash) for one in queues.values() for event in one.queue]
 
-        folder, handlers = upload_folder(loaded.data_dir), gradio_app.get_blocks().fns
-        return PagePolicy(SessionIsolation(gradio_app, folder, most_bytes, waiting_sessions, handlers))
+        handlers = gradio_app.get_blocks().fns
+        return PagePolicy(SessionIsolation(gradio_app, folder, most_bytes, waiting_sessions, handlers), language)
+
+    async def _finish_building(self) -> None:
+        await asyncio.gather(*self._apps.values(), return_exceptions=True)
+
+
+def _loading_page(texts: Texts) -> HTMLResponse:
+    """Return the page that is shown while the user interface is built; it needs no script."""
+    page = _LOADING.read_text(encoding="utf-8")
+    page = page.replace("{language}", texts.language).replace("{loading}", texts("page.loading"))
+    return HTMLResponse(page, headers={"cache-control": "no-store", "content-security-policy": page_policy([])})

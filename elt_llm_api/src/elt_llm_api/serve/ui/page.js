@@ -1,0 +1,100 @@
+// The one script of the page: buttons within our HTML, keys, and files dropped anywhere.
+"use strict";
+
+// The server runs a command when it is typed into the hidden box of a tab. A number makes each command different.
+let sent = 0;
+function send(tab, name, value = "") {
+  const box = document.querySelector(`#${tab}-command textarea, #${tab}-command input`);
+  if (!box) return;
+  box.value = `${name} ${value} ${++sent}`;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+const isShown = (element) => element !== null && element.offsetParent !== null;
+const shownTab = () =>
+  ["ask", "inspect", "documents", "jobs", "health"].find((name) => isShown(document.getElementById(`tab-${name}`)));
+
+async function copy(button) {
+  const area = button.closest(".actions");
+  const text = area.querySelector(".copy-text").textContent;
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+  } else { // without TLS
+    const box = document.createElement("textarea");
+    box.value = text;
+    document.body.append(box);
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+  }
+  area.classList.add("is-copied");
+}
+
+function jump(button) {
+  const place = document.getElementById(button.value);
+  place?.scrollIntoView({ block: "center" });
+  place?.classList.add("is-target");
+  setTimeout(() => place?.classList.remove("is-target"), 1500);
+}
+
+const here = { copy, jump, print: () => window.print() };
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("button.do");
+  if (!button) return;
+  event.preventDefault();
+  if (button.name in here) here[button.name](button);
+  else send(button.closest('[id^="tab-"]')?.id.slice(4) ?? "ask", button.name, button.value);
+});
+
+const rowKeys = { j: ["step", "1"], k: ["step", "-1"], a: ["review", "APPROVED"], r: ["review", "REJECTED"] };
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.key === "Escape") {
+    const close = [...document.querySelectorAll('button.do[name="close"]')].find(isShown);
+    close?.click();
+    return;
+  }
+  const typing = event.target.closest?.('input, textarea, select, [contenteditable="true"], [role="listbox"]');
+  if (typing || shownTab() !== "jobs" || !(event.key in rowKeys)) return;
+  event.preventDefault();
+  send("jobs", ...rowKeys[event.key]);
+});
+
+// What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
+// question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
+const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label]";
+const seen = new WeakSet();
+new MutationObserver(() => {
+  for (const button of document.querySelectorAll(named)) {
+    button.removeAttribute("aria-label");
+  }
+  document.querySelector('#conversation .examples[role="list"]')?.removeAttribute("role");
+  for (const element of document.querySelectorAll(".show-me")) {
+    if (seen.has(element)) continue;
+    seen.add(element);
+    element.scrollIntoView({ block: "nearest" });
+  }
+}).observe(document.documentElement, { childList: true, subtree: true });
+
+// Files may be dropped anywhere: on the tab Documents they are chosen for an upload, elsewhere added to the question.
+const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+for (const name of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(name, (event) => {
+    if (!hasFiles(event)) return;
+    document.body.classList.toggle("is-dropping", name === "dragover");
+    if (name === "dragleave" || event.defaultPrevented) return;
+    event.preventDefault();
+    if (name === "drop") receive(event.dataTransfer.files);
+  });
+}
+
+function receive(files) {
+  const tab = shownTab();
+  if (tab !== "ask" && tab !== "documents") document.getElementById("tab-documents-button")?.click();
+  const area = tab === "ask" ? "question" : "documents-files";
+  const input = document.querySelector(`#${area} input[type="file"]`);
+  if (!input) return;
+  input.files = files;
+  input.dispatchEvent(new Event("change", { bubbles: true }));
+}

@@ -1,0 +1,68 @@
+"""The texts of the page, with one file for each language in the folder `languages`."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+_FOLDER = Path(__file__).with_name("languages")
+DEFAULT_LANGUAGE = "en"
+
+
+class Texts:
+    """The texts of one language by their keys, such as `ask.stop`."""
+
+    def __init__(self, language: str, texts: Mapping[str, str]) -> None:
+        self.language = language
+        self._texts = texts
+
+    def __call__(self, key: str, **values: object) -> str:
+        """Return a text, with the values filled in. Raises KeyError for an unknown key."""
+        return self._texts[key].format(**values) if values else self._texts[key]
+
+    def count(self, key: str, number: int, **values: object) -> str:
+        """Return the singular or the plural of a text that counts something."""
+        return self(f"{key}.{'one' if number == 1 else 'many'}", count=f"{number:,}", **values)
+
+    def find(self, key: str, default: str) -> str:
+        """Return a text, or the default for an unknown key."""
+        return self._texts.get(key, default)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of all texts."""
+        return frozenset(self._texts)
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Return the codes of the languages that have texts."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+@cache
+def load_texts(language: str = DEFAULT_LANGUAGE) -> Texts:
+    """Read the texts of a language."""
+    tables = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    return Texts(language, dict(_flatten(tables)))
+
+
+def preferred_language(accept_language: str) -> str:
+    """Return the language with texts that an Accept-Language header ranks first, or English."""
+    ranked = []
+    for place, part in enumerate(accept_language.split(",")[:20]):
+        code, _, quality = part.strip().partition(";q=")
+        try:
+            ranked.append((-float(quality or 1), place, code.partition("-")[0].lower()))
+        except ValueError:
+            continue
+    known = languages()
+    return next((code for weight, _, code in sorted(ranked) if weight < 0 and code in known), DEFAULT_LANGUAGE)
+
+
+def _flatten(table: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        pairs += _flatten(value, f"{key}.") if isinstance(value, Mapping) else [(key, str(value))]
+    return pairs
