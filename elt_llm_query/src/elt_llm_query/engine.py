@@ -226,13 +226,11 @@ class Engine(Closeable):
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`.
-        `history` has earlier questions with their answers, which only a language model reads. `style` is how the
-        language model should write, such as "in bullet points"; it changes no rule of the prompt. `listen` is called
-        with the sources and with each part of the answer, in the calling thread. Once `cancelled` returns True, the
-        answer ends after the part that is already written.
-
-        Raises UsageError for an empty question and invalid filters, and the errors of search and language model.
+        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`. Only
+        a language model reads `history`, earlier questions with their answers, and `style`, how it should write.
+        `listen` is called with the sources and with each part of the answer, in the calling thread. Once `cancelled`
+        returns True, the answer ends after the part that is already written. Raises UsageError for an empty question
+        and invalid filters, and the errors of search and language model.
         """
         started = time.perf_counter()
         search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
@@ -244,7 +242,6 @@ class Engine(Closeable):
         request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled, style)
         log = StageLog()
         if self._writer is None:
-            found = replace(found, notes=(*found.notes, _STYLE_IGNORED)) if style else found
             return self._result(question, found, self._quote(request, log, listen), log, started)
         key = (self._pipeline.key, self._writer.key, question, limits, strategy, explain, request.history, style)
         if (known := self._pipeline.caches.answers.get(key)) is not None:
@@ -322,7 +319,7 @@ class Engine(Closeable):
         listen(SourcesFound(cited_chunks(answer.citations, request.chunks)))
         listen(AnswerStarted())
         listen(AnswerDelta(answer.text))
-        return answer
+        return replace(answer, notes=(*answer.notes, _STYLE_IGNORED)) if request.style else answer
 
     def _result(self, question: str, found: SearchResult, answer: Answer, log: StageLog, started: float) -> QueryResult:
         writes = self._writer is not None
