@@ -73,32 +73,24 @@ class DoubtfulSentence:
 class CitationChips:
     """The citations of one answer as buttons, which open their sources (page.js, sources.py)."""
 
-    turn: int
-    titles: dict[str, str]
-    """The document, page and section of each citation, by its reference, such as `[1]`."""
+    buttons: dict[str, str]
+    """The HTML of each button by the reference of its citation, such as `[1]`."""
 
     @classmethod
     def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
         """Return the chips of an answer. Chunks have no references: they are cited in their order."""
-        return cls(
-            turn,
-            {
-                one.reference if isinstance(one, Citation) else f"[{number}]": source_place(one, texts)
-                for number, one in enumerate(sources, start=1)
-            },
-        )
-
-    def chip(self, reference: str) -> str:
-        """Return the button that opens a source."""
-        return fill_template("chip", f"{self.turn}.{reference.strip('[]')}", reference, self.titles[reference])
+        buttons = {}
+        for number, one in enumerate(sources, start=1):
+            reference = one.reference if isinstance(one, Citation) else f"[{number}]"
+            place = f"{turn}.{reference.strip('[]')}"
+            buttons[reference] = fill_template("chip", place, reference, source_place(one, texts))
+        return cls(buttons)
 
     def insert(self, markdown: str) -> str:
         """Replace the numbers of citations by buttons, except within code, where HTML is not rendered."""
         parts = _CODE.split(markdown)
         for place in range(0, len(parts), 2):
-            parts[place] = _NUMBERS.sub(
-                lambda found: self.chip(found[0]) if found[0] in self.titles else found[0], parts[place]
-            )
+            parts[place] = _NUMBERS.sub(lambda found: self.buttons.get(found[0], found[0]), parts[place])
         return "".join(parts)
 
 
@@ -116,7 +108,7 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
     """
     chips = CitationChips.of(turn, result.citations, texts)
     if result.outcome == "not found":
-        closest = [(chips.chip(one.reference), source_place(one, texts), one.excerpt) for one in result.citations]
+        closest = [(chips.buttons[one.reference], source_place(one, texts), one.excerpt) for one in result.citations]
         folded = fill_template("closest", texts, closest) if closest else ""
         parts = [_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), folded, _note_list(result, texts)]
     else:
