@@ -53,7 +53,7 @@ class SheetRow:
     origin: str = ""
     """The job that wrote the sheet, such as `glossary of rules`; empty if the sheet lacks this column."""
     edition: str = ""
-    """The beginning of the row's digest when the sheet was written; empty if the sheet lacks this column."""
+    """The first digits of the row's digest when the sheet was written; empty if the sheet lacks this column."""
 
 
 def read_sheet(path: Path) -> list[SheetRow]:

@@ -146,8 +146,8 @@ def _check_package(path: Path) -> _Package:
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
-            remarks, merged = dict(enumerate(map(_ods_remarks, sheets))), dict(enumerate(map(_ods_merged, sheets)))
-            return _Package(dict(enumerate(extents)), remarks, merged, metadata)
+            merged = dict(enumerate(map(_ods_merged, sheets)))
+            return _Package(dict(enumerate(extents)), dict(enumerate(map(_ods_remarks, sheets))), merged, metadata)
         parts = _sheet_parts(archive)
         return _Package(
             {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()},

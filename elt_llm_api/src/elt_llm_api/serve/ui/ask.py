@@ -13,6 +13,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import QueryResult
 from elt_llm_core.state.sessions import Verdict
+from elt_llm_core.text.outline import page_label
 from elt_llm_query.evaluate.generated_questions import (
     ROW,
     GeneratedQuestion,
@@ -215,8 +216,8 @@ def copyable_text(result: QueryResult) -> str:
     """Return the answer and its citations as plain text, for the clipboard."""
     lines = [result.answer, ""]
     for one in result.citations:
-        page = f", page {one.page}" if one.page else ""
-        lines.append(f"{one.reference} {one.source_title} ({one.source}{page}): “{flatten_lines(one.excerpt)}”")
+        place = ", ".join(filter(None, [one.source, page_label(one.source, one.page, one.section)]))
+        lines.append(f"{one.reference} {one.source_title} ({place}): “{flatten_lines(one.excerpt)}”")
     return "\n".join(lines).strip()
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.factory import NO_MODEL
 from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, QueryResult
+from elt_llm_core.text.outline import page_label
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
@@ -42,6 +43,7 @@ def _templates() -> Any:
         return value if isinstance(value, Markup) else Markup(escape_line(str(value)))  # noqa: S704 - escaped
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=escaped, trim_blocks=True)
+    environment.filters["page_label"] = page_label
     return environment.from_string(Path(__file__).with_name("templates.jinja").read_text(encoding="utf-8")).module
 
 

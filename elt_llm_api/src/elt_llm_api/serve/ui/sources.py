@@ -8,6 +8,7 @@ from urllib.parse import quote
 import gradio as gr
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
+from elt_llm_core.text.outline import page_label
 from markupsafe import Markup
 
 from elt_llm_api.serve.access.principal import Principal
@@ -70,7 +71,7 @@ def _create_card(
     facts = [
         source.collection if several else None,
         source.source if name != source.source and "#" not in source.source else None,
-        f"page {source.page}" if source.page else None,
+        page_label(source.source, source.page),
         source.section,
     ]
     html = fill_template("card", reference, name, facts, Markup(quoted), score)  # noqa: S704 - escaped
