@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from elt_llm_core.enterprise import EnterpriseRecord
 from elt_llm_core.store.records import canonical_json
+from elt_llm_core.text.outline import page_label
 from pydantic import Field, model_validator
 
 Verdict = Literal["found", "inferred", "absent", "conflict"]
@@ -35,8 +36,8 @@ class Evidence(EnterpriseRecord):
 
     @property
     def place(self) -> str:
-        """Return the path of the document and the page, such as "handbook.pdf, page 8"."""
-        return self.source if self.page is None else f"{self.source}, page {self.page}"
+        """Return the path of the document and the page or sheet, such as "handbook.pdf, page 8"."""
+        return ", ".join(filter(None, [self.source, page_label(self.source, self.page, self.section)]))
 
 
 class Curation(EnterpriseRecord):
@@ -179,3 +180,19 @@ class JobResult(EnterpriseRecord):
 def hash_json(value: object) -> str:
     """Return the SHA-256 of a JSON value as 64 hex digits, independent of the order of its keys."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def content_digest(row: Row) -> str:
+    """Return the SHA-256 of a row's name, group, values, verdicts and quotes, as 64 hex digits.
+
+    Scores, spans, pages, notes and the review are not part of the digest.
+    """
+    cells = {
+        name: {
+            "value": list(cell.value) if isinstance(cell.value, tuple) else cell.value,
+            "verdict": cell.verdict,
+            "quotes": [[it.collection, it.source, it.quote_hash] for it in cell.evidence],
+        }
+        for name, cell in row.cells.items()
+    }
+    return hash_json({"name": row.name, "group": list(row.group), "cells": cells})

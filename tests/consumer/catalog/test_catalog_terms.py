@@ -20,8 +20,8 @@ A Boat must carry a number. Each Boat is afloat, ashore or sunk.
 """
 
 
-def _rows() -> dict[str, Row]:
-    context = context_of({"handbook.md": _TEXT}, model=model_of({"Harbour": ["Boat", "Permit"]}, []))
+def _rows(text: str = _TEXT) -> dict[str, Row]:
+    context = context_of({"handbook.md": text}, model=model_of({"Harbour": ["Boat", "Permit"]}, []))
     job = CatalogJob(context)
     rows = [task.row(task.material(), None) for task in job.tasks()]
     assert all(
@@ -54,3 +54,10 @@ def test_a_definition_in_a_table_is_shown_without_table_markup() -> None:
     permit = _rows()["Permit"].cells["domain_context"]
     assert "Permit: A paper with a number" in str(permit.value)
     assert "|" not in str(permit.value)
+
+
+def test_the_heading_of_a_glossary_is_not_proposed_as_a_domain() -> None:
+    words = "".join(f"| Word {number} | What a Quay has on its side {number}. |\n" for number in range(3))
+    rows = _rows(f"# Glossary\n\n| Term | Meaning |\n|---|---|\n| Quay | A wall to which ships are tied. |\n{words}")
+    assert not any(rows["Quay"].group)
+    assert rows["Quay"].cells["proposed_domain"].verdict == "absent"

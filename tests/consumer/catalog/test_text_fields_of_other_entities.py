@@ -162,3 +162,47 @@ def test_cue_phrases_may_contain_placeholders_for_numbers_for_years_and_for_word
     cue: str, text: str, met: str
 ) -> None:
     assert [text[start:end] for start, end in CueMatcher([cue]).spans(text)] == ([met] if met else [])
+
+
+@pytest.mark.parametrize("name", ["Ladder", "Permit", "Hire Book"])
+def test_each_name_of_an_enumeration_gets_the_owner(name: str) -> None:
+    text = "The Clerk is the Data Owner of Ladder, of Permit and of the Hire Book."
+    cell = _cell(name, "data_owner", text)
+    assert (cell.value, cell.verdict) == ("Clerk", "found")
+
+
+@pytest.mark.parametrize("field", ["retention", "lifecycle_states"])
+def test_a_sentence_that_starts_with_another_entity_is_not_about_an_entity_in_its_condition(field: str) -> None:
+    text = (
+        "Hire Books that are evidence for a Permit are kept until the Permit is closed, even if ten days have passed."
+    )
+    assert _cell("Permit", field, text).verdict == "absent"
+    assert _cell("Hire Book", "retention", text).verdict == "found"
+
+
+def test_a_condition_about_something_else_under_the_heading_of_an_entity_is_none_of_its_states() -> None:
+    text = "# Permit\n\nThe date of birth must not be written down unless the holder is registered as a diver."
+    assert _cell("Permit", "lifecycle_states", text).verdict == "absent"
+
+
+def test_the_header_of_an_email_is_no_rule() -> None:
+    text = "# Permit\n\nFrom: Ann <ann@example.org>\nTo: Permit Council <permit@example.org>\nDate: Thu, 21 May 2026\n"
+    assert _cell("Permit", "business_rules", text).verdict == "absent"
+
+
+def test_different_periods_in_a_table_a_sentence_and_a_list_of_systems_are_a_conflict() -> None:
+    text = (
+        "| Thing | Kept for |\n|---|---|\n| Permit | 90 days |\n| Ladder | 2 years |\n\n"
+        "# Our promise\n\nWe keep each Permit for six months. A Ladder is retained for two years.\n\n"
+        "| System | Data held | Retention set in the system |\n|---|---|---|\n| Box | Permit | 180 days |\n"
+    )
+    cell = _cell("Permit", "retention", text)
+    assert cell.verdict == "conflict"
+    assert cell.value == ("90 days", "We keep each Permit for six months.", "180 days")
+    assert cell.note == "The texts give different periods."
+    assert _cell("Ladder", "retention", text).verdict == "found"
+
+
+def test_a_period_with_a_condition_does_not_contradict_another_period() -> None:
+    text = "A Permit is kept for 90 days. If it is disputed, a Permit is kept for two years."
+    assert _cell("Permit", "retention", text).verdict == "found"

@@ -84,6 +84,15 @@ def test_the_original_text_of_a_cell_that_was_escaped_as_a_formula_can_be_read_b
     assert printable[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("'Priority Services Register' is also a list.", "'Priority Services Register' is also a list."), ("'=1", "''=1")],
+)
+def test_a_quotation_mark_at_the_start_of_a_cell_is_doubled_only_before_a_formula(text: str, written: str) -> None:
+    assert escape_formula(text) == written
+    assert unescape_formula(written) == text
+
+
 def test_a_workbook_has_filters_a_frozen_header_and_links_to_the_evidence(tmp_path: Path) -> None:
     [path] = write_xlsx(glossary_result(), tmp_path / "words.xlsx")
     workbook = openpyxl.load_workbook(path)
@@ -136,7 +145,7 @@ def test_a_sheet_shows_review_columns_first_and_hides_technical_columns(tmp_path
     layouts = list(sheet.column_dimensions.values())
     hidden = {at for it in layouts if it.hidden for at in range(it.min or 0, (it.max or 0) + 1)}
     folded = {at for it in layouts if it.outlineLevel for at in range(it.min or 0, (it.max or 0) + 1)}
-    assert [cell.value for cell in sheet[1] if cell.column in hidden] == ["table", "key"]
+    assert [cell.value for cell in sheet[1] if cell.column in hidden] == ["table", "key", "review_of"]
     assert [cell.value for cell in sheet[1] if cell.column in folded] == [
         f"{name}: {part}" for name in table.columns for part in ("verdict", "evidence")
     ]

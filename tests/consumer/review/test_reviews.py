@@ -222,6 +222,7 @@ def test_importing_an_older_sheet_does_not_replace_a_newer_review(loaded: Loaded
     [conflict] = report.conflicts
     assert (report.taken, report.exit_code) == (0, 1)
     assert "'Term 00' keeps the review APPROVED by Ann of " in conflict
+    assert "newer than the sheet, which has REJECTED by Bob." in conflict
     assert "import with --replace" in conflict
     run(loaded)
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
@@ -257,3 +258,54 @@ def test_the_history_of_a_row_contains_every_review(loaded: LoadedSettings) -> N
 def test_a_review_that_rejects_a_row_without_naming_a_reviewer_is_refused(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 00", "REJECTED"))
     assert (report.taken, report.problems) == (0, ("row 2: the rejection of 'Term 00' needs the name of its reviewer",))
+
+
+def test_a_review_that_is_refused_as_older_stays_in_the_history(loaded: LoadedSettings) -> None:
+    run(loaded)
+    of_ann, of_bob = (
+        _line_of(loaded, "Term 00", status, who) for status, who in (("APPROVED", "Ann"), ("REJECTED", "Bob"))
+    )
+    for line in (of_ann, of_bob, of_bob):
+        _import(loaded, line)
+    with closing(open_state(loaded.data_dir)) as state:
+        found = review_history(state, NAME, "Term 00")
+    assert [(one.status, one.reviewer, one.applied) for one in found] == [
+        ("APPROVED", "Ann", True),
+        ("REJECTED", "Bob", False),
+    ]
+
+
+def test_two_reviewers_with_the_same_verdict_are_no_conflict(loaded: LoadedSettings) -> None:
+    run(loaded)
+    of_ann, of_bob = (_line_of(loaded, "Term 00", "REJECTED", who) for who in ("Ann", "Bob"))
+    _import(loaded, of_ann)
+    report = _import(loaded, of_bob)
+    assert (report.conflicts, report.unchanged, report.exit_code) == ((), 1, 0)
+    with closing(open_state(loaded.data_dir)) as state:
+        assert [one.reviewer for one in review_history(state, NAME, "Term 00")] == ["Ann", "Bob"]
+    run(loaded)
+    assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
+
+
+@pytest.mark.parametrize("name", ["rules-glossary.xlsx", "rules-glossary.terms.csv"])
+def test_the_sheet_of_another_job_is_refused_and_both_jobs_are_named(loaded: LoadedSettings, name: str) -> None:
+    lines = read_sheet(loaded.project / "out" / name)
+    with closing(open_state(loaded.data_dir)) as state:
+        with pytest.raises(UsageError, match=f"written by the {KIND} of rules, not by the {KIND} of laws"):
+            import_reviews(lines, state, JobName("laws", KIND))
+        assert import_reviews(lines, state, NAME).problems == ()
+
+
+def test_a_sheet_without_any_row_of_the_job_is_reported_in_one_line(loaded: LoadedSettings) -> None:
+    report = _import(loaded, *(_line(f"Word {number}", "APPROVED", "Ann") for number in range(43)))
+    assert report.problems == (f"none of the 43 rows of the sheet is in the last output of the {KIND} of rules",)
+    assert report.exit_code == 1
+
+
+def test_a_review_of_a_row_whose_quote_changed_since_the_sheet_was_written_is_stale(loaded: LoadedSettings) -> None:
+    sheet = loaded.project / "out" / "rules-glossary.terms.csv"
+    [line] = [line for line in read_sheet(sheet) if line.key == "Term 00"]
+    older = replace(line, status="APPROVED", reviewer="Ann", edition="0" * 12)
+    assert "another name, group or quote in the last output" in _import(loaded, older).notes[0]
+    run(loaded)
+    assert _reviews(loaded)["Term 00"]["stale"]

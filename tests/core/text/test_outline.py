@@ -2,7 +2,8 @@
 
 import time
 
-from elt_llm_core.text.outline import Outline, Section
+import pytest
+from elt_llm_core.text.outline import Outline, Section, page_label
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,3 +35,18 @@ def test_the_section_paths_of_many_headings_without_a_top_level_take_linear_time
     begun = time.monotonic()
     assert [outline.section_path(offset) for offset in range(count)] == [(str(start),) for start in range(count)]
     assert time.monotonic() - begun < 30  # a quadratic search took most of an hour
+
+
+@pytest.mark.parametrize(
+    ("source", "page", "section", "label"),
+    [
+        ("rules.pdf", 3, "Fees", "page 3"),
+        ("rules.md", None, "Fees", ""),
+        ("elements.xlsx", 2, "Elements > Pipes", "sheet Elements"),
+        ("elements.ODS", 2, None, ""),
+    ],
+)
+def test_a_sheet_of_a_workbook_is_named_instead_of_counted_as_a_page(
+    source: str, page: int | None, section: str | None, label: str
+) -> None:
+    assert page_label(source, page, section) == label

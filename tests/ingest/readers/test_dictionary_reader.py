@@ -1,5 +1,6 @@
 """A data dictionary becomes entities with definitions and domains, and its web addresses stay out of the texts."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.dictionary import DictionaryReader, propose_columns
-from file_formats.workbooks import xlsx
+from file_formats.workbooks import column_name, ods, sheet_rows, xlsx
 from stored.job_project import JobProject
 
 COLUMNS = '{"definition":"Definition","domain":"Domain","entity":"Element Name","id":"Global ID","subgroup":"Entity"}'
@@ -55,9 +56,63 @@ def test_a_missing_data_dictionary_column_is_named_with_the_most_similar_headers
     path.write_text(_csv(ROWS))
     with pytest.raises(UnreadableDocument, match="has no column 'Elemnt Name'") as entity:
         _read(path, '{"definition":"Definition","entity":"Elemnt Name"}')
-    assert "Nearest: Element Name" in entity.value.hint
+    assert entity.value.hint.startswith("'Elemnt Name': nearest Element Name")
     with pytest.raises(UnreadableDocument, match="has no column 'Meaning', which the job maps to definition"):
         _read(path, '{"definition":"Meaning","entity":"Element Name"}')
+
+
+def test_all_missing_data_dictionary_columns_are_named_also_below_a_title(tmp_path: Path) -> None:
+    path = tmp_path / "elements.xlsx"
+    path.write_bytes(xlsx({"Read me": [["Elements"]], "Elements": [["Elements, edition 3"], [], *ROWS]}))
+    with pytest.raises(UnreadableDocument) as missing:
+        _read(path, '{"definition":"defnition","domain":"Domaine","entity":"Elemnt Name","id":"Global ID"}')
+    assert all(name in str(missing.value) for name in ("'defnition'", "'Domaine'", "'Elemnt Name'"))
+    assert "'Domaine': nearest Domain" in missing.value.hint
+    assert "'defnition': nearest Definition" in missing.value.hint
+
+
+MERGED_ROWS: list[list[str | None]] = [
+    ["Ref", "Governance", None, "Element", "Definition"],
+    [None, "Domain", "Steward", None, None],
+    ["1", "Customers", "A. Adams", "Account", "An agreement with a payer."],
+    ["2", None, None, "Payer", "A person who pays."],
+    ["3", "Pipes", None, "Main", "A pipe in a street."],
+]
+MERGED_RANGES = ("A1:A2", "B1:C1", "D1:D2", "E1:E2", "B3:B4", "C3:C5")
+
+
+def _merged_xlsx() -> bytes:
+    ranges = "".join(f'<mergeCell ref="{place}"/>' for place in MERGED_RANGES)
+    return xlsx({"Elements": f"<sheetData>{sheet_rows(MERGED_ROWS)}</sheetData><mergeCells>{ranges}</mergeCells>"})
+
+
+def _merged_ods() -> bytes:
+    spans = {"A1": (2, 1), "B1": (1, 2), "D1": (2, 1), "E1": (2, 1), "B3": (2, 1), "C3": (3, 1)}
+    rows = ""
+    for number, row in enumerate(MERGED_ROWS, 1):
+        cells = ""
+        for column, text in enumerate(row):
+            down, across = spans.get(f"{column_name(column)}{number}", (1, 1))
+            span = f'table:number-rows-spanned="{down}" table:number-columns-spanned="{across}"'
+            value = f'<table:table-cell office:value-type="string" {span}><text:p>{text}</text:p></table:table-cell>'
+            cells += "<table:covered-table-cell/>" if text is None else value
+        rows += f"<table:table-row>{cells}</table:table-row>"
+    return ods({"Elements": rows})
+
+
+@pytest.mark.parametrize(("suffix", "content"), [(".xlsx", _merged_xlsx), (".ods", _merged_ods)])
+def test_a_merged_cell_of_a_data_dictionary_applies_to_all_rows_and_headers_that_it_covers(
+    tmp_path: Path, suffix: str, content: Callable[[], bytes]
+) -> None:
+    path = tmp_path / f"elements{suffix}"
+    path.write_bytes(content())
+    document = _read(path, '{"definition":"Definition","domain":"Domain","entity":"Element","id":"Ref"}')
+    sheets = Inventory.from_json(document.artefacts["inventory"]).fact_sheets
+    assert [(one.name, one.parent, one.fields) for one in sheets] == [
+        ("Account", "Customers", {"Steward": "A. Adams"}),
+        ("Payer", "Customers", {"Steward": "A. Adams"}),
+        ("Main", "Pipes", {"Steward": "A. Adams"}),
+    ]
 
 
 def test_changed_web_addresses_in_a_data_dictionary_do_not_cause_rows_to_be_embedded_again(tmp_path: Path) -> None:
@@ -85,7 +140,19 @@ def test_changed_web_addresses_in_a_data_dictionary_do_not_cause_rows_to_be_embe
                 "definition": "Definition",
                 "domain": "Domain",
                 "subgroup": "Entity",
+                "type": "Format",
                 "id": "Global ID",
+            },
+        ),
+        (
+            ["Ref", "Domain", "Subject area", "Element", "Business definition", "Format", "Class", "Reference"],
+            {
+                "entity": "Element",
+                "definition": "Business definition",
+                "domain": "Domain",
+                "subgroup": "Subject area",
+                "type": "Format",
+                "id": "Ref",
             },
         ),
         (
@@ -96,7 +163,7 @@ def test_changed_web_addresses_in_a_data_dictionary_do_not_cause_rows_to_be_embe
     ],
 )
 def test_columns_for_reading_a_data_dictionary_are_proposed(header: list[str], expected: dict[str, str]) -> None:
-    texts = {"definition", "description", "meaning of the term"}
+    texts = {"definition", "business definition", "description", "meaning of the term"}
     rows = [
         [f"The meaning of value {number}" if cell.casefold() in texts else f"{cell} {number}" for cell in header]
         for number in range(9)

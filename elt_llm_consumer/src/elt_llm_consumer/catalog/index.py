@@ -53,7 +53,7 @@ class CatalogTerm:
 
 
 class CatalogIndex:
-    """What a catalog job looks up: entities, fact sheets and terms, their joins, and what the texts say of them."""
+    """What a catalog job looks up: entities, fact sheets and terms, their joins, and the statements about them."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context

@@ -76,6 +76,17 @@ class MentionFilter:
         counted = (one.name for one in mentions if one in self._that_count(number, self._by_name[one.name]))
         return list(dict.fromkeys(counted))
 
+    def first_name(self, number: int) -> str:
+        """Return the name with which the sentence with this number starts, after an article; "" if there is none."""
+        statement = self._statements[number]
+        starts = {
+            one.name
+            for one in self._by_statement.get(number, ())
+            if _ARTICLE_OR_NOTHING.match(statement.text[statement.offset : max(0, one.start - statement.start)])
+            and one in self._that_count(number, self._by_name[one.name])
+        }
+        return min(starts, default="")
+
     def _that_count(self, number: int, found: _NameMentions) -> list[Mention]:
         usage = found.usage[self._statements[number].document.document_id]
         # In this document, the word means the name only if it is written with a capital.
@@ -123,6 +134,8 @@ class NamedStatement:
     """Whether one of the mentions certainly means the name."""
     in_chapter: bool = False
     """Whether the nearest heading, or a heading above it, is the name."""
+    subject_is_other: bool = False
+    """Whether the statement starts with another name."""
 
     @property
     def local_mentions(self) -> list[tuple[int, int]]:
@@ -169,6 +182,7 @@ class StatementIndex:
                 number in headed,
                 any(it.certain for it in named.get(number, ())) or number in headed or number in references,
                 number in self._in_chapter.get(name, ()),
+                self._mentions.first_name(number) not in {"", name},
             )
             for number in sorted(named.keys() | headed | references.keys())
         ]

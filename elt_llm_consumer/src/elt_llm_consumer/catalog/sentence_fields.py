@@ -33,6 +33,12 @@ _STATE_OF = re.compile(
 _CONDITION = re.compile(
     r"(?<!\w)(?:if|when|whenever|where|unless|until|wenn|falls|bis)(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE
 )
+_CONDITIONAL = re.compile(
+    r"(?<!\w)(?:if|when|whenever|where|unless|until|except|wenn|falls|bis|außer)\s", re.IGNORECASE
+)
+_IN_CONDITION = re.compile(
+    r"(?<!\w)(?:if|when|whenever|where|unless|until|wenn|falls|bis)\s[^,;:]{0,200}$", re.IGNORECASE
+)
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 
@@ -85,11 +91,20 @@ _NAME_ENDS = re.compile(
     r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter)(?!\w))",
     re.IGNORECASE,
 )
+_COORDINATION = re.compile(
+    r"(?:\s{0,3},\s{0,3}(?:(?:and|und)\s{1,3})?|\s{1,3}(?:and|und)\s{1,3})(?:(?:of|for|von|für)\s{1,3})?"
+)
+_MAIL_HEADER = re.compile(r"(?:From|Von): [^\n]{1,500}\n(?:[^\n]{0,2000}\n){0,9}(?:Date|Sent|Datum|Gesendet): ")
 _CLAUSE = re.compile(r"[,;:]\s{1,3}(?:and\s{1,3}|but\s{1,3}|und\s{1,3})?")
 _NOBODY = re.compile(
     r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|one|it|they|he|she|we|you|this|these)(?!\w)", re.IGNORECASE
 )
 _MAX_NAME_WORDS = 8
+
+
+def has_condition(text: str) -> bool:
+    """Return whether a text contains a condition or an exception."""
+    return bool(_CONDITIONAL.search(text))
 
 
 def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
@@ -104,7 +119,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
     for start, end in answers.spans(statement.text):
         for first, last in named.local_mentions:
             before, after = statement.text[end : max(0, first)], statement.text[last:]
-            if first >= end and _ONLY_ARTICLES.match(before) and _NAME_ENDS.match(after):
+            if first >= end and _is_coordinated(before) and _NAME_ENDS.match(after):
                 # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
                 subject = _CLAUSE.split(statement.text[statement.offset : start])[-1]
                 name = _ARTICLE.sub("", " ".join(subject.split()))
@@ -112,6 +127,27 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
                     return ""
                 return "" if _NOBODY.search(name) or finite_verbs().spans(name) else name
     return ""
+
+
+def _is_coordinated(before: str) -> bool:
+    """Return whether the words before a name are articles, or other names to which the name is joined by "and"."""
+    *names, last = _COORDINATION.split(before)
+    bare = [_ARTICLE.sub("", name.strip()) for name in names]
+    return bool(_ONLY_ARTICLES.match(last)) and all(
+        name[:1].isupper() and len(name.split()) <= _MAX_NAME_WORDS and not finite_verbs().spans(name) for name in bare
+    )
+
+
+def _is_about_another(named: NamedStatement) -> bool:
+    """Return whether a sentence starts with another name and has this name only in a phrase or a condition.
+
+    "Books that are evidence in a Complaint are kept until the Complaint is closed" is about books.
+    """
+    text, offset = named.statement.text, named.statement.offset
+    if not named.subject_is_other:
+        return False
+    before = [text[offset:start] for start, _ in named.local_mentions]
+    return all(follows_preposition(words, frozenset({"of"})) or _CONDITION.search(words) for words in before)
 
 
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
@@ -179,12 +215,12 @@ class SentenceField:
 
     def _scored(self, named: NamedStatement, search_score: float) -> FieldCandidate | None:
         statement = named.statement
-        if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names:
+        if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names or _MAIL_HEADER.match(statement.text):
             return None
         if who := _responsible(named, self._answers):
             return FieldCandidate(statement, _STATES, who, ("responsible for it",))
         cues = self._cue_spans(named)
-        if cues is None:
+        if cues is None or ((self._settings.states or self._settings.headers) and _is_about_another(named)):
             return None
         score, reason = self._directness(named, cues)
         score *= 1.0 if named.certain else _UNSURE
@@ -214,10 +250,13 @@ class SentenceField:
     def _lifecycle_spans(self, cues: list[Span], named: NamedStatement, states: Sequence[StateList]) -> list[Span]:
         """Return the cues that are lifecycle events of the entity itself, and the list of the entity's states."""
         statement = named.statement
-        if statement.cells or not named.mentions:
-            return cues
-        own = named.local_mentions
         text, offset, own_states = statement.text, statement.offset, _states_of(named)
+        if statement.cells:
+            return cues
+        if not named.mentions:
+            # A condition is about something else: "unless the customer is registered".
+            return [cue for cue in cues if not _IN_CONDITION.search(text[offset : cue[0]])]
+        own = named.local_mentions
         lifecycle = [cue for cue in cues if any(describes_mention(text, mention, cue, offset) for mention in own)]
         return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
@@ -247,10 +286,15 @@ class SentenceField:
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
     """Return the cue words that are not part of the name itself.
 
-    For example, "certificate" is not a cue word in a mention of "Vetting Certificate".
+    For example, "certificate" is not a cue word in a mention of "Vetting Certificate". A name within a phrase counts:
+    "keep each Permit for".
     """
     own = named.local_mentions
-    return [(start, end) for start, end in cues if all(end <= first or start >= last for first, last in own)]
+    return [
+        (start, end)
+        for start, end in cues
+        if all(end <= first or start >= last or start < first <= last < end for first, last in own)
+    ]
 
 
 def _states_of(named: NamedStatement) -> StateList | None:

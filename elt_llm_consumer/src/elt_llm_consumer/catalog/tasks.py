@@ -125,7 +125,11 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         weights[vote.domain] += vote.weight
     best, weight = min(weights.items(), key=lambda it: (-round(it[1], 6), it[0])) if weights else ("", 0.0)
     mine, total = [vote for vote in votes if vote.domain == best], sum(weights.values())
-    title, under = most_common_heading(named)
+    glossaries = {index.names.key(heading) for heading in index.context.file.spec.glossary.headings}
+    listed = [
+        one for one in named if one.statement.headings and index.names.key(one.statement.headings[0]) in glossaries
+    ]
+    title, under = most_common_heading([one for one in named if one not in listed])
     if sum(vote.count for vote in mine) >= _MIN_VOTES and weight >= _MIN_SHARE * total:
         domain, status, share = best, "existing", weight / total
         entities = ", ".join(list(dict.fromkeys(vote.entity for vote in mine))[:_PLACES])

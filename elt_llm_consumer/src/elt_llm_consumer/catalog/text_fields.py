@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_query.engine import Engine
+from elt_llm_query.grounding.rules import NumberValue, find_numbers
 
 from elt_llm_consumer.catalog.mentions import StatementIndex
-from elt_llm_consumer.catalog.sentence_fields import FieldCandidate, SentenceField, find_states
+from elt_llm_consumer.catalog.sentence_fields import FieldCandidate, SentenceField, find_states, has_condition
 from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
@@ -36,17 +37,23 @@ class TableField:
         headed = {names.key(header) for header in headers}
         self._known = {names.key(name) for name in names.names}
         self._records = {names.key(word) for word in record_words}
-        self._rows: list[TableRow] = [
-            (statement, cell)
-            for statement in (statements.statements if headed else ())
-            for cell in statement.cells
-            if cell.text and cell.header and names.key(cell.header) in headed
-        ]
+        self._rows: list[TableRow] = []
+        self._similar: list[TableRow] = []
+        for statement in statements.statements if headed else ():
+            for cell in statement.cells:
+                key = names.key(cell.header) if cell.text and cell.header else ()
+                if key in headed:
+                    self._rows.append((statement, cell))
+                elif any(key[start : start + len(own)] == own for own in headed for start in range(len(key))):
+                    self._similar.append((statement, cell))
 
-    def candidates(self, name: str) -> list[FieldCandidate]:
-        """Return the field's values in table rows about a name, best first."""
+    def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
+        """Return the field's values in table rows about a name, best first.
+
+        If `similar`, return the values under headers that only contain a configured header: "Retention in the system".
+        """
         keys, found = self._keys(name), []
-        for statement, value in self._rows:
+        for statement, value in self._similar if similar else self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
             if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
                 found.append(FieldCandidate(statement, score, value.text, (f"under '{value.header}'",)))
@@ -105,6 +112,7 @@ def _subject(cells: Sequence[TableCell]) -> TableCell:
 
 _BESIDE_TABLE = 0.85
 """If a table gives the value, sentences are added only with at least this score."""
+_PERIODS = frozenset({"day", "week", "month", "year"})
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
 
@@ -159,7 +167,16 @@ class TextField:
             found = self._engine.search(question, top_k=self.settings.top_k * (_DEEPER if deeper else 1))
             chunks, scores = found.chunks, self._statement_scores(found.chunks)
             note = " ".join(found.notes) if found.failed else ""
-        sentences = [*self._sentences.candidates(named, scores), *self._duties.responsible(name), *kinds]
+        stating = self._sentences.candidates(named, scores)
+        sure = [one for one in stating if one.score >= _BESIDE_TABLE]
+        if self.settings.headers and (
+            clash := _different_periods([*values, *sure, *self._table.candidates(name, similar=True)])
+        ):
+            return FieldFacts(
+                with_note(_conflict_cell(clash, "The texts give different periods."), note),
+                chunks if with_chunks else (),
+            )
+        sentences = [*stating, *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _combined_cell(values, sentences, most, note)
         # Best statements that are in none of the chunks become chunks of their own, and come first.
@@ -206,14 +223,33 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
     rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
     different = _distinct_candidates(rank)
     if len(different) > 1:
-        return Cell(
-            value=tuple(one.value for one in different),
-            verdict="conflict",
-            evidence=tuple(_evidence(one, one.value) for one in different),
-            confidence=different[-1].score,
-            note="Tables give different values.",
-        )
+        return _conflict_cell(different, "Tables give different values.")
     return found_cell(rank[0].value, [_evidence(one) for one in rank])
+
+
+def _conflict_cell(different: Sequence[FieldCandidate], note: str) -> Cell:
+    return Cell(
+        value=tuple(one.content for one in different),
+        verdict="conflict",
+        evidence=tuple(_evidence(one, one.content) for one in different),
+        confidence=different[-1].score,
+        note=note,
+    )
+
+
+def _different_periods(candidates: Iterable[FieldCandidate]) -> list[FieldCandidate]:
+    """Return a candidate for each different period of time; empty if all periods agree.
+
+    Candidates with a condition, or with several periods, are left out, since they may state an exception.
+    """
+    different: list[tuple[FieldCandidate, NumberValue]] = []
+    for one in candidates:
+        periods = [number for number in find_numbers(one.content) if number.measure in _PERIODS]
+        if len(periods) != 1 or has_condition(one.content):
+            continue
+        if not any(periods[0].agrees(known) for _, known in different):
+            different.append((one, periods[0]))
+    return [one for one, _ in different] if len(different) > 1 else []
 
 
 def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCandidate]:

@@ -5,11 +5,15 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 
-from elt_llm_consumer.evidence import Cell, JobResult, Row, Table
+from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, content_digest
 from elt_llm_consumer.export.text import escape_formula, evidence_places, value_text, write_atomically
 
 REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
 """The columns that reviewers fill in and `elt-llm review import` reads."""
+ORIGIN_COLUMN = "review_of"
+"""The column that names the job and the edition of a row, so that a sheet of another job is refused."""
+EDITION_MARK = ", edition "
+_EDITION_LENGTH = 12
 IDENTITY_COLUMNS = ("table", "key", "name")
 EVIDENCE_COLUMNS = (
     *IDENTITY_COLUMNS,
@@ -23,17 +27,27 @@ SheetLine = tuple[str | int | float, ...]
 def column_names(table: Table) -> tuple[str, ...]:
     """Return the column names of a table: identity columns, review columns, and three columns for each field."""
     fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
-    return (*IDENTITY_COLUMNS, *_group_columns(table), *REVIEW_COLUMNS, "reviewed_at", "review_stale", *fields, "notes")
+    return (
+        *IDENTITY_COLUMNS,
+        *_group_columns(table),
+        *REVIEW_COLUMNS,
+        "reviewed_at",
+        "review_stale",
+        ORIGIN_COLUMN,
+        *fields,
+        "notes",
+    )
 
 
-def row_values(table: Table, row: Row) -> SheetLine:
+def row_values(result: JobResult, table: Table, row: Row) -> SheetLine:
     """Return the values of one row, one value per column."""
     groups = _group_columns(table)
     filled = (*row.group, *[""] * len(groups))[: len(groups)]
     fields = [part for column in table.columns for part in _field_values(row, column)]
     review = row.review
     stale = "yes" if review.stale else ""
-    reviewed = (review.status, review.reviewer, review.comment, review.reviewed_at, stale)
+    origin = f"{result.kind} of {result.job}{EDITION_MARK}{content_digest(row)[:_EDITION_LENGTH]}"
+    reviewed = (review.status, review.reviewer, review.comment, review.reviewed_at, stale, origin)
     return (table.name, row.key, row.name, *filled, *reviewed, *fields, "\n".join(row.notes))
 
 
@@ -82,7 +96,10 @@ def write_csv(result: JobResult, path: Path) -> list[Path]:
     apostrophe.
     """
     files = {
-        path.with_suffix(f".{table.name}.csv"): [column_names(table), *(row_values(table, row) for row in table.rows)]
+        path.with_suffix(f".{table.name}.csv"): [
+            column_names(table),
+            *(row_values(result, table, row) for row in table.rows),
+        ]
         for table in result.tables
     }
     files[path.with_suffix(".evidence.csv")] = [EVIDENCE_COLUMNS, *evidence_lines(result)]

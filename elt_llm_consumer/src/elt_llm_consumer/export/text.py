@@ -88,7 +88,8 @@ def safe_name(text: str) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    return text.lstrip(_INVISIBLE).startswith(_FORMULA) or text.startswith(FORMULA_ESCAPE)
+    # A quotation mark alone is harmless. Before a formula it counts too, so that removing the escape is unambiguous.
+    return text.lstrip(_INVISIBLE + FORMULA_ESCAPE).startswith(_FORMULA)
 
 
 def one_line(text: str) -> str:

@@ -10,6 +10,7 @@ from elt_llm_consumer.evidence import JobResult, ReviewStatus, Table
 from elt_llm_consumer.export.csv import (
     EVIDENCE_COLUMNS,
     IDENTITY_COLUMNS,
+    ORIGIN_COLUMN,
     REVIEW_COLUMNS,
     SheetLine,
     column_names,
@@ -32,7 +33,7 @@ _NOTES = "Notes"
 _WIDTHS = {"name": 28, "quote": 70, "value": 50, "definition": 60, "notes": 40, "review_comment": 30, "note": 120}
 _WIDE, _MIDDLE, _NARROW = 45, 24, 12  # column widths, in characters
 _LONG, _SHORT = 60, 16  # characters: a column is wide if its longest value has at least _LONG, narrow if at most _SHORT
-_HIDDEN = ("table", "key")
+_HIDDEN = ("table", "key", ORIGIN_COLUMN)
 """Hidden columns, by which `elt-llm review import` recognises a row."""
 _ROW_HEIGHT, _HEAD_HEIGHT = 62, 32  # points; enough for four lines of a long text
 _COLOURS = {"found": "#E2F0D9", "inferred": "#FFF2CC", "absent": "#EDEDED", "conflict": "#F8CBAD"}
@@ -56,7 +57,7 @@ def write_xlsx(result: JobResult, path: Path) -> list[Path]:
         rows_of.setdefault((str(values[0]), str(values[1]), str(values[3])), number)
     writer = _Sheets(workbook)
     for table in result.tables:
-        lines = [row_values(table, row) for row in table.rows]
+        lines = [row_values(result, table, row) for row in table.rows]
         sheet = writer.sheet(table.name.capitalize(), column_names(table), lines)
         writer.colour(sheet, column_names(table), len(lines))
         _link(sheet, writer.link, table, lines, rows_of)

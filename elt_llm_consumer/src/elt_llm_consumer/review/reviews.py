@@ -10,25 +10,8 @@ from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, Output
 from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import nearest_names
 
-from elt_llm_consumer.evidence import JobResult, Review, ReviewStatus, Row, hash_json
+from elt_llm_consumer.evidence import JobResult, Review, ReviewStatus, Row, content_digest
 from elt_llm_consumer.export.text import printable
-
-
-def content_digest(row: Row) -> str:
-    """Return the SHA-256 of a row's name, group, values, verdicts and quotes, as 64 hex digits.
-
-    Scores, spans, pages, notes and the review are not part of the digest.
-    """
-    cells = {
-        name: {
-            "value": list(cell.value) if isinstance(cell.value, tuple) else cell.value,
-            "verdict": cell.verdict,
-            "quotes": [[it.collection, it.source, it.quote_hash] for it in cell.evidence],
-        }
-        for name, cell in row.cells.items()
-    }
-    return hash_json({"name": row.name, "group": list(row.group), "cells": cells})
-
 
 REVIEW_STATUSES: Mapping[str, ReviewStatus] = {status: status for status in get_args(ReviewStatus)}
 

@@ -18,6 +18,7 @@ from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import nearest_names
 
 from elt_llm_consumer.evidence import Cell, Row
+from elt_llm_consumer.export.csv import EDITION_MARK, ORIGIN_COLUMN
 from elt_llm_consumer.export.text import one_line, printable, unescape_formula, value_text
 from elt_llm_consumer.review.reviews import MAX_COMMENT_LENGTH, REVIEW_STATUSES
 
@@ -49,6 +50,10 @@ class SheetRow:
     """The time of the review that the sheet shows; empty if it shows none, None if the sheet lacks this column."""
     values: Mapping[str, str] = field(default_factory=dict)
     """All values of the line by column name."""
+    origin: str = ""
+    """The job that wrote the sheet, such as `glossary of rules`; empty if the sheet lacks this column."""
+    edition: str = ""
+    """The first digits of the row's digest when the sheet was written; empty if the sheet lacks this column."""
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
@@ -125,8 +130,9 @@ def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[Sh
         if table or key or status or reviewer or comment:
             where = f"row {number} of sheet '{sheet}'" if sheet else f"row {number}"
             values = dict(zip(head, line, strict=False))
-            edition = reviewed_at if "reviewed_at" in at else None
-            yield SheetRow(where, table, key, status, reviewer, comment, edition, values)
+            seen = reviewed_at if "reviewed_at" in at else None
+            origin, _, edition = given.get(ORIGIN_COLUMN, "").rpartition(EDITION_MARK)
+            yield SheetRow(where, table, key, status, reviewer, comment, seen, values, origin, edition)
 
 
 def _text(value: object) -> str:
@@ -185,17 +191,28 @@ class ImportReport:
 
 
 def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *, replace: bool = False) -> ImportReport:
-    """Import the reviews of a sheet for the last written rows.
+    """Import the reviews of a sheet for the last written rows. Raises UsageError for the sheet of another job.
 
     A review becomes stale if the values in the sheet differ from those of the row. A PENDING line without reviewer and
     comment counts as empty and does not remove a review. A line that equals the stored review changes nothing, even if
-    this review is stale. A line replaces a review that is newer than the sheet only if `replace` is set.
+    this review is stale. A line replaces a review that is newer than the sheet only if `replace` is set; otherwise it
+    is only added to the history.
     """
+    job = printable(f"{name.kind} of {name.job}")
+    if other := next((line.origin for line in lines if line.origin and line.origin != job), ""):
+        raise UsageError(
+            f"The sheet was written by the {other}, not by the {job}: nothing was imported.",
+            hint="Name the job of the sheet with --job and, if it has several kinds, --kind.",
+        )
     reviews = JobReviewTable(state)
     reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name), replace=replace)
+    if len(lines) > 1 and not any(map(reader.find_row, lines)):
+        problem = f"none of the {len(lines):,} rows of the sheet is in the last output of the {job}"
+        return ImportReport(0, 0, 0, (problem,))
     for line in lines:
         reader.read(line)
     reviews.put(name, list(reader.taken.values()))
+    reviews.put_aside(name, reader.put_aside)
     return ImportReport(
         len(reader.taken),
         reader.unchanged,
@@ -212,6 +229,7 @@ class _ReviewImporter:
     def __init__(self, shown: Mapping[RowId, OutputRow], known: Mapping[RowId, StoredReview], *, replace: bool) -> None:
         self._known, self._replace = known, replace
         self.taken: dict[RowId, StoredReview] = {}
+        self.put_aside: list[StoredReview] = []
         self.unchanged = self.without_review = 0
         self.problems: list[str] = []
         self.notes: list[str] = []
@@ -251,19 +269,25 @@ class _ReviewImporter:
             self.without_review += 1
         elif known is not None and (known.status, known.reviewer, known.comment) == (status, reviewer, comment):
             self.unchanged += 1
-        elif known is None or self._may_replace(line, known):
+        else:
             digest = "" if differing else row.digest
-            self.taken[row.place] = StoredReview(row.place, status, reviewer, comment, digest, row.documents)
+            review = StoredReview(row.place, status, reviewer, comment, digest, row.documents)
+            if known is None or self._may_replace(line, review, known):
+                self.taken[row.place] = review
+            else:
+                self.put_aside.append(review)
 
-    def _may_replace(self, line: SheetRow, known: StoredReview) -> bool:
+    def _may_replace(self, line: SheetRow, review: StoredReview, known: StoredReview) -> bool:
         """Return whether a line may replace the stored review, and report the replacement or the conflict."""
-        by = f" by {known.reviewer}" if known.reviewer else ""
-        stored = f"{known.status}{by} of {known.reviewed_at}"
+        stored = f"{_verdict(known)} of {known.reviewed_at}"
         newer = line.reviewed_at is not None and known.reviewed_at > line.reviewed_at
         if newer and not self._replace:
+            if review.status == known.status:
+                self.unchanged += 1
+                return False
             self.conflicts.append(
-                f"{line.where}: '{known.place.key}' keeps the review {stored}, because it is newer than the sheet. "
-                "To replace it, import with --replace"
+                f"{line.where}: '{known.place.key}' keeps the review {stored}, because it is newer than the sheet, "
+                f"which has {_verdict(review)}. To replace it, import with --replace"
             )
             return False
         if newer or line.reviewed_at is None or known.reviewer != line.reviewer:
@@ -279,16 +303,29 @@ class _ReviewImporter:
                 f"{line.where}: '{row.place.key}' has another {', '.join(fields)} in the last output, so its"
                 " review is stale. Correct values with sources.curated"
             )
-        return bool(fields)
+        elif not row.digest.startswith(line.edition):
+            self.notes.append(
+                f"{line.where}: '{row.place.key}' has another name, group or quote in the last output, so its review is"
+                " stale"
+            )
+        return bool(fields) or not row.digest.startswith(line.edition)
+
+    def find_row(self, line: SheetRow) -> OutputRow | None:
+        """Return the row of a line, or None if the last output lacks it."""
+        table = unescape_formula(line.table)
+        return self._rows.get((table, line.key)) or self._rows.get((table, unescape_formula(line.key)))
 
     def _row(self, line: SheetRow) -> OutputRow | None:
+        if (found := self.find_row(line)) is not None:
+            return found
         table, key = unescape_formula(line.table), line.key
-        for written in (key, unescape_formula(key)):
-            if (found := self._rows.get((table, written))) is not None:
-                return found
         problem, name, known = f"'{table}' has no row '{key}'.", key, self._keys.get(table, [])
         if table not in self._keys:
             problem, name, known = f"the job has no table '{table}'.", table, list(self._keys)
         hint = nearest_names(name, known) if len(self.problems) < _MAX_HINTS else ""
         self.problems.append(f"{line.where}: {problem} {hint}".strip())
         return None
+
+
+def _verdict(review: StoredReview) -> str:
+    return f"{review.status} by {review.reviewer}" if review.reviewer else review.status

@@ -327,7 +327,10 @@ def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
 
 @dataclass(frozen=True)
 class StoredReview:
-    """A review of a row that quotes `documents`. `digest` is a hash of the fields that the reviewer saw."""
+    """A review of a row that quotes `documents`. `digest` is a hash of the fields that the reviewer saw.
+
+    `applied` is false in the history if the review did not become that of the row, because a newer one was kept.
+    """
 
     place: RowId
     status: str
@@ -336,14 +339,24 @@ class StoredReview:
     digest: str
     documents: frozenset[QuotedDocument] = frozenset()
     reviewed_at: str = ""
+    applied: bool = True
 
 
 _REVIEW_COLUMNS = "part, row_key, status, reviewer, comment, digest, documents, reviewed_at"
 
 
 def _stored_review(row: Sequence[Any]) -> StoredReview:
-    part, key, *values, documents, reviewed_at = row
-    return StoredReview(*(RowId(part, key), *values, quoted_from_json(documents), reviewed_at))
+    part, key, status, reviewer, comment, digest, documents, reviewed_at, *applied = row
+    said = (status, reviewer, comment, digest)
+    return StoredReview(RowId(part, key), *said, quoted_from_json(documents), reviewed_at, *map(bool, applied))
+
+
+def _review_lines(name: JobName, reviews: Iterable[StoredReview]) -> list[tuple[str, ...]]:
+    moment = utc_now()
+    return [
+        (*name, *it.place, it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment)
+        for it in reviews
+    ]
 
 
 class JobReviewTable(DatabaseTable):
@@ -351,18 +364,26 @@ class JobReviewTable(DatabaseTable):
 
     def put(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
         """Store reviews with the current time in one transaction; former reviews of the rows stay in the history."""
-        moment = utc_now()
-        lines = [
-            (*name, *it.place, it.status, it.reviewer, it.comment, it.digest, quoted_to_json(it.documents), moment)
-            for it in reviews
-        ]
+        lines = _review_lines(name, reviews)
         with self._database.transaction():
             self._database.execute_many(
                 "INSERT OR REPLACE INTO job_reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", lines
             )
             self._database.execute_many(
-                "INSERT INTO job_review_history VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", lines
+                "INSERT INTO job_review_history VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", lines
             )
+
+    def put_aside(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
+        """Add reviews that are not applied to the history of their rows, unless the history has the same review."""
+        new = [
+            review
+            for review in reviews
+            if (review.status, review.reviewer, review.comment)
+            not in {(it.status, it.reviewer, it.comment) for it in self.history(name, review.place)}
+        ]
+        self._database.execute_many(
+            "INSERT INTO job_review_history VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", _review_lines(name, new)
+        )
 
     def all(self, name: JobName) -> dict[RowId, StoredReview]:
         """Return all reviews of a job by row id, including reviews of removed rows."""
@@ -373,9 +394,9 @@ class JobReviewTable(DatabaseTable):
         return {review.place: review for review in map(_stored_review, rows)}
 
     def history(self, name: JobName, place: RowId) -> list[StoredReview]:
-        """Return all reviews of a row, oldest first. The last one is the current review."""
+        """Return all reviews of a row, oldest first. The last applied one is the current review."""
         rows = self._database.rows(
-            f"SELECT {_REVIEW_COLUMNS} FROM job_review_history WHERE {_OF_ROW} ORDER BY number",  # noqa: S608
+            f"SELECT {_REVIEW_COLUMNS}, applied FROM job_review_history WHERE {_OF_ROW} ORDER BY number",  # noqa: S608
             (*name, *place),
         )
         return [_stored_review(row) for row in rows]

@@ -104,3 +104,16 @@ def _valid_offsets(value: Any, count: int, length: int) -> Any:
         if list(span) == sorted(span) and span[0] >= 0 and span[-1] <= length
         if all(span[at] < span[at + 1] for at in range(0, count, 2))
     )
+
+
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
+
+
+def page_label(source: str, page: int | None, section: str | None = None) -> str:
+    """Return "page 3"; for a sheet of a workbook "sheet Elements", or "" if no section is given.
+
+    The first heading of a sheet is its name, so places that show the section need no label.
+    """
+    if page and source.lower().endswith(_WORKBOOKS):
+        return f"sheet {section.split(' > ')[0]}" if section else ""
+    return f"page {page}" if page else ""

@@ -71,3 +71,42 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UnreadableDocument(f"cannot be opened: {error.strerror or error}") from error
+
+
+_HEAD, _TAIL = 65_536, 1_048_576  # bytes at the start and the end of a file that are searched for marks of its format
+_PACKAGE_MARKS = {  # members of a zip package, or the content of its first member, by format
+    b"word/document.xml": ".docx",
+    b"xl/workbook.xml": ".xlsx",
+    b"ppt/presentation.xml": ".pptx",
+    b"application/vnd.oasis.opendocument.text": ".odt",
+    b"application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    b"application/epub+zip": ".epub",
+}
+_SIGNATURES = {b"%PDF-": ".pdf", b"{\\rtf": ".rtf", b"<!doctype html": ".html", b"<html": ".html"}
+_NAMES = {".pdf": "a PDF", ".rtf": "a file in the Rich Text Format", ".html": "an HTML page", ".zip": "a zip archive"}
+_FAMILIES = ({".docx", ".docm", ".dotx", ".dotm"}, {".xlsx", ".xlsm"}, {".pptx", ".pptm", ".ppsx", ".potx"})
+
+
+def read_document(reader: DocumentReader, path: Path) -> ParsedDocument:
+    """Parse a file. If this fails and the content has another format than the suffix, the error names that format."""
+    try:
+        return reader.read(path)
+    except UnreadableDocument as error:
+        found, suffix = _format_of(path), path.suffix.lower()
+        same = found == suffix or any({found, suffix} <= family for family in _FAMILIES)
+        if not found or same or (found == ".zip" and suffix != ".pdf") or "save it as" in str(error):
+            raise
+        name = _NAMES.get(found, f"a {found} file")
+        raise UnreadableDocument(f"is {name}, not a {suffix} file: rename it to {found}") from error
+
+
+def _format_of(path: Path) -> str:
+    """Return the suffix of the format that the first bytes of a file show; "" for an unknown format."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+        if head.startswith(b"PK"):
+            file.seek(max(0, path.stat().st_size - _TAIL))
+            data = head + file.read(_TAIL)
+            return next((suffix for mark, suffix in _PACKAGE_MARKS.items() if mark in data), ".zip")
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    return next((suffix for signature, suffix in _SIGNATURES.items() if start.startswith(signature.lower())), "")

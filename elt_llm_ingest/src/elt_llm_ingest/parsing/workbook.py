@@ -1,7 +1,7 @@
 """Read XLSX, XLS and ODS workbooks as sheets of typed cells, within checked size limits."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -36,6 +36,7 @@ _CELL = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{1,300})>")
 _FORMULA = rb"(?:<f[^>]{0,300}/>|<f[^>]{0,300}>[^<]{0,9000}</f>)?"
 _ERROR = re.compile(rb"<c\s([^>]{1,300})>" + _FORMULA + rb"<v>(#[A-Z/0!?]{2,12})</v>")
 _IS_ERROR = b't="e"'
+Position = tuple[int, int]
 
 
 @dataclass
@@ -119,11 +120,13 @@ class SheetRemarks:
 class _Package:
     """Contents of a workbook's zip package that the library for reading cells ignores.
 
-    XLSX sheets are identified by name, and ODS sheets by their index (from 0).
+    XLSX sheets are identified by name, and ODS sheets by their index (from 0). `merged` holds the merged ranges of ODS
+    sheets as first and last (row, column), both counted from 0 in the whole sheet.
     """
 
     extents: Mapping[str | int, SheetExtent] = field(default_factory=dict)
     remarks: Mapping[str | int, SheetRemarks] = field(default_factory=dict)
+    merged: Mapping[int, Sequence[tuple[Position, Position]]] = field(default_factory=dict)
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
 
 
@@ -143,12 +146,13 @@ def _check_package(path: Path) -> _Package:
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
-            return _Package(dict(enumerate(extents)), dict(enumerate(map(_ods_remarks, sheets))), metadata)
+            merged = dict(enumerate(map(_ods_merged, sheets)))
+            return _Package(dict(enumerate(extents)), dict(enumerate(map(_ods_remarks, sheets))), merged, metadata)
         parts = _sheet_parts(archive)
         return _Package(
             {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()},
             {name: _sheet_remarks(archive, part) for name, part in parts.items()},
-            metadata,
+            metadata=metadata,
         )
 
 
@@ -386,7 +390,8 @@ def ods_extent(sheet: _Element) -> SheetExtent:
 def _ods_remarks(sheet: _Element) -> SheetRemarks:
     comments: list[str] = []
     formulas: list[tuple[str, str, str]] = []
-    for place, cell in _ods_cells(sheet):
+    for row, column, cell in _ods_cells(sheet):
+        place = f"{_column_name(column + 1)}{row + 1}"
         note = cell.find(f"{_ODS_OFFICE}annotation")
         if note is not None:
             author = note.findtext("{*}creator") or ""
@@ -397,20 +402,34 @@ def _ods_remarks(sheet: _Element) -> SheetRemarks:
     return SheetRemarks(tuple(comments), (), tuple(formula_lines(formulas)))
 
 
-def _ods_cells(sheet: _Element) -> Iterator[tuple[str, _Element]]:
-    """Yield the cells of an ODS sheet with their names, such as B2. A repeated cell is yielded once."""
-    row = 1
+def _ods_merged(sheet: _Element) -> list[tuple[Position, Position]]:
+    """Return the merged ranges of an ODS sheet, which the library for reading cells does not report."""
+    merged = []
+    for row, column, cell in _ods_cells(sheet):
+        down, across = (_times(cell, f"number-{kind}-spanned") for kind in ("rows", "columns"))
+        if down > 1 or across > 1:
+            merged.append(((row, column), (row + down - 1, column + across - 1)))
+    return merged
+
+
+def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:
+    """Yield the filled cells of an ODS sheet with row and column, from 0. A repeated cell is yielded once."""
+    row = 0
     for line in sheet.iter(_ODS_ROW):
-        column = 1
+        column = 0
         for cell in line.iterchildren(*_ODS_CELLS):
             if len(cell) or cell.get(f"{_ODS_TABLE}formula"):
-                yield f"{_column_name(column)}{row}", cell
+                yield row, column, cell
             column += _repetitions(cell, "columns")
         row += _repetitions(line, "rows")
 
 
 def _repetitions(element: _Element, kind: str) -> int:
-    number = element.get(f"{_ODS_TABLE}number-{kind}-repeated", "")
+    return _times(element, f"number-{kind}-repeated")
+
+
+def _times(element: _Element, name: str) -> int:
+    number = element.get(f"{_ODS_TABLE}{name}", "")
     return int(number) if number.isdecimal() and len(number) < 13 else 1
 
 
@@ -447,7 +466,6 @@ def _first_text(root: _Element, name: str) -> str:
 
 
 CellValue = str | int | float | bool | datetime | date | time | timedelta
-Position = tuple[int, int]
 _ZIP = b"PK"
 
 
@@ -466,6 +484,19 @@ class Sheet:
     merged: tuple[tuple[Position, Position], ...] = ()
     note: str = ""
     remarks: SheetRemarks = SheetRemarks()
+
+    def filled_rows(self, display: Callable[[CellValue], str]) -> list[list[str]]:
+        """Return the rows as `display` shows their cells; merged cells fill the cells that they cover.
+
+        A merged cell that is alone in its row, like a title, is repeated downwards only.
+        """
+        rows = [[display(cell).strip() for cell in row] for row in self.rows]
+        for (top, left), (bottom, right) in self.merged:
+            value = rows[top][left]
+            alone = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
+            for row in rows[top : bottom + 1]:
+                row[left : right + 1] = [value, *(["" if alone else value] * (right - left))]
+        return rows
 
 
 @dataclass(frozen=True)
@@ -497,7 +528,8 @@ def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
     sheet = book.get_sheet_by_index(number)
     if (size := SheetExtent(sheet.height, sheet.width)).is_too_large:
         return Sheet(about.name, (), hidden, note=f"is not read: it {size.description}")
-    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, tuple(_merged_ranges(sheet)), remarks=remarks)
+    merged = tuple(_merged_ranges(sheet, package.merged.get(number) or sheet.merged_cell_ranges or ()))
+    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, merged, remarks=remarks)
 
 
 def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellValue, ...], ...]:
@@ -509,13 +541,15 @@ def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellVa
     return tuple(map(tuple, rows))
 
 
-def _merged_ranges(sheet: CalamineSheet) -> Iterator[tuple[Position, Position]]:
+def _merged_ranges(
+    sheet: CalamineSheet, merged: Iterable[tuple[Position, Position]]
+) -> Iterator[tuple[Position, Position]]:
     """Yield the merged ranges inside the filled area, counted from the start of this area."""
     if sheet.start is None or sheet.end is None:
         return
     top, left = sheet.start
     height, width = sheet.end[0] - top + 1, sheet.end[1] - left + 1
-    for first, last in sheet.merged_cell_ranges or ():
+    for first, last in merged:
         if first[0] >= top and first[1] >= left and first[0] < top + height and first[1] < left + width:
             yield ((first[0] - top, first[1] - left), (min(last[0] - top, height - 1), min(last[1] - left, width - 1)))
 

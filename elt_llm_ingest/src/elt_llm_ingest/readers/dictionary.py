@@ -1,16 +1,16 @@
 """Read a data dictionary: each row of a workbook or CSV file becomes an entity with its definition and domain."""
 
+import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from elt_llm_core.enterprise import FactSheet, Inventory, fact_sheet_order
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_core.utilities import nearest_names
 
 from elt_llm_ingest.leanix.documents import inventory_document
 from elt_llm_ingest.parsing.charset import decode
@@ -36,9 +36,9 @@ _HEADER_WORDS = {
                "name", "element", "attribute", "field", "label"),
     "definition": ("definition", "description", "meaning", "explanation", "comment"),
     "domain": ("domain", "subject area", "topic", "area", "module", "schema"),
-    "subgroup": ("entity", "category", "group", "table", "class"),
-    "type": ("type of element", "element type", "entity type", "kind"),
-    "id": ("global id", "element id", "identifier", "id", "code", "key"),
+    "subgroup": ("subdomain", "sub domain", "subgroup", "subject area", "entity", "category", "group", "table"),
+    "type": ("type of element", "element type", "entity type", "kind", "type", "data type", "format"),
+    "id": ("global id", "element id", "identifier", "id", "ref", "reference number", "code", "key"),
 }  # fmt: skip
 _LEAST_ROWS = 3
 _LEAST_FILLED = 0.6  # share of the rows that must have a distinct name, and a definition
@@ -54,7 +54,7 @@ class DictionaryReader(DocumentReader):
     """
 
     name: ClassVar[str] = "dictionary"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def __init__(self, options: ReaderOptions | None = None) -> None:
         self._mapping = options.columns if options and options.columns else "{}"
@@ -68,12 +68,7 @@ class DictionaryReader(DocumentReader):
         """Parse the file; raise UnreadableDocument if it is damaged, or no sheet has the columns of the job."""
         columns: dict[str, str] = json.loads(self._mapping)
         sheets, notes = _read_sheets(path)
-        found = [_Table(rows, columns) for rows in sheets if _header_row(rows, columns["entity"]) is not None]
-        if not found:
-            raise UnreadableDocument(
-                f"has no column {columns['entity']!r} in the first {_HEADER_ROWS} rows of a sheet",
-                hint=_columns_hint(columns["entity"], sheets),
-            )
+        found = _find_tables([rows for rows in sheets if rows], columns)
         unique = UniqueNames()
         entries = sorted((one for table in found for one in table.fact_sheets(unique)), key=fact_sheet_order)
         skipped = sum(table.without_name for table in found)
@@ -139,36 +134,63 @@ def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
 
 def _read_sheets(path: Path) -> tuple[list[_Rows], tuple[str, ...]]:
     if path.suffix.lower() in _WORKBOOKS:
-        sheets = open_workbook(path).sheets
-        return [[[cell_display(cell).strip() for cell in row] for row in sheet.rows] for sheet in sheets], ()
+        return [sheet.filled_rows(cell_display) for sheet in open_workbook(path).sheets], ()
     text, notes = decode(read_bytes(path))
     rows, row_notes = parse_rows(text, detect_delimiter(text))
     return [[[" ".join(cell.split()) for cell in row] for row in rows]], (*notes, *row_notes)
 
 
-def _header_row(rows: _Rows, header: str) -> int | None:
-    wanted = header.casefold()
-    return next((n for n, row in enumerate(rows[:_HEADER_ROWS]) if wanted in [cell.casefold() for cell in row]), None)
+def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_Table"]:
+    """Return the sheets that have the column of entities.
+
+    Raises UnreadableDocument with all missing columns if no sheet has it, or such a sheet lacks another column.
+    """
+    headers = [_header_row(rows, columns) for rows in sheets]
+    tables = [_Table(rows, number, columns) for rows, number in zip(sheets, headers, strict=True)]
+    found = [table for table in tables if "entity" not in table.missing]
+    likeliest = max(tables, key=lambda table: -len(table.missing), default=_Table([[]], 0, columns))
+    for table in found or [likeliest]:
+        if table.missing:
+            lacking = [f"no column {columns[role]!r}, which the job maps to {role}" for role in table.missing]
+            hints = [f"{columns[role]!r}: {_nearest_headers(columns[role], table.headers)}" for role in table.missing]
+            raise UnreadableDocument(f"has {', and '.join(lacking)}", hint=" ".join(hints))
+    return found
 
 
-def _columns_hint(wanted: str, sheets: Iterable[_Rows]) -> str:
-    headers = list(dict.fromkeys(cell for rows in sheets for row in rows[:1] for cell in row if cell))
-    return nearest_names(wanted, headers) or f"The columns are {', '.join(headers[:30])}."
+def _header_row(rows: _Rows, columns: Mapping[str, str]) -> int:
+    """Return the number of the row with most columns of the job, or else with most filled cells.
+
+    If a merged header fills several rows below each other, the last of them is the header row.
+    """
+    wanted = {_folded(header) for header in columns.values()}
+    fits = [(len(wanted & set(map(_folded, row))), sum(map(bool, row))) for row in rows[:_HEADER_ROWS]]
+    best = max(fits)
+    number = fits.index(best)
+    while best[0] and number + 1 < len(fits) and fits[number + 1][0] == best[0]:
+        number += 1
+    return number
+
+
+def _folded(header: str) -> str:
+    return " ".join(header.split()).casefold()
+
+
+def _nearest_headers(wanted: str, headers: Sequence[str]) -> str:
+    by_folded = {_folded(header): header for header in headers if header}
+    near = difflib.get_close_matches(_folded(wanted), by_folded, n=3, cutoff=0.5)
+    known = [by_folded[name] for name in near] or list(by_folded.values())[:30]
+    return f"{'nearest' if near else 'the columns are'} {', '.join(known)}."
 
 
 class _Table:
-    """The rows of one sheet below its header row."""
+    """The rows of one sheet below its header row. `missing` are the roles of columns that the sheet lacks."""
 
-    def __init__(self, rows: _Rows, columns: Mapping[str, str]) -> None:
-        header = _header_row(rows, columns["entity"]) or 0
-        names = [cell.casefold() for cell in rows[header]]
-        for role, name in columns.items():
-            if name.casefold() not in names:
-                hint = _columns_hint(name, [rows[header:]])
-                raise UnreadableDocument(f"has no column {name!r}, which the job maps to {role}", hint=hint)
-        self._places = {role: names.index(name.casefold()) for role, name in columns.items()}
-        self._headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
-        self._address_columns = [column for column in range(len(self._headers)) if self._holds_addresses(column)]
+    def __init__(self, rows: _Rows, header: int, columns: Mapping[str, str]) -> None:
+        names = list(map(_folded, rows[header]))
+        self.missing = [role for role, name in columns.items() if _folded(name) not in names]
+        self._places = {role: names.index(_folded(name)) for role, name in columns.items() if role not in self.missing}
+        self.headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
+        self._address_columns = [column for column in range(len(self.headers)) if self._holds_addresses(column)]
         self.addresses: dict[str, str] = {}
         """The first web address of each entry, by entry id. Entries without an address are left out."""
         self.without_name = 0
@@ -202,7 +224,7 @@ class _Table:
         used = {*self._places.values(), *self._address_columns}
         return {
             header: self._value(row, column)
-            for column, header in enumerate(self._headers)
+            for column, header in enumerate(self.headers)
             if header and column not in used and self._value(row, column)
         }
 

@@ -162,7 +162,7 @@ class SheetsReader(DocumentReader):
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""
@@ -178,26 +178,16 @@ class SheetsReader(DocumentReader):
 
 
 def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
-    rows = [[cell_display(cell).strip() for cell in row] for row in sheet.rows]
+    rows = sheet.filled_rows(cell_display)
     remarks = (*sheet.remarks.comments, *sheet.remarks.charts, *sheet.remarks.formulas)
     if not any(map(any, rows)) and not remarks:
         return
-    _spread_merged_cells(rows, sheet.merged)
     builder.add_heading(sheet.name.strip() or "Sheet", 1)
     for area in table_areas(rows):
         within = [row[area.left : area.right + 1] for row in rows[area.top : area.bottom + 1]]
         write_sheet_table(builder, within, _count_header_rows(area, area.top + count_title_rows(within), sheet.merged))
     for remark in remarks:
         builder.add(remark, "prose")
-
-
-def _spread_merged_cells(rows: list[list[str]], merged: Sequence[MergedRange]) -> None:
-    """Repeat the value of a merged range in each of its cells, unless it is alone in its row, like a title."""
-    for (top, left), (bottom, right) in merged:
-        value = rows[top][left]
-        lonely = not any(rows[top][:left]) and not any(rows[top][right + 1 :])
-        for row in rows[top : bottom + 1]:
-            row[left : right + 1] = [value, *([""] * (right - left))] if lonely else [value] * (right - left + 1)
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from elt_llm_core.errors import UnreadableDocument
 
+from elt_llm_ingest.parsing.document_reader import read_document
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 
@@ -42,7 +43,7 @@ class DirectParser:
                 reader = create_named_reader(request.reader, request.path, request.options)
                 if reader is None:
                     raise UnreadableDocument(f"no reader for {request.path.suffix}")
-                yield reader.read(request.path)
+                yield read_document(reader, request.path)
             except UnreadableDocument as error:
                 yield error
 

@@ -72,9 +72,11 @@ def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]"
 
 
 def _parse_file(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> bytes:
+    from elt_llm_ingest.parsing.document_reader import read_document
+
     within = Path(request["within"]) if request["within"] else None
     with pin_file(Path(request["path"]), within) as path:
-        document = _create_reader(request, readers).read(path)
+        document = read_document(_create_reader(request, readers), path)
     if document.characters > (most_characters := int(request["characters"])):
         reason = f"has {document.characters:,} characters of text, more than the limit of {most_characters:,}"
         raise UnreadableDocument(reason, hint="Raise ingest.max_characters.")

@@ -84,7 +84,7 @@ def history_command(context: CommandContext, row: str, job: str, kind: str | Non
     with open_reviewed_job(context, job, kind) as reviewed:
         found = review_history(reviewed.state, reviewed.name, row)
     said = [
-        {"status": it.status, "reviewer": it.reviewer, "comment": it.comment, "reviewed_at": it.reviewed_at}
+        {name: getattr(it, name) for name in ("status", "reviewer", "comment", "reviewed_at", "applied")}
         for it in found
     ]
     shown = {"row": row, "reviews": said}

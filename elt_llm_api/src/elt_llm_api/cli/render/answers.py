@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult, RetrievedChunk
+from elt_llm_core.text.outline import page_label
 
 from elt_llm_api.display.text import one_line, strip_control_characters
 
@@ -81,7 +82,7 @@ def location_of(source: Citation | RetrievedChunk, *, several: bool = False) -> 
     """
     collection = [source.collection] if several else []
     title = [source.source_title] if "#" in source.source else []
-    page = [f"page {source.page}"] if source.page else []
+    page = list(filter(None, [page_label(source.source, source.page)]))
     section = [source.section] if source.section else []
     return one_line(", ".join([*collection, *title, source.source, *page, *section]))
 

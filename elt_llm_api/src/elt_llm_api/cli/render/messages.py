@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from elt_llm_core.text.outline import page_label
 
 from elt_llm_api.display.text import count_noun, local_time, one_line, strip_control_characters
 
@@ -31,6 +32,7 @@ def message_lines(template: str, **values: Any) -> Iterator[str]:
         {name: styled(fg=name) for name in ("red", "green", "yellow")},
         bold=styled(bold=True),
         line=one_line,
+        page_label=page_label,
         noun=count_noun,
         time=local_time,
         megabytes=lambda size: f"{size / 1e6:.1f} MB",

@@ -16,6 +16,7 @@ import numpy as np
 from elt_llm_core.errors import UsageError
 from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult
 from elt_llm_core.text.normalise import words
+from elt_llm_core.text.outline import page_label
 from elt_llm_query.grounding.citations import strip_citation_marks
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
@@ -128,7 +129,7 @@ def citation_annotations(text: str, citations: Sequence[Citation]) -> list[dict[
 
 
 def _footnote_line(citation: Citation) -> str:
-    page = f"page {citation.page}" if citation.page else ""
+    page = page_label(citation.source, citation.page)
     parts = dict.fromkeys([citation.source_title, citation.section or "", page])
     text = escape_markdown(" ".join(f"{', '.join(filter(None, parts))} ({citation.source})".split()))
     return f"{citation.reference} {text[:_MAX_LINE]}"

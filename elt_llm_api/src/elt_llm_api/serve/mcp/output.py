@@ -6,6 +6,7 @@ from typing import Any
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.state.jobs import QueuedJob
+from elt_llm_core.text.outline import page_label
 from mcp_types import CallToolResult
 from pydantic import Field
 
@@ -67,7 +68,7 @@ def location_of(span: TextSpan) -> str:
 def location_text(source: str, page: int | None, section: str | None, details: str) -> str:
     """Return source, page, section and further details on one line."""
     where = [single_line(source)]
-    where += [f"page {page}"] if page is not None else []
+    where += filter(None, [page_label(source, page)])
     where += [single_line(section)] if section else []
     return f"{', '.join(where)} ({details})"
 

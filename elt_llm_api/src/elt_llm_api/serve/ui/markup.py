@@ -10,6 +10,7 @@ from typing import Any
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.factory import NO_MODEL
 from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, Citation, QueryResult, RetrievedChunk
+from elt_llm_core.text.outline import page_label
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
@@ -47,6 +48,7 @@ def _templates() -> Any:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, finalize=escaped, trim_blocks=True)
     environment.filters["lines"] = lines
+    environment.globals["page_text"] = page_text
     return environment.from_string(Path(__file__).with_name("templates.jinja").read_text(encoding="utf-8")).module
 
 
@@ -94,9 +96,14 @@ class CitationChips:
         return "".join(parts)
 
 
+def page_text(texts: Texts, source: str, page: int | None) -> str:
+    """Return the page of a source in words; "" if it has none, or is a sheet, whose name is its first heading."""
+    return texts("answer.page", page=page) if page and page_label(source, page) else ""
+
+
 def source_place(source: Citation | RetrievedChunk, texts: Texts) -> str:
     """Return the title of a document with page and section."""
-    page = texts("answer.page", page=source.page) if source.page else ""
+    page = page_text(texts, source.source, source.page)
     return " · ".join(filter(None, (source.source_title or source.source, page, source.section)))
 
 

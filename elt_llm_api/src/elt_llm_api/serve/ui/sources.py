@@ -14,7 +14,7 @@ from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.documents import DocumentActions, SpanActions
 from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.ui.controls import ComponentUpdates, PageContext, html_area
-from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, fill_template, flatten_lines
+from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, fill_template, flatten_lines, page_text
 from elt_llm_api.serve.ui.texts import Texts
 
 BEFORE, AFTER = 300, 1500
@@ -83,7 +83,7 @@ def _create_card(
     facts = (
         source.collection if several else None,
         source.source if name != source.source and "#" not in source.source else None,
-        texts("answer.page", page=source.page) if source.page else None,
+        page_text(texts, source.source, source.page),
         source.section,
     )
     place, quoted_html = f"{turn}.{reference.strip('[]')}", Markup(quoted)  # noqa: S704 - escaped

@@ -38,7 +38,8 @@ function quoteOf(place) {
 }
 
 function placeButton(place) {
-  const page = place.page === null ? "" : `, page ${place.page}`;
+  const sheet = place.section && /\.(?:xlsx|xlsm|xls|ods)$/i.test(place.source) ? place.section.split(" > ")[0] : "";
+  const page = place.page === null ? "" : sheet ? `, sheet ${sheet}` : `, page ${place.page}`;
   const about = place.about ? ` (${place.about})` : "";
   const item = make("li");
   const button = make("button", { "aria-expanded": "false", onclick: () => {

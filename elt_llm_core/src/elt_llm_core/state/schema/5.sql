@@ -1,0 +1,1 @@
+ALTER TABLE job_review_history ADD COLUMN applied INTEGER NOT NULL DEFAULT 1;
