@@ -53,9 +53,14 @@ def _is_name(term: str, body: str) -> bool:
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
-def is_value(term: str, body: str) -> bool:
-    """Return whether an entry gives a number, time, amount, address, option or section instead of a definition."""
-    if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
+def is_value(term: str, body: str, *, announced: bool = False) -> bool:
+    """Return whether an entry gives a number, time, amount, address, option or section instead of a definition.
+
+    Under a heading of definitions (`announced`), "type" and "default" are terms and not fields of a reference page.
+    """
+    if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()):
+        return True
+    if not announced and _FIELD.fullmatch(term.strip()):
         return True
     if _LABEL.fullmatch(term.strip(" :")) and not (_is_meaning(body) or body[:1].islower()):
         return True
@@ -109,7 +114,8 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
     counts = Counter(term for term, _ in bodies)
     for pairs in _entry_runs(marked, text):
         entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
-        values = [is_value(term, body) for term, body in entries]
+        announced = layout.in_region(pairs[0][0])
+        values = [is_value(term, body, announced=announced) for term, body in entries]
         if _holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
             continue
         for one, value, (term, body) in zip(pairs, values, entries, strict=True):
@@ -285,6 +291,8 @@ class _MarkedSentences:
             begin = after if after is not None else end
             piece = self._piece(line.end - 1)
             return begin, self._extent.end(piece, line.end) if piece is not None else line.end
+        if rest[:1].isupper() and self._layout.in_region(line.start):  # a tab in the file may separate the two
+            return end, line.end
         below = self._layout.lines[number + 1] if number + 1 < len(self._layout.lines) else None
         if rest or below is None or below.start in self._layout.heading_lines:
             return end, end
