@@ -103,3 +103,9 @@ def test_a_header_row_repeated_on_the_next_page_is_not_read_as_data() -> None:
         "Rules\n2\n\n\fMore.\n\nRules\n3\n"
     )
     assert defined(text) == TWO
+
+
+def test_a_short_form_in_brackets_after_the_term_of_a_row_is_its_abbreviation() -> None:
+    text = "| Term | Meaning |\n|---|---|\n| Digital Pressure Gauge (DPG) | A gauge with a display. |\n"
+    found = [one for one in definitions_in(text) if one.pattern == "table"]
+    assert [(one.term, one.abbreviation) for one in found] == [("Digital Pressure Gauge", "DPG")]

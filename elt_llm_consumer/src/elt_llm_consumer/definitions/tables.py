@@ -14,7 +14,7 @@ from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, one_line, trim_span
 from elt_llm_consumer.definitions.subject import distinguishes
-from elt_llm_consumer.definitions.vocabulary import pattern
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, pattern
 from elt_llm_consumer.jobs.sections import GlossarySection
 
 _MEANING: Final = pattern("meaning_header")
@@ -180,6 +180,9 @@ class DefinitionTables:
         short = ""
         if columns.abbreviation is not None and columns.abbreviation < len(cells):
             short = one_line(text[slice(*cells[columns.abbreviation])]).strip("-–—")
+        bracket = CONTEXT_IN_BRACKETS.search(text[slice(*term)])
+        if bracket and not short and is_short_form(bracket[1]) and bracket.start():  # "Digital Pressure Gauge (DPG)"
+            term, short = (term[0], term[0] + bracket.start()), bracket[1]
         return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
 
     def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
