@@ -391,7 +391,8 @@ class DefinitionLists:
         while number < len(lines):
             outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
             entry = None if outer else self._entries.entry(lines, number, announced=True, small=small)
-            if entry is not None:
+            # Beside a definition list, a heading with a text is a chapter and not a term.
+            if entry is not None and not (entry.way == "heading" and self._layout.document.marked.definitions):
                 yield entry.draft
             number = entry.following if entry is not None else number + 1
 
