@@ -217,3 +217,10 @@ def test_a_definition_ends_where_the_markup_starts_the_next_entry() -> None:
 def test_the_signs_of_code_in_an_entry_stay_in_its_definition() -> None:
     body = "The folder found with (getuser($&lt;))[7] or $LIST[0], named in __LINE__."
     assert _defined(f"<dl><dt>home<dd>{body}<dt>bin<dd>where paper goes</dl>")[0][1] == body.replace("&lt;", "<")
+
+
+def test_several_terms_of_one_entry_are_other_names_of_each_other() -> None:
+    found = find_definitions(
+        _corpus("<dl><dt>weir<dt>low dam<dd>A wall across a river.<dt>bin<dd>where paper goes</dl>")
+    )
+    assert [(one.term, one.aliases) for one in found] == [("weir", ("low dam",)), ("low dam", ("weir",)), ("bin", ())]

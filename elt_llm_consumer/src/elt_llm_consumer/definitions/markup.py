@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
@@ -115,6 +116,9 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
     for pairs in _entry_runs(marked, text):
         entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
         announced = layout.in_region(pairs[0][0])
+        names: dict[tuple[int, ...], list[Span]] = {}
+        for one in pairs:
+            names.setdefault(one[2:], []).append(one[:2])
         values = [is_value(term, body, announced=announced) for term, body in entries]
         if _holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
             continue
@@ -124,7 +128,9 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
             end = one[3]
             if len(body) > settings.longest_definition and (stop := text.find("\n\n", one[2], end)) > 0:
                 end = stop
-            yield _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
+            draft = _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
+            # Several terms of one definition are names of the same thing.
+            yield replace(draft, aliases=tuple(text[slice(*other)] for other in names[one[2:]] if other != one[:2]))
 
 
 def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
