@@ -101,3 +101,8 @@ def test_a_short_name_of_a_proper_name_is_an_abbreviation_and_a_role_is_not() ->
         ("Charter", "abbreviation"),
         ("Supplier", "brackets"),
     ]
+
+
+def test_a_party_named_directly_after_between_is_the_meaning_of_its_short_name() -> None:
+    text = 'This contract is made on 3 May 2024 between Green Hill Dairies Limited (the "Seller") and the buyer.\n'
+    assert defined(text) == [("Seller", "Green Hill Dairies Limited")]

@@ -92,3 +92,21 @@ def test_the_time_to_find_definitions_is_linear_in_the_length_of_the_text(unit: 
     start = time.monotonic()
     definitions_in_document(document_of("long.md", text))
     assert time.monotonic() - start < _SLOWEST
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("A cat [1] is an animal.[2] It purrs[12], often.", "A cat is an animal. It purrs, often."),
+        ("Found with (getuser($<))[7], $LIST[0], $LIST[1] or $a[5][5][5].", None),
+        ("Kept in `rows[2]` of the list.", "Kept in rows[2] of the list."),
+        ("The variables __LINE__ and __init__, and 2**8 and $_foo.", None),
+        (
+            "A **bold** and __strong__ word, _slanted_ and *starred*.",
+            "A bold and __strong__ word, slanted and starred.",
+        ),
+        ("A **very bold** and __very strong__ word.", "A very bold and very strong word."),
+    ],
+)
+def test_only_footnote_marks_and_emphasis_are_left_out_of_a_definition(written: str, kept: str | None) -> None:
+    assert one_line(written) == (kept or written)

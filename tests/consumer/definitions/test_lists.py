@@ -96,3 +96,67 @@ def test_a_glossary_entry_that_is_too_long_is_cut_at_the_end_of_a_paragraph() ->
     assert found["Key"].startswith("A value. More words about keys.")
     assert len(found["Key"]) <= 100
     assert found["Lock"] == "A door."
+
+
+PLAIN = "Ash\n    A tree with winged seeds.\n\nBeech\n    A tree with\n    smooth bark.\n\nElm\n    A tall tree.\n"
+TREES = [("Ash", "A tree with winged seeds."), ("Beech", "A tree with smooth bark."), ("Elm", "A tall tree.")]
+
+
+@pytest.mark.parametrize(
+    "name", ["forest-glossary.txt", "treeglossary.txt", "wald-glossar.txt", "tree_definitions.txt"]
+)
+def test_a_file_name_that_contains_a_word_for_glossaries_announces_definitions(name: str) -> None:
+    assert [(one.term, one.text) for one in find_definitions(corpus_of({name: PLAIN}))] == TREES
+    assert not find_definitions(corpus_of({"forest.txt": PLAIN}))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Appendix C: Glossary of forest terms",
+        "Forest terms explained",
+        "Waldglossar",
+        "Begriffsbestimmungen für Förster",
+    ],
+)
+def test_a_heading_that_contains_a_word_for_glossaries_announces_definitions(heading: str) -> None:
+    below = "### Ash\n\nA tree with winged seeds.\n\n### Beech\n\nA tree with smooth bark.\n\n### Elm\n\nA tall tree.\n"
+    assert defined(f"# Forest\n\n## {heading}\n\n{below}\n## Fees\n\n### Oak\n\nTen pounds a year.\n") == TREES
+    assert not terms_in(f"# Forest\n\n## How to write a glossary\n\n{below}")
+
+
+def test_a_definitions_section_of_a_manual_page_is_read_up_to_the_next_heading() -> None:
+    text = "NAME\n       loom - weave cloth\n\nDEFINITIONS\n       The  following  words are used  throughout.\n"
+    text += "       warp   Threads that  run  along\n              the loom.\n       selvedge\n"
+    text += "\t      An edge that\n\t      does not fray.\n       pick   A single  pass  of the  shuttle.\n\nOPTIONS\n"
+    text += "       speed  How fast the loom runs.\n"
+    assert defined(text) == [
+        ("warp", "Threads that run along the loom."),
+        ("selvedge", "An edge that does not fray."),
+        ("pick", "A single pass of the shuttle."),
+    ]
+
+
+def test_letters_and_outer_headings_above_indented_entries_are_not_terms() -> None:
+    names = ("adze", "awl", "bevel", "burr", "chuck", "collet")
+    entries = {letter: [name for name in names if name[0] == letter] for letter in "abc"}
+    text = "NAME\n       tools\n\nDESCRIPTION\n       About tools.\n\n"
+    for letter, found in entries.items():
+        text += f"   {letter.upper()}\n" + "".join(
+            f"       {name}\n\t   A thing in the\n\t   shed.\n\n" for name in found
+        )
+    corpus = corpus_of({"toolglossary.txt": text})
+    assert [(one.term, one.text) for one in find_definitions(corpus)] == [
+        (name, "A thing in the shed.") for name in names
+    ]
+
+
+def test_terms_with_a_qualifier_after_a_comma_keep_their_own_definitions() -> None:
+    entries = [
+        ("Gate, closed", "A gate that nobody may pass."),
+        ("Closed gate", "See 'Gate, closed'."),
+        ("Gate, side", "A gate beside the shop."),
+        ("Head, closed gate", "The post of a closed gate."),
+    ]
+    text = "# Glossary\n\n" + "".join(f"{term}\n    {body}\n\n" for term, body in entries)
+    assert defined(text) == entries

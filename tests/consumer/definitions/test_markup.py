@@ -186,3 +186,41 @@ def test_code_and_lists_within_a_definition_list_entry_are_not_read_as_entries()
     )
     found = _defined(f"<h1>Glossary</h1><dl><dt>field<dd>a part of a record{within}<dt>bin<dd>where paper goes</dl>")
     assert [term for term, _ in found] == ["field", "bin"]
+
+
+def test_a_bold_term_before_a_tab_is_defined_under_a_heading_of_definitions() -> None:
+    def written(heading: str) -> bytes:
+        bold = "".join(
+            f"<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>{term}</w:t></w:r><w:r><w:tab/><w:t>{body}</w:t></w:r></w:p>"
+            for term, body in (("Float", "Cash kept in the till."), ("Ledger", "The book of all entries."))
+        )
+        return docx(paragraph(heading, '<w:pStyle w:val="H"/>') + bold, styles=style("H", "heading 1"))
+
+    expected = [("Float", "Cash kept in the till."), ("Ledger", "The book of all entries.")]
+    assert _defined(written("Finance terms explained"), "docx") == expected
+
+
+def test_a_definition_ends_where_the_markup_starts_the_next_entry() -> None:
+    entries = "<dl><dt>KV<dd>Short for kilovolt. KV also means a key value, which is not an XV.<dt>latch"
+    entries += "<dd>Half a lock.<dt>type<dd>See hull type and class.<dt>status<dd>The state of a lock.</dl>"
+    assert [pair for pair in _defined(f"<h2>Harbour glossary</h2>{entries}") if pair[0] != "KV"] == [
+        ("latch", "Half a lock."),
+        ("type", "See hull type and class."),
+        ("status", "The state of a lock."),
+    ]
+    assert {text for term, text in _defined(entries) if term == "KV"} == {
+        "Short for kilovolt. KV also means a key value, which is not an XV.",
+        "a key value, which is not an XV.",
+    }
+
+
+def test_the_signs_of_code_in_an_entry_stay_in_its_definition() -> None:
+    body = "The folder found with (getuser($&lt;))[7] or $LIST[0], named in __LINE__."
+    assert _defined(f"<dl><dt>home<dd>{body}<dt>bin<dd>where paper goes</dl>")[0][1] == body.replace("&lt;", "<")
+
+
+def test_several_terms_of_one_entry_are_other_names_of_each_other() -> None:
+    found = find_definitions(
+        _corpus("<dl><dt>weir<dt>low dam<dd>A wall across a river.<dt>bin<dd>where paper goes</dl>")
+    )
+    assert [(one.term, one.aliases) for one in found] == [("weir", ("low dam",)), ("low dam", ("weir",)), ("bin", ())]

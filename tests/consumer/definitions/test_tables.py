@@ -103,3 +103,21 @@ def test_a_header_row_repeated_on_the_next_page_is_not_read_as_data() -> None:
         "Rules\n2\n\n\fMore.\n\nRules\n3\n"
     )
     assert defined(text) == TWO
+
+
+def test_a_short_form_in_brackets_after_the_term_of_a_row_is_its_abbreviation() -> None:
+    text = "| Term | Meaning |\n|---|---|\n| Digital Pressure Gauge (DPG) | A gauge with a display. |\n"
+    found = [one for one in definitions_in(text) if one.pattern == "table"]
+    assert [(one.term, one.abbreviation) for one in found] == [("Digital Pressure Gauge", "DPG")]
+
+
+def test_the_column_before_a_business_definition_has_the_terms_without_repeated_headers() -> None:
+    head = "Ref | Area | Element | Business definition | Owner\n"
+    rows = "Ref: E-1 | Area: Sites | Element: Inlet Valve | Business definition: Lets water in. | Owner: A. Low\n"
+    rows += "Ref: E-2 | Area: Sites | Element: Weir | Business definition: Low wall across a river. | Owner: A. Low\n"
+    assert defined(f"# Elements\n\n{head}{rows}") == [
+        ("Inlet Valve", "Lets water in."),
+        ("Weir", "Low wall across a river."),
+    ]
+    plain = head + "E-1 | Sites | Weir | Low wall across a river. | A. Bell\n"
+    assert defined(f"# Elements\n\n{plain}") == [("Weir", "Low wall across a river.")]

@@ -153,3 +153,12 @@ def test_a_row_fails_if_the_language_model_is_unreachable() -> None:
 def test_a_glossary_job_without_documents_is_refused() -> None:
     with pytest.raises(UsageError, match="needs texts"):
         GlossaryJob(context_of({}))
+
+
+def test_the_terms_that_a_definition_names_after_see_also_are_listed() -> None:
+    text = "# Glossary\n\nWarp\n    Threads along the loom. See also: 'Weft'.\n\nWeft\n    Threads across the loom.\n\n"
+    text += "Cloth\n    What a loom makes. See also warp, weft and price.\n"
+    rows = _rows(_result(context_of({"rules.md": text})))
+    assert rows["Warp"].cells["see_also"].value == ("Weft",)
+    assert rows["Cloth"].cells["see_also"].value == ("Warp", "Weft")
+    assert rows["Weft"].cells["see_also"].verdict == "absent"

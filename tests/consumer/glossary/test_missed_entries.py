@@ -1,7 +1,10 @@
 """The glossary reports the entries of a document that look like definitions but were not read as definitions."""
 
+from dataclasses import replace
+
 from elt_llm_consumer.definitions.find import definitions_in_document, is_gap, missed_entries
 from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_core.text.outline import MarkedTerms
 from row_jobs.contexts import corpus_of
 
 BOLD = "# Glossary\n\n" + "\n\n".join(
@@ -54,3 +57,25 @@ def test_values_such_as_opening_hours_are_not_counted_as_glossary_entries() -> N
     hours = ("closed", "9 am to 5 pm", "9 am to 1 pm", "closed", "01632 960 123")
     text = "# Terms\n\n" + "\n".join(f"- **{day}**: {hour}" for day, hour in zip(days, hours, strict=True))
     assert _missed(text) == ([], 0, False)
+
+
+NAMES = ("ash", "beech", "elm", "fir", "oak")
+
+
+def test_terms_above_indented_text_and_headings_with_one_paragraph_count_in_alphabetical_order() -> None:
+    indented = "".join(f"{name}\n    Grows here in summer.\n\n" for name in NAMES)
+    assert _missed(indented) == (list(NAMES), 5, True)
+    headings = "# Trees\n\n" + "".join(f"## {name}\n\nA tree that grows here.\n\n" for name in NAMES)
+    assert _missed(headings) == (list(NAMES), 5, True)
+    assert _missed(headings.replace("ash", "willow")) == ([], 0, False)
+    assert _missed(headings.replace("# Trees", "# Tree glossary")) == ([], 5, False)
+
+
+def test_emphasised_terms_before_a_new_sentence_count_in_alphabetical_order() -> None:
+    paragraphs = [f"{name} A tree that grows here." for name in NAMES]
+    text = "Trees\n\n" + "\n\n".join(paragraphs)
+    starts = [text.index(paragraph) for paragraph in paragraphs]
+    marked = MarkedTerms(leading=tuple((at, at + len(name)) for at, name in zip(starts, NAMES, strict=True)))
+    document = replace(corpus_of({"trees.docx": text}).documents[0], marked=marked)
+    found = missed_entries(document, definitions_in_document(document), GlossarySection())
+    assert [text[slice(*span)] for span in found.missed] == list(NAMES)

@@ -223,7 +223,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     *others, kind = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
     if others and kind[:1].isupper():
         start = next((number for number in range(sentence, start) if words[number].group() == kind), start)
-    first = _first_word_of_name(words, _start_of_same_name(words, start, found), found)
+    first = _first_party(words) or _first_word_of_name(words, _start_of_same_name(words, start, found), found)
     if first is None or len(words) - first > _MAX_WORDS:
         return None
     body = text[words[first].start() : end]
@@ -231,6 +231,14 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
         return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _first_party(words: "list[re.Match[str]]") -> int | None:
+    """Return the index of the first word of a party's name, directly before its bracket: "between Hill Water Ltd"."""
+    before = next((number for number in reversed(range(len(words))) if not words[number].group()[:1].isupper()), None)
+    if before is None or before + 2 >= len(words) or words[before].group().casefold() not in ("between", "zwischen"):
+        return None
+    return before + 1
 
 
 def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int:

@@ -122,7 +122,7 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
     layout = DocumentLayout(document, settings)
     drafts = [
         _reclassified_draft(layout, _shortened_draft(layout, _whole_item_draft(layout, draft), settings))
-        for draft in _drafts(layout, settings)
+        for draft in (_draft_in_entry(layout, draft) for draft in _drafts(layout, settings))
     ]
     filters = DraftFilters(layout, settings)
     kept = _without_duplicates(
@@ -137,10 +137,29 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
     bodies = sorted(draft.body for draft in marked if draft.pattern == "list")
     yield from marked
     yield from DefinitionTables(layout, settings).drafts()
-    yield from find_in_sentences(layout)
-    yield from (draft for draft in DefinitionLists(layout).drafts() if not _is_inside(draft, bodies))
+    listed = [draft for draft in DefinitionLists(layout).drafts() if not _is_inside(draft, bodies)]
+    begins = sorted(draft.body[0] for draft in listed)
+    # The line of a term and the text below it are not one sentence.
+    yield from (draft for draft in find_in_sentences(layout) if not _is_crossed(draft.term, begins))
+    yield from listed
     yield from find_bracketed_terms(layout)
     yield from find_abbreviations(layout)
+
+
+def _is_crossed(span: Span, offsets: Sequence[int]) -> bool:
+    """Return whether one of the ascending `offsets` is inside a span."""
+    number = bisect_right(offsets, span[0])
+    return number < len(offsets) and offsets[number] < span[1]
+
+
+def _draft_in_entry(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
+    """End a definition within an entry of a definition list, at the latest, where the entry ends."""
+    pairs, start = layout.document.marked.definitions, draft.body[0]
+    last = bisect_right(pairs, start, key=lambda pair: pair[0])
+    end = next((pair[3] for pair in reversed(pairs[max(0, last - _MAX_NESTED) : last]) if start < pair[3]), None)
+    if end is None or end >= draft.body[1]:
+        return draft
+    return replace(draft, body=trim_span(layout.text, start, end))
 
 
 def _whole_item_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
@@ -206,6 +225,7 @@ def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDra
 
 
 _BUCKET = 400
+_MAX_NESTED = 50  # maximum number of entries, in lists within an entry, before a definition in the outer entry
 
 
 def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
@@ -261,7 +281,7 @@ _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
 _MIN_DIFFERENT = 0.6  # minimum share of different terms among the entries of a list
-_MIN_BODY_WORDS, _MAX_TERM_WORDS = 4, 8
+_MIN_BODY_WORDS, _MAX_BODY_WORDS, _MAX_TERM_WORDS = 4, 80, 8
 _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 
@@ -291,8 +311,9 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
     """Compare the definitions that were read from a document with all entries that look like definitions.
 
     The entries are found by simpler patterns than the definitions: lists whose terms are in bold, after a sign such as
-    "$", or before a dash or colon; table rows with two cells; and sentences such as "'X' means". A list counts if a
-    heading above it announces definitions, or if its terms are in alphabetical order.
+    "$", before a dash or colon, or above an indented text; headings with one short paragraph each; table rows with two
+    cells; and sentences such as "'X' means". A list counts if a heading above it announces definitions, or if its terms
+    are in alphabetical order.
     """
     layout = DocumentLayout(document, settings)
     taken = sorted(one.term_span for one in found)
@@ -312,7 +333,10 @@ def is_gap(missed: MissedEntries) -> bool:
 
 
 def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
-    """Yield the spans of the terms in lists and two-column tables that look like glossaries."""
+    """Yield the spans of the terms in lists, headings and two-column tables that look like glossaries."""
+    yield from _glossary_run(layout, "indented", list(_indented_entries(layout)))
+    yield from _glossary_run(layout, "heading", list(_heading_entries(layout)))
+    yield from _glossary_run(layout, "leading", list(_leading_entries(layout)))
     runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind, _ in _LINE_ENTRIES}
     for number, line in enumerate(layout.lines):
         if line.start in layout.heading_lines or layout.is_contents(line.text):
@@ -334,6 +358,43 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
             break
     for kind, run in runs.items():
         yield from _glossary_run(layout, kind, run)
+
+
+def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
+    """Yield the lines that have only a term, and the text of the term with a deeper indent below."""
+    entries = EntryReader(layout)
+    indent = entries.usual_indent(layout.lines)
+    for number, (line, below) in enumerate(pairwise(layout.lines)):
+        if line.indent != indent or below.indent <= indent or not line.apart or below.apart:
+            continue
+        if entries.is_alone(line) and _is_short_text(below.text) and not is_value(line.text, below.text):
+            yield number, (line.start, line.end)
+
+
+def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
+    """Yield the headings that have one short paragraph each."""
+    entries, lines = EntryReader(layout), layout.lines
+    for number, (line, below) in enumerate(pairwise(lines)):
+        last = all(one.start in layout.heading_lines for one in lines[number + 2 : number + 3])
+        if line.start not in layout.heading_lines or below.start in layout.heading_lines or not last:
+            continue
+        title = line.text.lstrip("# ")
+        if entries.is_term(title) and _is_short_text(below.text) and not is_value(title, below.text):
+            yield number, (line.end - len(title), line.end)
+
+
+def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
+    """Yield the emphasised words at the start of a paragraph that a new sentence follows without a sign."""
+    entries, starts = EntryReader(layout), [line.start for line in layout.lines]
+    for span in layout.document.marked.leading:
+        number = bisect_right(starts, span[0]) - 1
+        rest = layout.text[span[1] : layout.lines[number].end].strip() if number >= 0 else ""
+        if rest[:1].isupper() and _is_short_text(rest) and entries.is_term(layout.text[slice(*span)]):
+            yield number, span
+
+
+def _is_short_text(text: str) -> bool:
+    return _MIN_BODY_WORDS <= len(text.split()) <= _MAX_BODY_WORDS and not text[0].isdigit()
 
 
 def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Span]]) -> Iterator[Span]:

@@ -20,6 +20,8 @@ from elt_llm_consumer.sentences.words import word_list
 
 _LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
+_GLOSSARY_TITLE: Final = pattern("glossary_title")
+_FILE_NAME = re.compile(r"([^/\\#]{1,200}?)(?:\.\w{1,8})?$")
 _JOINING: Final = word_list("joining_in_headings")
 
 
@@ -38,7 +40,7 @@ _OFTEN = 3  # minimum number of pages on which a header or footer is repeated
 
 @dataclass(frozen=True)
 class TextLine:
-    """A line: text[start:end]. `indent` is in characters; `apart` means that a blank line comes before the line."""
+    """A line: text[start:end]. `indent` is in columns; `apart` means that a blank line comes before the line."""
 
     start: int
     end: int
@@ -85,7 +87,7 @@ class DocumentLayout:
         """The spans of the sections that define terms, in order and without overlap."""
         sections = self.document.outline.sections
         announcing = [section for section in sections if self.announces(section.title)]
-        if self.announces(self.document.title) and all(section.start == 0 for section in announcing):
+        if self._is_glossary and all(section.start == 0 for section in announcing):
             return ((0, len(self.text)),)
         found: list[tuple[int, int]] = []
         for number, section in enumerate(sections):
@@ -99,11 +101,31 @@ class DocumentLayout:
             ends = [*(piece.start for piece in headings[1:]), len(self.text)]
             pairs = zip(headings, ends, strict=False)
             found = [(one.start, end) for one, end in pairs if self.announces(one.text)]
-        return tuple(found)
+        return tuple(found or self._indented_regions())
+
+    @property
+    def _is_glossary(self) -> bool:
+        """Whether the title of the document, or the name of its file, announces definitions."""
+        name = _FILE_NAME.search(self.document.source)
+        return self.announces(self.document.title) or (name is not None and self.announces(name[1].replace("_", " ")))
+
+    def _indented_regions(self) -> Iterator[tuple[int, int]]:
+        """Yield the sections whose heading is a line of a manual page, with a deeper text directly below it."""
+        lines = self.lines
+        for number, (line, below) in enumerate(pairwise(lines)):
+            if line.apart and below.indent > line.indent and self.announces(line.text):
+                later = (one.start for one in lines[number + 1 :] if one.indent <= line.indent)
+                yield line.start, next(later, len(self.text))
 
     def announces(self, title: str) -> bool:
-        """Return whether a title consists of known headings of definitions, apart from its number and joining words."""
-        words = _words(_HERE.sub("", _LABEL.sub("", fold(title), count=1)))
+        """Return whether a title announces definitions, apart from its number.
+
+        It consists of known headings of definitions and joining words, or contains a noun such as "glossary".
+        """
+        bare = _HERE.sub("", _LABEL.sub("", fold(title), count=1))
+        if _GLOSSARY_TITLE.match(bare):
+            return True
+        words = _words(bare)
         found = False
         for name in self._headings:
             starts = (at for at in range(len(words) - len(name) + 1) if words[at : at + len(name)] == name)
@@ -174,8 +196,8 @@ def _lines(text: str) -> Iterator[TextLine]:
     for raw in text.splitlines(keepends=True):
         stripped = raw.strip()
         if stripped and not _RULE_LINE.match(stripped):
-            indent = len(raw) - len(raw.lstrip())
-            start = position + indent
+            start = position + len(raw) - len(raw.lstrip())
+            indent = len(raw[: start - position].expandtabs())
             yield TextLine(start, start + len(stripped), stripped, indent, apart)
             apart = False
         elif not stripped:
@@ -185,7 +207,13 @@ def _lines(text: str) -> Iterator[TextLine]:
 
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 _MARKS: Final = pattern("emphasis_marks")
-_NOTE = re.compile(r"\s?\[\d{1,3}\](?!\()|\s\[\^\w{1,20}\]")
+# A number in brackets is a footnote mark only in prose: after a word, but not in "$ARGV[0]" and "f(x)[7]".
+_SIGNS = re.compile(
+    r"`{1,3}(?P<code>[^`\n]{1,200})`{1,3}|(?<![\w*])(?P<identifier>__(?:[A-Z]{1,40}|[a-z]{1,40})(?:_[A-Za-z]{1,40}){0,5}__)(?!\w)"
+    r"|(?<![^\s(\"“„‘'*])(?P<word>(?:[^\W\d_]{2,40}(?:['’-][^\W\d_]{1,40}){0,5}|\d{2,8})[.,;:!?\"”’*]{0,4})"
+    r"\s?\[(?:[1-9]\d{0,2}|\^\w{1,20})\](?:\s\[[1-9]\d{0,2}\]){0,9}(?=[\s.,;:!?\"”’)*]|$)"
+    r"|\s\[\^\w{1,20}\]|" + _MARKS.pattern
+)
 _MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
 _OPEN_END: Final = pattern("open_end")
@@ -229,8 +257,12 @@ def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line without emphasis, links and footnote marks."""
-    return " ".join(_MARKS.sub("", _NOTE.sub("", _LINK.sub(r"\1", text))).split())
+    """Return the text on one line without emphasis, links and footnote marks. Code and identifiers stay as they are."""
+    return " ".join(_SIGNS.sub(_kept_part, _LINK.sub(r"\1", text)).split())
+
+
+def _kept_part(found: "re.Match[str]") -> str:
+    return next((found[name] for name in ("code", "identifier", "word") if found[name] is not None), "")
 
 
 def marker_style(text: str) -> str:

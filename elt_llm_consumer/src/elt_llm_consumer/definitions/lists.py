@@ -2,8 +2,11 @@
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import itemgetter
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
@@ -22,6 +25,7 @@ from elt_llm_consumer.definitions.subject import (
     split_other_names,
 )
 from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, FINITE, NOT_FIRST, NOT_WITHIN, VERB, pattern
+from elt_llm_consumer.sentences.words import ARTICLES
 
 _READING: Final = pattern("reading_rule")
 _TITLE: Final = pattern("reading_rule_title")
@@ -44,6 +48,7 @@ _SMALL: Final = pattern("run_in_small")
 _LABEL: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
 _NOTE: Final = re.compile(r"(?:note|example|anmerkung|beispiel)s?\b|\[?(?:source|quelle)\b", re.IGNORECASE)
 _JOINING: Final = frozenset(("of", "for", "to", "by", "with", "from", "in", "on", "at", "and", "or", "as", "not"))
+_THE: Final = ARTICLES | {word.title() for word in ARTICLES}
 _MAX_LINES = 12
 
 
@@ -88,6 +93,8 @@ _PRONOUNS: Final = pattern("pronoun_term")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
 _NO_TERM_SIGN = re.compile(r"[!?;|,]|\.(?:\s|$)")
 _MAX_WORDS = 9
+_MAX_INVERTED_WORDS = 5  # maximum number of words in a term such as "Head, closed branch"
+_MIN_TERMS = 5  # minimum number of terms that show the usual indent of a list
 _MIN_BODY_LENGTH = 10  # minimum characters of a definition that starts on its own line
 
 
@@ -223,6 +230,9 @@ class EntryReader:
                 break
             if not deeper and ((style and style == own) or self._inline(line) is not None):
                 break
+            below = lines[place + 1] if place + 1 < len(lines) else line
+            if line.indent == first.indent < below.indent and self.is_alone(line) and _FINAL.search(lines[last].text):
+                break
             cut = self._layout.page_between(lines[last].start, line.start) and line.text[:1].islower()
             goes_on = (
                 deeper or (style and _opens_definition(lines[last])) or (cut and not _FINAL.search(lines[last].text))
@@ -258,9 +268,10 @@ class EntryReader:
         """Return the entry whose term is a short line and whose definition is the lines below it, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
-        if below is None or not self._is_text(below) or not self.is_term(line.text):
+        if below is None or not self.is_alone(line) or below.start in self._layout.heading_lines:
             return None
-        if _FINAL.search(line.text) or marker_style(line.text):
+        # In the indented text below a term, a tab is only a wide blank.
+        if is_table_row(below.text) and (below.indent <= line.indent or "|" in below.text):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
@@ -277,6 +288,19 @@ class EntryReader:
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
+
+    def usual_indent(self, lines: Sequence[TextLine]) -> int:
+        """Return the indent of most terms that have an indented text below; 0 if there are few such terms."""
+        terms = (line for line, below in pairwise(lines) if below.indent > line.indent and self.is_alone(line))
+        indents = Counter(line.indent for line in terms)
+        indent, count = max(indents.items(), key=itemgetter(1), default=(0, 0))
+        return indent if count >= _MIN_TERMS and 2 * count > indents.total() else 0
+
+    def is_alone(self, line: TextLine) -> bool:
+        """Return whether a line may be the term of an entry whose text is below, such as "Branch, closed"."""
+        name, comma, qualifier = line.text.partition(", ")
+        parts = (name, qualifier) if comma and len(line.text.split()) <= _MAX_INVERTED_WORDS else (line.text,)
+        return all(map(self.is_term, parts)) and not _FINAL.search(line.text) and not marker_style(line.text)
 
     def _indented(self, lines: Sequence[TextLine], number: int, indent: int, *, colon: bool) -> int:
         last = number
@@ -310,7 +334,7 @@ class EntryReader:
         if _PRONOUNS.match(bare):
             return True
         words = bare.casefold().split()
-        if not words or len(words) > _MAX_WORDS or words[0] in NOT_FIRST or _GENERIC.match(bare):
+        if not words or len(words) > _MAX_WORDS or words[0] in NOT_FIRST or _GENERIC.match(bare) or bare in _THE:
             return False
         plain = any(map(str.isalpha, bare)) and _NO_TERM_SIGN.search(bare) is None
         return plain and FINITE.search(bare) is None
@@ -362,10 +386,13 @@ class DefinitionLists:
         # Outside of such sections, most paragraphs look like entries that have no sign after the term.
         begins = [line for line in lines if line.apart]
         small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
+        indent = self._entries.usual_indent(lines)
         number = 0
         while number < len(lines):
-            entry = self._entries.entry(lines, number, announced=True, small=small)
-            if entry is not None:
+            outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
+            entry = None if outer else self._entries.entry(lines, number, announced=True, small=small)
+            # Beside a definition list, a heading with a text is a chapter and not a term.
+            if entry is not None and not (entry.way == "heading" and self._layout.document.marked.definitions):
                 yield entry.draft
             number = entry.following if entry is not None else number + 1
 

@@ -5,6 +5,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
@@ -53,9 +54,14 @@ def _is_name(term: str, body: str) -> bool:
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
-def is_value(term: str, body: str) -> bool:
-    """Return whether an entry gives a number, time, amount, address, option or section instead of a definition."""
-    if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()) or _FIELD.fullmatch(term.strip()):
+def is_value(term: str, body: str, *, announced: bool = False) -> bool:
+    """Return whether an entry gives a number, time, amount, address, option or section instead of a definition.
+
+    Under a heading of definitions (`announced`), "type" and "default" are terms and not fields of a reference page.
+    """
+    if _CODE.match(term.strip()) or _NUMBERED.match(term.strip()):
+        return True
+    if not announced and _FIELD.fullmatch(term.strip()):
         return True
     if _LABEL.fullmatch(term.strip(" :")) and not (_is_meaning(body) or body[:1].islower()):
         return True
@@ -109,7 +115,11 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
     counts = Counter(term for term, _ in bodies)
     for pairs in _entry_runs(marked, text):
         entries = [(text[one[0] : one[1]], one_line(text[one[2] : one[3]])) for one in pairs]
-        values = [is_value(term, body) for term, body in entries]
+        announced = layout.in_region(pairs[0][0])
+        names: dict[tuple[int, ...], list[Span]] = {}
+        for one in pairs:
+            names.setdefault(one[2:], []).append(one[:2])
+        values = [is_value(term, body, announced=announced) for term, body in entries]
         if _holds_values(entries, values) or _is_value_list(layout, pairs[0][0]):
             continue
         for one, value, (term, body) in zip(pairs, values, entries, strict=True):
@@ -118,7 +128,9 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
             end = one[3]
             if len(body) > settings.longest_definition and (stop := text.find("\n\n", one[2], end)) > 0:
                 end = stop
-            yield _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
+            draft = _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
+            # Several terms of one definition are names of the same thing.
+            yield replace(draft, aliases=tuple(text[slice(*other)] for other in names[one[2:]] if other != one[:2]))
 
 
 def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
@@ -285,6 +297,8 @@ class _MarkedSentences:
             begin = after if after is not None else end
             piece = self._piece(line.end - 1)
             return begin, self._extent.end(piece, line.end) if piece is not None else line.end
+        if rest[:1].isupper() and self._layout.in_region(line.start):  # a tab in the file may separate the two
+            return end, line.end
         below = self._layout.lines[number + 1] if number + 1 < len(self._layout.lines) else None
         if rest or below is None or below.start in self._layout.heading_lines:
             return end, end

@@ -14,11 +14,12 @@ from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, one_line, trim_span
 from elt_llm_consumer.definitions.subject import distinguishes
-from elt_llm_consumer.definitions.vocabulary import pattern
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, pattern
 from elt_llm_consumer.jobs.sections import GlossarySection
 
 _MEANING: Final = pattern("meaning_header")
 _OTHER: Final = pattern("other_header")
+_BUSINESS: Final = pattern("business_definition_header")
 _MAX_WORDS = 6
 _MAX_TERM_WORDS, _MIN_MEANING_WORDS = 6, 4  # for the rows of a table without headers
 
@@ -53,6 +54,11 @@ class TableHeaders:
         meaning = next((place for place, name in enumerate(names) if name in self._meanings and place != term), None)
         if term is not None and meaning is not None:
             return DefinitionColumns(len(names), term, meaning, short, short=False)
+        # In a data dictionary, the column before "Business definition" has the terms, whatever its header.
+        business = next((place for place, name in enumerate(names) if _BUSINESS.fullmatch(name)), 0)
+        named = next((place for place in reversed(range(business)) if not _OTHER.search(names[place])), None)
+        if named is not None:
+            return DefinitionColumns(len(names), named, business, short, short=False)
         if short is not None and meaning is not None:
             return DefinitionColumns(len(names), short, meaning, None, short=True)
         if short is not None and term is not None:
@@ -89,6 +95,7 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
 
 
 _PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
+_LABEL = re.compile(r"([^:|\n]{1,60}):\s{1,3}")
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 
@@ -99,6 +106,7 @@ class DefinitionTables:
         self._layout = layout
         self._headers = TableHeaders(settings)
         self._likely = dict[tuple[str, ...], DefinitionColumns]()
+        self._labels = set[str]()
 
     def drafts(self) -> list[DefinitionDraft]:
         """Return the definitions in tables, in order. A row with an empty first cell continues the row above."""
@@ -129,6 +137,7 @@ class DefinitionTables:
         head = self._columns(cells, first=first)
         if head is not None:
             self._layout.headers.add(line.start)
+            self._labels = {fold(one_line(self._layout.text[slice(*cell)])) for cell in cells}
             return head
         if first:
             columns = (None if line.apart else columns) or self._headless(line, cells)
@@ -149,6 +158,8 @@ class DefinitionTables:
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
+        if term.endswith((".", ",", ";", ":")):  # a blank in justified text, not a column
+            return None
         fits = len(term.split()) <= _MAX_TERM_WORDS and len(body.split()) >= _MIN_MEANING_WORDS
         plain = fits and not any(map(str.isdigit, term + body[:3]))
         defines = plain or distinguishes(body) or (is_short_form(term) and long_form(term, body) == (0, len(body)))
@@ -172,13 +183,22 @@ class DefinitionTables:
         text = self._layout.text
         if len(cells) <= max(columns.term, columns.meaning) or len(cells) > columns.count:
             return None
-        term, body = cells[columns.term], cells[columns.meaning]
+        term, body = (self._without_header(cells[place]) for place in (columns.term, columns.meaning))
         if not one_line(text[slice(*term)]) or not one_line(text[slice(*body)]):
             return None
         short = ""
         if columns.abbreviation is not None and columns.abbreviation < len(cells):
             short = one_line(text[slice(*cells[columns.abbreviation])]).strip("-–—")
+        bracket = CONTEXT_IN_BRACKETS.search(text[slice(*term)])
+        if bracket and not short and is_short_form(bracket[1]) and bracket.start():  # "Digital Pressure Gauge (DPG)"
+            term, short = (term[0], term[0] + bracket.start()), bracket[1]
         return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
+
+    def _without_header(self, cell: tuple[int, int]) -> tuple[int, int]:
+        """Return the span of a cell without the header that the text of a wide sheet repeats: "Element: Valve"."""
+        label = _LABEL.match(self._layout.text, *cell)
+        labelled = label is not None and fold(label[1]) in self._labels
+        return trim_span(self._layout.text, label.end(), cell[1]) if label is not None and labelled else cell
 
     def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
         """Return whether a row continues the meaning in the row above: its last cell has text, its term is empty."""

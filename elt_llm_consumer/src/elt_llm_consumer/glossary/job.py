@@ -1,5 +1,7 @@
 """Run the glossary job: find all definitions, merge the definitions of each term, and list where the term is used."""
+# ruff: noqa: RUF001 - look-alike quotes occur in documents.
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
@@ -14,6 +16,7 @@ from elt_llm_query.understanding.aliases import Aliases
 from elt_llm_consumer.definitions.definition import Definition, term_key
 from elt_llm_consumer.definitions.find import MissedEntries, find_definitions, is_gap, missed_entries
 from elt_llm_consumer.definitions.layout import one_line
+from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.evidence import (
     Cell,
     JobResult,
@@ -34,6 +37,8 @@ from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
 from elt_llm_consumer.names.names import Names
 
 _PROMPT = files("elt_llm_consumer.glossary").joinpath("clean_up_prompt.txt").read_text(encoding="utf-8")
+_SEE_ALSO = pattern("see_also_at_end")
+_SEE_ALSO_LIST = re.compile(r",\s(?:and\s|und\s)?|\s(?:and|und|or|oder)\s")
 _MAX_GROWTH = 1.1
 
 
@@ -227,7 +232,8 @@ class GlossaryJob:
         tasks = []
         for term in self._terms:
             references = [(one, self._by_key.get(term_key(one.refers_to))) for one in term.references]
-            referred = [(one, other) for one, other in references if other is not None]
+            also = [(one, self._by_key.get(term_key(name))) for one in term.definitions for name in _see_also(one.text)]
+            referred = [(one, other) for one, other in (*references, *also) if other is not None]
             uses = [use for use in self._mentions.of(term.name) if not _is_own_definition(term, use)]
             tasks.append(GlossaryTermTask(term, referred, uses, self._section, agreements, model))
         return tasks
@@ -274,6 +280,12 @@ class GlossaryJob:
     def _mentions(self) -> MentionIndex:
         aliases = Aliases(tuple(term.forms for term in self._terms if len(term.forms) > 1))
         return MentionIndex(self._context.corpus, Names([term.name for term in self._terms], aliases))
+
+
+def _see_also(text: str) -> list[str]:
+    """Return the names after "See also" in a definition, without quotes."""
+    found = (_SEE_ALSO_LIST.split(one["targets"]) for one in _SEE_ALSO.finditer(text))
+    return [name.strip(" '\"‘’“”*_") for names in found for name in names]
 
 
 def _is_own_definition(term: MergedTerm, use: MentionStatement) -> bool:
