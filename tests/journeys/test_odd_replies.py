@@ -34,7 +34,7 @@ def test_an_empty_model_reply_is_not_reported_as_missing_information(
     ended = replied(library, reply, ANSWER__ABSTAIN=abstain)
     assert ended.code == 1
     assert ended.json["error"]["type"] == "ResponseGenerationError"
-    assert "without a word" in ended.json["error"]["message"]
+    assert "without any words" in ended.json["error"]["message"]
 
 
 def test_a_model_whose_thinking_uses_all_tokens_is_reported_with_the_setting_to_change(library: Library) -> None:

@@ -237,7 +237,7 @@ class ModelAnswerer:
         if is_blank(draft.text) and not calls.is_cancelled:
             thinking = f"Raise {calls.window.section}.num_predict: all of it may have gone into thinking."
             raise ResponseGenerationError(
-                "The language model returned an empty answer.",
+                "The language model returned an answer without any words.",
                 hint=thinking if calls.used_up else "Ask again, or choose another model.",
             )
         if is_blank(draft.text) or (settings.abstain and is_refusal(draft.text)):
