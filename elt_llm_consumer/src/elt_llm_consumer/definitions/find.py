@@ -263,7 +263,9 @@ _DASH_ENTRY: Final = re.compile(
     r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
 )
 _SIGN_ENTRY: Final = re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$")
-_ROW_ENTRY: Final = re.compile(r"\|?\s*(?P<term>[^|\n]{1,80}?)\s*\|\s*(?P<body>[^|\n]{10,2000}?)\s*\|?$")
+_ROW_ENTRY: Final = re.compile(
+    r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
+)
 _MEANS_ENTRY: Final = re.compile(
     r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
     r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
