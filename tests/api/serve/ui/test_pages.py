@@ -33,7 +33,6 @@ SHUT = (
     "/gradio_api/mcp/",
     "/monitoring",
     "/manifest.json",
-    "/docs",
 )
 POSTED = ("/gradio_api/run/predict", "/gradio_api/api/predict", "/gradio_api/call/predict", "/gradio_api/vibe-edit")
 
