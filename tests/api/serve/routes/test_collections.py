@@ -1,7 +1,7 @@
 """Collections over HTTP: what a key may see of a collection, and how the key may change it."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import httpx
