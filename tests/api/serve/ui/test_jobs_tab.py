@@ -57,6 +57,7 @@ def _choose_job(page: Page) -> None:
 
 def _opened_row(page: Page, words: str) -> Locator:
     """Open the row whose name contains these words, with the keyboard alone."""
+    expect(page.locator("#rows tbody tr").first).to_be_visible()
     box = page.locator("#rows-text textarea, #rows-text input")
     box.fill(words)
     box.press("Enter")
