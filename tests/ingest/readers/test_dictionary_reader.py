@@ -56,7 +56,7 @@ def test_a_missing_data_dictionary_column_is_named_with_the_most_similar_headers
     path.write_text(_csv(ROWS))
     with pytest.raises(UnreadableDocument, match="has no column 'Elemnt Name'") as entity:
         _read(path, '{"definition":"Definition","entity":"Elemnt Name"}')
-    assert entity.value.hint.startswith("'Elemnt Name': nearest Element Name")
+    assert entity.value.hint.startswith("'Elemnt Name': Nearest: Element Name")
     with pytest.raises(UnreadableDocument, match="has no column 'Meaning', which the job maps to definition"):
         _read(path, '{"definition":"Meaning","entity":"Element Name"}')
 
@@ -67,8 +67,8 @@ def test_all_missing_data_dictionary_columns_are_named_also_below_a_title(tmp_pa
     with pytest.raises(UnreadableDocument) as missing:
         _read(path, '{"definition":"defnition","domain":"Domaine","entity":"Elemnt Name","id":"Global ID"}')
     assert all(name in str(missing.value) for name in ("'defnition'", "'Domaine'", "'Elemnt Name'"))
-    assert "'Domaine': nearest Domain" in missing.value.hint
-    assert "'defnition': nearest Definition" in missing.value.hint
+    assert "'Domaine': Nearest: Domain" in missing.value.hint
+    assert "'defnition': Nearest: Definition" in missing.value.hint
 
 
 MERGED_ROWS: list[list[str | None]] = [

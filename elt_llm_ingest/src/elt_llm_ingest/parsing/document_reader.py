@@ -102,11 +102,10 @@ def read_document(reader: DocumentReader, path: Path) -> ParsedDocument:
 
 def _format_of(path: Path) -> str:
     """Return the suffix of the format that the first bytes of a file show; "" for an unknown format."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-        if head.startswith(b"PK"):
-            file.seek(max(0, path.stat().st_size - _TAIL))
-            data = head + file.read(_TAIL)
-            return next((suffix for mark, suffix in _PACKAGE_MARKS.items() if mark in data), ".zip")
+    data = read_bytes(path)
+    head = data[:_HEAD]
+    if head.startswith(b"PK"):
+        ends = head + data[-_TAIL:]
+        return next((suffix for mark, suffix in _PACKAGE_MARKS.items() if mark in ends), ".zip")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     return next((suffix for signature, suffix in _SIGNATURES.items() if start.startswith(signature.lower())), "")

@@ -1,6 +1,5 @@
 """Read a data dictionary: each row of a workbook or CSV file becomes an entity with its definition and domain."""
 
-import difflib
 import hashlib
 import json
 import re
@@ -11,6 +10,7 @@ from typing import ClassVar
 
 from elt_llm_core.enterprise import FactSheet, Inventory, fact_sheet_order
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.utilities import nearest_names
 
 from elt_llm_ingest.leanix.documents import inventory_document
 from elt_llm_ingest.parsing.charset import decode
@@ -152,7 +152,8 @@ def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_
     for table in found or [likeliest]:
         if table.missing:
             lacking = [f"no column {columns[role]!r}, which the job maps to {role}" for role in table.missing]
-            hints = [f"{columns[role]!r}: {_nearest_headers(columns[role], table.headers)}" for role in table.missing]
+            names = [header for header in table.headers if header]
+            hints = [f"{columns[role]!r}: {nearest_names(columns[role], names)}" for role in table.missing]
             raise UnreadableDocument(f"has {', and '.join(lacking)}", hint=" ".join(hints))
     return found
 
@@ -173,13 +174,6 @@ def _header_row(rows: _Rows, columns: Mapping[str, str]) -> int:
 
 def _folded(header: str) -> str:
     return " ".join(header.split()).casefold()
-
-
-def _nearest_headers(wanted: str, headers: Sequence[str]) -> str:
-    by_folded = {_folded(header): header for header in headers if header}
-    near = difflib.get_close_matches(_folded(wanted), by_folded, n=3, cutoff=0.5)
-    known = [by_folded[name] for name in near] or list(by_folded.values())[:30]
-    return f"{'nearest' if near else 'the columns are'} {', '.join(known)}."
 
 
 class _Table:
