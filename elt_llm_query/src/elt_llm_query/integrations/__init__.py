@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elt_llm_core.results import Citation, RetrievedChunk
+from elt_llm_core.text.outline import page_label
 
 
 def chunk_metadata(
@@ -13,7 +14,7 @@ def chunk_metadata(
 
     `citation` is the place in words, such as `handbook.pdf, page 30, Appeals`. `notes` are those of the search.
     """
-    page = f"page {chunk.page}" if chunk.page else ""
+    page = page_label(chunk.source, chunk.page)
     return {
         **chunk.model_dump(mode="json", exclude={"text"}),
         "citation": ", ".join(filter(None, (chunk.source, page, chunk.section))),

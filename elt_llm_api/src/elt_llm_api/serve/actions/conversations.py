@@ -2,6 +2,7 @@
 
 from elt_llm_core.state.erasure import quoted_documents
 from elt_llm_core.state.sessions import ConversationTurn, FeedbackRecord, RatedAnswer, SessionRecord, Verdict
+from elt_llm_core.text.outline import page_label
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.questions import QuestionActions, ScopeRequest
@@ -55,9 +56,9 @@ class ConversationActions(ServiceActions):
 def _turn_markdown(turn: ConversationTurn) -> str:
     cited = []
     for one in turn.result.citations:
-        page = f", page {one.page}" if one.page else ""
+        place = ", ".join(filter(None, [one.source, page_label(one.source, one.page, one.section)]))
         quote = _safe_line(one.excerpt)
-        cited.append(f"- {one.reference} {_safe_line(one.source_title)} ({_safe_line(one.source)}{page}): “{quote}”")
+        cited.append(f"- {one.reference} {_safe_line(one.source_title)} ({_safe_line(place)}): “{quote}”")
     parts = [f"## {_safe_line(turn.asked)}", escape_markdown(turn.result.answer), "\n".join(cited)]
     return "\n\n".join(filter(None, parts))
 
