@@ -30,15 +30,10 @@ _FREQUENCY = re.compile(r"\w{2,20}ly$")
 _STATE_OF = re.compile(
     r"(?<!\w)(?:state|status|stage|condition|phase|Zustand|Stand)\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}$"
 )
-_CONDITION = re.compile(
-    r"(?<!\w)(?:if|when|whenever|where|unless|until|wenn|falls|bis)(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE
-)
-_CONDITIONAL = re.compile(
-    r"(?<!\w)(?:if|when|whenever|where|unless|until|except|wenn|falls|bis|außer)\s", re.IGNORECASE
-)
-_IN_CONDITION = re.compile(
-    r"(?<!\w)(?:if|when|whenever|where|unless|until|wenn|falls|bis)\s[^,;:]{0,200}$", re.IGNORECASE
-)
+_IF = r"if|when|whenever|where|unless|until|wenn|falls|bis"
+_CONDITION = re.compile(rf"(?<!\w)(?:{_IF})(?:\s{{1,3}}\w{{1,10}}){{0,2}}\s{{1,3}}$", re.IGNORECASE)
+_CONDITIONAL = re.compile(rf"(?<!\w)(?:{_IF}|except|außer)\s", re.IGNORECASE)
+_IN_CONDITION = re.compile(rf"(?<!\w)(?:{_IF})\s[^,;:]{{0,200}}$", re.IGNORECASE)
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 

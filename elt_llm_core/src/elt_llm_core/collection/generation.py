@@ -142,7 +142,8 @@ class Generation(LocalIndex, Closeable):
             return {path.stem: read_json(path) for path in sorted(folder.glob("*.json"))}
         except CorruptIndex as error:
             versions = self._store.generations.versions(self._record.id, self.number)
-            self._opening_notes += (f"{error} It was read from the store. {error.hint}",)
+            note = f"{error} It was read from the store. {error.hint}"
+            self._opening_notes = tuple(dict.fromkeys((*self._opening_notes, note)))
             stored = self._store.documents.artefacts(versions)
             return {identity: json.loads(content) for found, identity, content in stored if found == name}
 

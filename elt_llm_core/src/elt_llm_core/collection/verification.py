@@ -115,7 +115,7 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
 
 
 def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
-    """Return the faults of the Chroma index. Its files have no hashes, because opening the index may change them."""
+    """Return the faults of the Chroma index that only searches show, such as a low recall."""
     if Passport.from_json(generation.passport).exact:
         return []
     try:

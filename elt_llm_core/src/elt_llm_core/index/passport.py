@@ -14,8 +14,8 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
 PASSPORT_FORMAT = 1
-# Opening Chroma writes to one table of its own database; the rows of the other tables and all other files never change.
 _CHROMA_DATABASE = "chroma/chroma.sqlite3"
+# Chroma writes to these tables of its database when it opens or maintains it. All other rows and files never change.
 _CHANGING_TABLES = frozenset({"acquire_write", "maintenance_log"})
 UNHASHED_FILES = frozenset({PIN_NAME, f"{_CHROMA_DATABASE}-wal", f"{_CHROMA_DATABASE}-shm"})
 

@@ -1,4 +1,4 @@
-"""Copies of the store in the folder `backups`: rotating copies, and one before each migration."""
+"""Copies of the store in the folder `backups`: a daily one, and one before each migration."""
 
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -11,12 +11,12 @@ from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 
 BACKUPS_FOLDER = "backups"
-_BEFORE_MIGRATION, _ROTATING = "store-schema-", "store-copy-"  # beginnings of file names
+_BEFORE_MIGRATION, _DAILY = "store-schema-", "store-copy-"  # beginnings of file names
 _MAX_BEFORE_MIGRATIONS = 2
 _UNFINISHED = ".tmp"
 _TIME = "%Y%m%dT%H%M%SZ"
 _LENGTH_OF_TIME = len("20200101T000000Z")
-_INTERVAL = timedelta(days=1)  # between two rotating copies
+_INTERVAL = timedelta(days=1)  # between two daily copies
 
 
 def back_up(database: Database, schema: int) -> Path:
@@ -34,8 +34,8 @@ def rotate_backups(database: Database, keep: int) -> Path | None:
     """
     data_dir = database.path.parent
     age = backup_age(data_dir)
-    copied = _copy(database, _ROTATING) if keep and (age is None or age >= _INTERVAL) else None
-    _delete_oldest(data_dir, _ROTATING, keep)
+    copied = _copy(database, _DAILY) if keep and (age is None or age >= _INTERVAL) else None
+    _delete_oldest(data_dir, _DAILY, keep)
     return copied
 
 
@@ -45,8 +45,8 @@ def list_backups(data_dir: Path) -> list[Path]:
 
 
 def backup_age(data_dir: Path) -> timedelta | None:
-    """Return the age of the latest backup of the current schema, or None if there is none."""
-    times = [path.stem[-_LENGTH_OF_TIME:] for path in list_backups(data_dir) if path.name.startswith(_ROTATING)]
+    """Return the age of the latest daily copy, or None if there is none."""
+    times = [path.stem[-_LENGTH_OF_TIME:] for path in list_backups(data_dir) if path.name.startswith(_DAILY)]
     try:
         return datetime.now(UTC) - datetime.strptime(times[-1], _TIME).replace(tzinfo=UTC) if times else None
     except ValueError:  # a file that somebody else put there
