@@ -1,5 +1,6 @@
 """Run the server on a free port in a thread of this process."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -31,7 +32,12 @@ class RunningServer:
 def served(
     folder: Path, *, token: str | None = None, environment: Mapping[str, str] = FAKE, **serve: str
 ) -> Iterator[RunningServer]:
-    """Serve the project in `folder`; `serve` are settings of the section `serve`, such as `workers="2"`."""
+    """Serve the project in `folder`; `serve` are settings of the section `serve`, such as `workers="2"`.
+
+    Gradio reads its folder for uploads from a variable of the process. An earlier server of this process gets its own
+    back when this one ends.
+    """
+    variables = dict(os.environ)
     overrides = {f"ELT_LLM_SERVE__{name.upper()}": value for name, value in serve.items()}
     loaded = load_settings(None, {**environment, **overrides}, folder)
     app = create_app(loaded, token=token)
@@ -49,6 +55,8 @@ def served(
     finally:
         server.should_exit = True
         thread.join(60)
+        os.environ.clear()
+        os.environ.update(variables)
 
 
 def _wait_for(server: GracefulServer, thread: threading.Thread) -> None:

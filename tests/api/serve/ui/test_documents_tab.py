@@ -66,8 +66,9 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
     expect(status).to_contain_text("is done")
     expect(status).to_contain_text("2 ok")
     expect(visit.locator("#documents-table")).to_contain_text("herons.md")
-    answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]}).json()
-    assert [citation["source"] for citation in answer["citations"]] == ["storks.md"]
+    answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]})
+    assert answer.status_code == 200, answer.text
+    assert [citation["source"] for citation in answer.json()["citations"]] == ["storks.md"]
 
     row = visit.locator("#documents-table tr", has_text="storks.md")
     row.get_by_role("button", name="Open").click()
