@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -13,10 +13,13 @@ from elt_llm_core.errors import CorruptIndex, UsageError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import (
     ARTEFACTS_FOLDER,
+    CHANGED_NAME,
     FIELDS_NAME,
     IDS_NAME,
+    ROWS_NAME,
     VECTORS_NAME,
     GenerationArrays,
+    NodeIds,
     node_stems,
     read_arrays,
     read_contents,
@@ -25,7 +28,9 @@ from elt_llm_core.index.contents import (
 from elt_llm_core.index.fields import FilterFields, open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity
+from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
+from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.generations import GenerationPin
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
 from elt_llm_core.store.store import Store
@@ -56,15 +61,22 @@ class Generation(Closeable):
         self.passport = passport
         self.directory = store.folder(record.name) / str(pin.number)
         self._store, self._record, self._pin = store, record, pin
-        for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):  # changed bytes would change answers
+        for part in (
+            IDS_NAME,
+            VECTORS_NAME,
+            CHANGED_NAME,
+            ROWS_NAME,
+            FIELDS_NAME,
+        ):  # changed bytes would change answers
             self._check_files(part)
         self._arrays: GenerationArrays = read_arrays(self.directory)
-        self.vectors: NDArray[np.float32] = self._arrays.vectors
+        # Indexing and products are those of an array, also if the vectors are in two files.
+        self.vectors = cast("NDArray[np.float32]", self._arrays.vectors)
         """The vectors in the order of `ids`, memory-mapped, of shape (size, dimension). Each row has length 1."""
         self.fields: Mapping[str, NDArray[np.int64]] = self._arrays.fields
         """The filterable fields by name, in the order of `ids`, each of shape (size,)."""
         self.filter_fields: FilterFields = open_fields(self.directory / FIELDS_NAME, self._arrays.fields)
-        self.ids: list[str] = self._arrays.ids_at(np.arange(len(self._arrays.ids)))
+        self.ids = NodeIds(self._arrays.ids)
         self.keyword, keyword_notes = self._open_keyword(tokeniser_of(passport.language))
         self._tokeniser_key = self.keyword.tokeniser.fingerprint
         self._chroma: ChromaIndex | None = None
@@ -193,11 +205,15 @@ class Generation(Closeable):
     def _open_vectors(
         self, exact: ExactVectorStore, indexes: VectorIndexPool | None
     ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
-        """Return the vector store, and a note if exact search replaces a damaged Chroma index."""
+        """Return the vector store, and a note if exact search replaces a damaged index."""
         if self.passport.exact:
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:
+            if self.passport.index == "usearch":
+                self._check_files(USEARCH_FOLDER)
+                settings = ChromaSettings.model_validate(self.passport.chroma)
+                return GraphVectorStore(self.directory, self._arrays, settings), ()
             # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
             self._check_files(CHROMA_FOLDER)
             if indexes and self.size < indexes.exact_below:

@@ -178,6 +178,7 @@ def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -
         chunker=create_chunker(settings.chunking, embedding).fingerprint,
         tokeniser=KeywordTokeniser(language),
         chroma=settings.chroma,
+        graph_from=settings.storage.graph_from,
     )
 
 
@@ -201,13 +202,15 @@ def embed_missing(
     store: Store, versions: Sequence[int], embedding: EmbeddingModel, batch_size: int, progress: ProgressListener
 ) -> EmbeddingCounts:
     """Embed every node of these versions that has no vector yet. An interrupted run loses at most one batch."""
-    texts = store.nodes.to_embed(store.documents.indexed(versions))
-    fingerprint = embedding.fingerprint.key
-    missing = store.vectors.missing(fingerprint, texts)
+    fingerprint, indexed = embedding.fingerprint.key, store.documents.indexed(versions)
+    embedded = store.generations.embedded_versions(fingerprint)
+    hashes = store.nodes.embedded_hashes([version for version in indexed if version not in embedded])
+    missing = store.vectors.missing(fingerprint, hashes)
+    texts = store.nodes.to_embed(sorted({hashes[digest] for digest in missing}))
     progress.stage("embed", len(missing))
     for start in range(0, len(missing), batch_size):
         batch = missing[start : start + batch_size]
         with failpoint(Failpoint.EMBED):
             store.vectors.add(fingerprint, batch, embedding.embed_texts([texts[digest] for digest in batch]))
         progress.advance(len(batch))
-    return EmbeddingCounts(new=len(missing), reused=len(texts) - len(missing))
+    return EmbeddingCounts(new=len(missing), reused=store.nodes.count_texts(indexed) - len(missing))
