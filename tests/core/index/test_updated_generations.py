@@ -11,7 +11,8 @@ import pytest
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import PublishedGeneration, collect_garbage, open_generation, publish
 from elt_llm_core.collection.purging import purge
-from elt_llm_core.collection.verification import verify_collection
+from elt_llm_core.collection.verification import repair, verify_collection
+from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import ChromaSettings
@@ -210,3 +211,44 @@ def _files_with(folder: Path, traces: Sequence[bytes]) -> set[str]:
     """Return the names of the files that contain one of these byte strings."""
     contents = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     return {name for name, content in contents.items() if any(trace in content for trace in traces)}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ids.npy", "vectors.npy", "changed_vectors.npy", "vector_rows.npy", "digests.npy", "usearch/graph.usearch"],
+)
+def test_damage_to_a_file_of_a_large_collection_is_found_and_repaired(tmp_path: Path, name: str) -> None:
+    texts = _library(60)
+    with writing(tmp_path / "data") as store:
+        _publish(store, texts, 10)
+        _publish(store, _edited(texts, _chance(1), 0), 10)
+        path = store.folder(COLLECTION) / "2" / name
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        path.write_bytes(content)
+        damage = verify_collection(store, COLLECTION).damage
+        # Both generations have the large files in common.
+        assert {it.generation for it in damage} == ({1, 2} if name in ("vectors.npy", "usearch/graph.usearch") else {2})
+        assert all(name in it.what for it in damage)
+        if name == "usearch/graph.usearch":
+            with open_generation(store, COLLECTION) as generation:
+                assert "searched exactly" in generation.notes[0]
+        elif name != "digests.npy":
+            with pytest.raises(CorruptIndex, match=name):
+                open_generation(store, COLLECTION)
+        repair(store, damage, SilentListener())
+        assert verify_collection(store, COLLECTION, deep=True).damage == ()
+        with open_generation(store, COLLECTION) as generation:
+            assert generation.notes == ()
+
+
+def test_a_damaged_file_is_not_the_base_of_the_next_generation(tmp_path: Path) -> None:
+    texts = _library(60)
+    with writing(tmp_path / "data") as store:
+        _publish(store, texts, 10)
+        path = store.folder(COLLECTION) / "1" / "digests.npy"
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 0xFF
+        path.write_bytes(content)
+        assert _publish(store, _edited(texts, _chance(1), 0), 10).afresh
+        assert {it.generation for it in verify_collection(store, COLLECTION).damage} == {1}
