@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test faults properties bench docker-build docker-up docker-down fuzz-http pages site release-check
+.PHONY: help setup demo serve check lint format test faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -54,6 +54,9 @@ fuzz-http: ## Send the server thousands of requests generated from its OpenAPI d
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS, print ratios, write docs/benchmarks.md
 	$(ALL) pytest -m bench -n 0 -s
+
+bench-million: ## Build a million chunks (BENCH_CHUNKS) and print build time, disk, memory, latency, recall and publish time
+	$(ALL) pytest -m million -n 0 -s
 
 docker-build: ## Build the image of the server
 	docker build --tag elt-llm:0.1.0 .

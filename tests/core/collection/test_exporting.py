@@ -19,6 +19,7 @@ from elt_llm_core.collection.importing import import_collection
 from elt_llm_core.collection.lifecycle import open_generation, publish
 from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import EltError, ImportRefused, UsageError
+from elt_llm_core.index.contents import collection_hash, read_contents
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.store.records import NewDocument
@@ -172,6 +173,20 @@ class Forged:
                 package.writestr(name, content)
 
 
+def test_an_export_file_of_version_1_is_imported_although_its_hash_was_computed_otherwise(
+    store: Store, exported: Path, tmp_path: Path
+) -> None:
+    versions = store.generations.versions(store.collections.get(COLLECTION).id, 1)
+    contents = read_contents(store, versions, FakeEmbedding().fingerprint)
+    with zipfile.ZipFile(exported) as package:
+        earlier = Forged({name: package.read(name) for name in package.namelist()})
+    earlier.edit_manifest(version=1, collection_hash=collection_hash(store, contents, "whole").hex())
+    earlier.write(tmp_path / "earlier.zip")
+    with writing(tmp_path / "elsewhere") as other:
+        import_collection(other, tmp_path / "earlier.zip", SilentListener())
+        assert _answers(other) == _answers(store)
+
+
 def _vectors(forged: Forged, value: float) -> None:
     row = np.frombuffer(forged.members[VECTORS], dtype="<f4").copy()
     row[3] = value
@@ -195,7 +210,7 @@ HOSTILE: dict[str, Callable[[Forged], Any]] = {
     "a missing member": lambda it: it.members.pop(KEYS),
     "no manifest": lambda it: it.lie().members.pop(MANIFEST),
     "another format": lambda it: it.edit_manifest(format="other"),
-    "a later version": lambda it: it.edit_manifest(version=2),
+    "a later version": lambda it: it.edit_manifest(version=3),
     "an unknown field": lambda it: it.edit_manifest(run="rm"),
     "a huge count": lambda it: it.edit_manifest(documents=10**18, nodes=10**18, vectors=10**18),
     "more vectors in the manifest than in the file": lambda it: it.edit_manifest(vectors=10**12),

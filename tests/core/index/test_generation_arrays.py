@@ -63,6 +63,7 @@ def test_generation_arrays_are_read_back_unchanged_and_vectors_are_memory_mapped
     assert np.array_equal(back.ids, arrays.ids)
     assert np.array_equal(back.vectors, arrays.vectors)
     assert np.array_equal(back.fields["page"], arrays.fields["page"])
+    assert isinstance(back.vectors, np.ndarray)
     assert isinstance(back.vectors.base, np.memmap)
 
 

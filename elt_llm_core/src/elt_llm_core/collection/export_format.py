@@ -14,12 +14,13 @@ from typing import IO, Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from elt_llm_core.errors import ImportRefused
+from elt_llm_core.index.contents import Hashing
 from elt_llm_core.store.documents import ForgottenDocument
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 
 FORMAT = "elt-llm-collection"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST, DOCUMENTS, KEYS, VECTORS = "manifest.json", "documents.jsonl", "vectors.keys", "vectors.f32"
 MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in the order in which an export writes the members
 KEY_BYTES = 32  # the length of a SHA-256
@@ -76,10 +77,10 @@ class ArchiveMember(_StrictModel):
 
 
 class ExportManifest(_StrictModel):
-    """The manifest of an export file. `collection_hash` is the hash of the exported collection."""
+    """The manifest of an export file. Version 1 has the `collection_hash` that earlier versions computed."""
 
     format: Literal["elt-llm-collection"]
-    version: Literal[1]
+    version: Literal[1, 2]
     collection: str
     collection_hash: Digest
     fingerprint: Annotated[EmbeddingFingerprint, AfterValidator(_check_fingerprint)]
@@ -93,6 +94,11 @@ class ExportManifest(_StrictModel):
     vectors: NonNegativeCount
     members: dict[str, ArchiveMember]
     forgotten: tuple[Annotated[ForgottenDocument, AfterValidator(_check_forgotten)], ...] = ()
+
+    @property
+    def hashing(self) -> Hashing:
+        """How `collection_hash` was computed."""
+        return "whole" if self.version == 1 else "nodes"
 
 
 class ExportedNode(_StrictModel):

@@ -12,8 +12,10 @@ from elt_llm_core.errors import CorruptIndex, StoreError, UsageError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import (
     ARTEFACTS_FOLDER,
+    CHANGED_NAME,
     FIELDS_NAME,
     IDS_NAME,
+    ROWS_NAME,
     VECTORS_NAME,
     GenerationArrays,
     GenerationContents,
@@ -27,7 +29,9 @@ from elt_llm_core.index.fields import FilterFields, build_fields, fields_in_memo
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity
+from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
+from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.database import RECOVER_HINT
 from elt_llm_core.store.generations import GenerationPin
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
@@ -64,7 +68,7 @@ class Generation(LocalIndex, Closeable):
         tokeniser = tokeniser_of(passport.language)
         self._tokeniser_key = tokeniser.fingerprint
         keyword, keyword_notes = self._open_keyword(tokeniser, len(arrays.ids))
-        vector_store, vector_notes = self._open_vectors(arrays, indexes)
+        vector_store, vector_notes = self._open_vectors(arrays, indexes, rebuilt=bool(array_notes))
         super().__init__(arrays, fields, keyword, vector_store)
         self._opening_notes = (*array_notes, *keyword_notes, *vector_notes)
 
@@ -170,7 +174,7 @@ class Generation(LocalIndex, Closeable):
         Changed bytes would change answers. Raises StoreError if the store is damaged too.
         """
         try:
-            for part in (IDS_NAME, VECTORS_NAME, FIELDS_NAME):
+            for part in (IDS_NAME, VECTORS_NAME, CHANGED_NAME, ROWS_NAME, FIELDS_NAME):
                 self._check_files(part)
             arrays = read_arrays(self.directory)
             return arrays, open_fields(self.directory / FIELDS_NAME, arrays.fields), ()
@@ -185,7 +189,7 @@ class Generation(LocalIndex, Closeable):
         versions = self._store.generations.versions(self._record.id, self.number)
         contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
         published = self._store.generations.get(self._record.id, self.number).collection_hash
-        if collection_hash(self._store, contents) != published:
+        if collection_hash(self._store, contents, self.passport.hashing) != published:
             raise StoreError(
                 f"Texts or vectors of '{self.collection}' in {self._store.database.path} have changed since they were"
                 " published.",
@@ -212,14 +216,21 @@ class Generation(LocalIndex, Closeable):
         return build_keyword_index(node_stems(self._store, self._contents().nodes, tokeniser), tokeniser)
 
     def _open_vectors(
-        self, arrays: GenerationArrays, indexes: VectorIndexPool | None
+        self, arrays: GenerationArrays, indexes: VectorIndexPool | None, *, rebuilt: bool
     ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
-        """Return the vector store, and a note if exact search replaces a damaged Chroma index."""
+        """Return the vector store, and a note if exact search replaces a damaged index.
+
+        A graph of usearch names rows of `vectors.npy`, so it does not fit arrays that were `rebuilt` from the store.
+        """
         exact = ExactVectorStore(arrays)
-        if self.passport.exact:
+        if self.passport.exact or (rebuilt and self.passport.index == "usearch"):
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:
+            if self.passport.index == "usearch":
+                self._check_files(USEARCH_FOLDER)
+                settings = ChromaSettings.model_validate(self.passport.chroma)
+                return GraphVectorStore(self.directory, arrays, settings), ()
             # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
             self._check_files(CHROMA_FOLDER)
             if indexes and len(arrays.ids) < indexes.exact_below:

@@ -9,17 +9,32 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from elt_llm_core.collection.export_format import KEY_BYTES, KEYS, VECTORS, ExportedDocument, ExportPackage
+from elt_llm_core.collection.export_format import (
+    KEY_BYTES,
+    KEYS,
+    VECTORS,
+    ExportedDocument,
+    ExportManifest,
+    ExportPackage,
+)
 from elt_llm_core.collection.lifecycle import PublishedGeneration, drop, publish
 from elt_llm_core.collection.verification import UNIT_TOLERANCE
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.index.contents import collection_hash, read_contents
+from elt_llm_core.index.passport import Passport
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.disk import generation_size, require_space
-from elt_llm_core.store.records import NewDocument, NewNode, document_id, sha256
+from elt_llm_core.store.records import (
+    CollectionRecord,
+    GenerationRecord,
+    NewDocument,
+    NewNode,
+    document_id,
+    sha256,
+)
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.languages import languages
 from elt_llm_core.text.outline import Section
@@ -48,7 +63,7 @@ def import_collection(store: Store, source: Path, progress: ProgressListener) ->
     """
     with ExportPackage(source) as package:
         name = check_collection_name(package.manifest.collection)
-        if (done := _finished_import(store, name, package.manifest.collection_hash)) is not None:
+        if (done := _finished_import(store, name, package.manifest)) is not None:
             return done
         recipe = _package_recipe(package)
         with failpoint(Failpoint.IMPORT):
@@ -66,7 +81,7 @@ def import_collection(store: Store, source: Path, progress: ProgressListener) ->
     return published
 
 
-def _finished_import(store: Store, name: str, digest: str) -> PublishedGeneration | None:
+def _finished_import(store: Store, name: str, manifest: ExportManifest) -> PublishedGeneration | None:
     """Finish an interrupted import if its generation was published. If not, delete its rows and return None."""
     record = store.collections.find(name)
     if record is None:
@@ -75,11 +90,18 @@ def _finished_import(store: Store, name: str, digest: str) -> PublishedGeneratio
     if last is None or last.finished_at or last.command != IMPORT_COMMAND:
         raise UsageError(f"There is already a collection '{name}'.", hint=f"To replace it: elt-llm drop {name}")
     row = store.generations.get(record.id, record.published) if record.published is not None else None
-    if row is None or row.collection_hash.hex() != digest:
+    if row is None or not _is_import_of(store, record, row, manifest):
         drop(store, name)
         return None
     store.collections.finish_run(record.id, "{}")
-    return PublishedGeneration(name, row.number, row.documents, row.nodes, digest, afresh=True)
+    return PublishedGeneration(name, row.number, row.documents, row.nodes, row.collection_hash.hex(), afresh=True)
+
+
+def _is_import_of(store: Store, record: CollectionRecord, row: GenerationRecord, manifest: ExportManifest) -> bool:
+    """Return whether a generation has the contents of an export file."""
+    versions = store.generations.versions(record.id, row.number)
+    contents = read_contents(store, versions, Passport.from_json(row.passport).fingerprint)
+    return collection_hash(store, contents, manifest.hashing).hex() == manifest.collection_hash
 
 
 def _package_recipe(package: ExportPackage) -> GenerationRecipe:
@@ -182,6 +204,6 @@ def _insert_package(store: Store, package: ExportPackage, recipe: GenerationReci
         contents = read_contents(store, versions, recipe.fingerprint)
     except StoreError as error:
         raise package.refuse("a chunk has no vector") from error
-    if collection_hash(store, contents).hex() != package.manifest.collection_hash:
+    if collection_hash(store, contents, package.manifest.hashing).hex() != package.manifest.collection_hash:
         raise package.refuse("its contents do not match the hash in the manifest")
     return versions

@@ -10,7 +10,6 @@ from pathlib import Path
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
-from elt_llm_core.index.contents import collection_hash
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener
@@ -107,11 +106,9 @@ def publish(
             versions=tuple(store.generations.versions(record.id, record.published)),
         )
     built = build_next_generation(store, record, versions, recipe, base, progress)
-    row = generation_row(store, built)
+    row = generation_row(built)
     with failpoint(Failpoint.PUBLISH):
-        store.generations.publish(
-            record.id, row, built.contents.versions, built_upon=record.published, rolled_back=rolled_back
-        )
+        store.generations.publish(record.id, row, built.versions, built_upon=record.published, rolled_back=rolled_back)
     digest, afresh = row.collection_hash.hex(), built.fresh_base == row.number
     return PublishedGeneration(name, row.number, row.documents, row.nodes, digest, afresh=afresh)
 
@@ -250,7 +247,7 @@ def rebuild_generation(store: Store, name: str, number: int, progress: ProgressL
     generation = store.generations.get(record.id, number)
     versions = store.generations.versions(record.id, number)
     built = build_next_generation(store, record, versions, generation_recipe(generation), None, progress)
-    store.generations.replace(record.id, number, generation_row(store, built), versions)
+    store.generations.replace(record.id, number, generation_row(built), versions)
     return built.place.number
 
 
@@ -262,19 +259,20 @@ def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
         chunker=passport.chunker,
         tokeniser=KeywordTokeniser(passport.language),
         chroma=ChromaSettings.model_validate(passport.chroma),
+        graph_from=passport.graph_from,
     )
 
 
-def generation_row(store: Store, built: BuiltGeneration) -> GenerationRecord:
+def generation_row(built: BuiltGeneration) -> GenerationRecord:
     """Return the row that records a generation in the store. The directory of the generation is complete."""
     return GenerationRecord(
         number=built.place.number,
         created_at=utc_now(),
         fresh_base=built.fresh_base,
         changed_since_fresh=built.changed_since_fresh,
-        documents=len(built.contents.versions),
-        nodes=len(built.contents.nodes),
-        collection_hash=collection_hash(store, built.contents),
+        documents=len(built.versions),
+        nodes=built.nodes,
+        collection_hash=built.collection_hash,
         passport=built.passport.to_json(),
     )
 

@@ -228,7 +228,8 @@ def _is_complete(store: Store, record: CollectionRecord, generation: GenerationR
         contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
     except StoreError:
         return False
-    return len(versions) == generation.documents and collection_hash(store, contents) == generation.collection_hash
+    found = collection_hash(store, contents, passport.hashing)
+    return len(versions) == generation.documents and found == generation.collection_hash
 
 
 def _versions_left(store: Store, record: CollectionRecord) -> list[int]:

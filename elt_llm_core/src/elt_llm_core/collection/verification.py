@@ -12,7 +12,9 @@ from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
 from elt_llm_core.index.contents import collection_hash, read_arrays, read_contents
 from elt_llm_core.index.passport import Passport, damaged_files
+from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.backups import backup_faults
 from elt_llm_core.store.checksums import find_damage
 from elt_llm_core.store.disk import can_write
@@ -115,9 +117,14 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
 
 
 def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
-    """Return the faults of the Chroma index that only searches show, such as a low recall."""
-    if Passport.from_json(generation.passport).exact:
+    """Return the faults of the vector index that only searches show, such as a low recall."""
+    passport = Passport.from_json(generation.passport)
+    if passport.exact:
         return []
+    if passport.index == "usearch":
+        arrays = read_arrays(directory)
+        graph = GraphVectorStore(directory, arrays, ChromaSettings.model_validate(passport.chroma))
+        return graph_faults(graph, arrays, (), fresh=False)
     try:
         with open_chroma(directory / CHROMA_FOLDER) as index:
             return index_faults(index.store, read_arrays(directory), ())
@@ -138,7 +145,7 @@ def _record_damage(store: Store, record: CollectionRecord, generation: Generatio
         passport = Passport.from_json(generation.passport)
         versions = store.generations.versions(record.id, generation.number)
         contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
-        if collection_hash(store, contents) != generation.collection_hash:
+        if collection_hash(store, contents, passport.hashing) != generation.collection_hash:
             return ["its texts or vectors in the store have changed since it was published."]
         changed = [version for version in versions if not store.documents.is_consistent(version, record.name)]
         found = [

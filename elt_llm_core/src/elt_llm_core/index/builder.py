@@ -1,32 +1,49 @@
-"""Build the directory of a new generation, from a copy of the published index or from the store."""
+"""Build the directory of a new generation, from the published generation and its changes, or from the store alone."""
 
 import importlib.metadata
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, create_chroma, index_faults, open_chroma
 from elt_llm_core.index.contents import (
+    DIGESTS_NAME,
     FIELDS_NAME,
-    IDS_NAME,
-    GenerationContents,
+    VECTORS_NAME,
+    GenerationArrays,
+    GenerationChange,
+    NodeIds,
+    hash_of_digests,
     load_array,
+    node_digests,
     node_stems,
+    read_arrays,
+    read_change,
     read_contents,
+    save_array,
     write_arrays,
     write_artefacts,
 )
-from elt_llm_core.index.fields import build_fields, write_fields
+from elt_llm_core.index.fields import FilterField, build_fields, open_fields, updated_fields, write_fields
 from elt_llm_core.index.keyword_index import TermCounts, keyword_index_of, read_term_counts, write_keyword_index
-from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files, file_hashes
+from elt_llm_core.index.passport import (
+    PASSPORT_NAME,
+    IndexLibrary,
+    Passport,
+    damaged_files,
+    file_hashes,
+    file_stamps,
+)
+from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.progress import ProgressListener
-from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.disk import sync_tree
 from elt_llm_core.store.generations import PIN_NAME
@@ -35,17 +52,31 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
-_LIBRARIES = ("chromadb", "bm25s", "PyStemmer", "llama-index-core", "numpy", "onnxruntime", "tokenizers", "pysqlite3")
+_LIBRARIES = (
+    "chromadb",
+    "bm25s",
+    "PyStemmer",
+    "llama-index-core",
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "pysqlite3",
+    "usearch",
+)
 
 
 @dataclass(frozen=True)
 class GenerationRecipe:
-    """The models and parameters that all generations of one ingest are built with."""
+    """The models and parameters that all generations of one ingest are built with.
+
+    From `graph_from` nodes, vectors are indexed by usearch instead of Chroma.
+    """
 
     fingerprint: EmbeddingFingerprint
     chunker: str
     tokeniser: KeywordTokeniser
     chroma: ChromaSettings
+    graph_from: int = GRAPH_FROM
 
 
 @dataclass(frozen=True)
@@ -59,11 +90,15 @@ class BuildTarget:
 
 @dataclass(frozen=True)
 class BaseGeneration:
-    """The published generation whose index may be copied to build the next generation."""
+    """The published generation, from which the next one may be built."""
 
     record: GenerationRecord
     directory: Path
     versions: tuple[int, ...]
+
+
+# The large files of a usearch generation never change. The next generation links to them; their bytes are not read.
+_LINKED = (VECTORS_NAME, f"{USEARCH_FOLDER}/{GRAPH_NAME}")
 
 
 @dataclass(frozen=True)
@@ -71,17 +106,12 @@ class BuiltGeneration:
     """A generation with a finished and verified directory, which is not yet recorded in the store."""
 
     place: BuildTarget
-    contents: GenerationContents
+    versions: tuple[int, ...]
+    nodes: int
+    collection_hash: bytes
     passport: Passport
     fresh_base: int
     changed_since_fresh: int
-
-
-class IndexDifference(NamedTuple):
-    """The ids of nodes to remove from an index and to add to it. A node whose text has changed is in both lists."""
-
-    removed: list[str]
-    added: list[str]
 
 
 @failpoint(Failpoint.INDEX)
@@ -93,128 +123,227 @@ def build_generation(
     base: BaseGeneration | None,
     progress: ProgressListener,
 ) -> BuiltGeneration:
-    """Build the generation's directory from the store and verify the directory. No text is embedded."""
-    shutil.rmtree(place.directory, ignore_errors=True)
-    place.directory.mkdir(parents=True, mode=0o700)
-    (place.directory / PIN_NAME).touch()
-    contents = read_contents(store, versions, recipe.fingerprint)
-    progress.stage("index", len(contents.nodes))
-    write_arrays(place.directory, contents.arrays)
-    write_fields(place.directory / FIELDS_NAME, build_fields(store, contents, contents.arrays.fields["document"]))
-    write_artefacts(place.directory, store.documents.artefacts(contents.versions))
-    if base and damaged_files(base.directory, base.record.passport):
-        base = None  # nothing is copied from a damaged generation
-    difference = _index_difference(store, contents, base) if base else None
-    counts = _changed_counts(store, contents, recipe, base, difference) if base and difference else None
-    counts = counts or TermCounts.of_stems(node_stems(store, contents.nodes, recipe.tokeniser))
-    write_keyword_index(place.directory, keyword_index_of(counts, recipe.tokeniser), counts)
-    changes = _copied_index(place, contents, recipe, base, difference, progress) if base and difference else None
-    fresh_base, changed = place.number, 0
-    if base and changes is not None:
-        fresh_base, changed = base.record.fresh_base, base.record.changed_since_fresh + changes
-        exact = Passport.from_json(base.record.passport).exact
-    else:
-        exact = not _fresh_index(place, contents, recipe, progress)
-    clear_reserved_bytes(place.directory / CHROMA_FOLDER)
-    passport = _passport(place, contents, recipe, exact=exact)
-    (place.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")
-    sync_tree(place.directory)
-    progress.advance(len(contents.nodes))
-    return BuiltGeneration(place, contents, passport, fresh_base, changed)
+    """Build the generation's directory and verify the directory. No text is embedded.
+
+    Of a collection whose published generation is `base`, only new and changed nodes are read, unless they are many.
+    """
+    builder = _Builder(store, place, recipe, progress)
+    return (builder.updated(versions, base) if base else None) or builder.fresh(versions)
 
 
-def _fresh_index(
-    place: BuildTarget, contents: GenerationContents, recipe: GenerationRecipe, progress: ProgressListener
-) -> bool:
-    """Build the Chroma index from the store and return whether it is usable."""
-    folder = place.directory / CHROMA_FOLDER
-    shutil.rmtree(folder, ignore_errors=True)
-    # For a single vector, Chroma stores no graph, and it rewrites its files whenever it opens them.
-    if len(contents.nodes) < 2:
-        return False
-    with create_chroma(folder, recipe.chroma, len(contents.nodes)) as index:
-        index.store.put(contents.ids, contents.vectors)
+@dataclass(frozen=True)
+class _Contents:
+    """What the files of a generation contain, apart from its vector index."""
+
+    versions: tuple[int, ...]
+    arrays: GenerationArrays
+    digests: NDArray[np.uint8]
+    fields: Sequence[FilterField]
+    counts: TermCounts
+
+
+@dataclass(frozen=True)
+class _Builder:
+    store: Store
+    place: BuildTarget
+    recipe: GenerationRecipe
+    progress: ProgressListener
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the new generation."""
+        return self.place.directory
+
+    def fresh(self, versions: Sequence[int]) -> BuiltGeneration:
+        """Build from the store alone."""
+        contents = read_contents(self.store, versions, self.recipe.fingerprint)
+        size = len(contents.nodes)
+        self.progress.stage("index", size)
+        digests = node_digests(self.store, contents)
+        fields = build_fields(self.store, contents, contents.arrays.fields["document"])
+        counts = TermCounts.of_stems(node_stems(self.store, contents.nodes, self.recipe.tokeniser))
+        self._write(_Contents(contents.versions, contents.arrays, digests, fields, counts))
+        library: IndexLibrary = "usearch" if size >= self.recipe.graph_from else "chroma"
+        # For a single vector, Chroma stores no graph, and it rewrites its files whenever it opens them.
+        faults = [] if size < 2 else self._fresh_index(contents.vectors, contents.arrays, library)
+        for fault in faults:
+            self.progress.note(f"The vector index is not used; vectors are searched exactly instead: {fault}")
+        passport = self._finish(size, library, exact=size < 2 or bool(faults))
+        digest = hash_of_digests(digests)
+        return BuiltGeneration(self.place, contents.versions, size, digest, passport, self.place.number, 0)
+
+    def updated(self, versions: Sequence[int], base: BaseGeneration) -> BuiltGeneration | None:
+        """Build from the published generation and the nodes that changed.
+
+        Returns None if the published generation is damaged or was built otherwise, if more than a tenth of the nodes
+        changed since its index was built, or if the changed index has faults.
+        """
+        passport = Passport.from_json(base.record.passport)
+        linked = _LINKED if passport.index == "usearch" else ()
+        # The bytes of all other files are copied into new files, which get hashes of their own, so they are read here.
+        if not self._is_alike(passport) or damaged_files(base.directory, base.record.passport, linked):
+            return None
+        before = read_arrays(base.directory)
+        change = read_change(self.store, before, base.versions, versions, self.recipe.fingerprint)
+        size, removed, added = len(change.ids), change.vectors_removed, change.vectors_added
+        changed = base.record.changed_since_fresh + len({*removed, *added})
+        if size < 2 or changed * 10 > size or passport.index != self._library_after(passport, size):
+            return None
+        self.progress.stage("index", size)
+        contents = self._updated_contents(base, before, change, passport)
+        if contents is None:
+            return None
+        present = [name for name in linked if (base.directory / name).is_file()]
+        self._write(contents, {name: base.directory / name for name in present})
+        faults = [] if passport.exact else self._changed_index(base, passport, contents.arrays, removed, added)
+        for fault in faults:
+            self.progress.note(f"The vector index is rebuilt instead of copied: {fault}")
+        if faults:
+            return None
+        known = {name: passport.files[name] for name in present}
+        passport = self._finish(size, passport.index, exact=passport.exact, known=known)
+        digest = hash_of_digests(contents.digests)
+        return BuiltGeneration(self.place, change.versions, size, digest, passport, base.record.fresh_base, changed)
+
+    def _is_alike(self, passport: Passport) -> bool:
+        recipe = self.recipe
+        return (
+            (passport.duplicates, passport.hashing) == ("once", "nodes")  # else an earlier version built it
+            and passport.fingerprint == recipe.fingerprint
+            and passport.chroma == recipe.chroma.model_dump()
+            and passport.tokeniser == recipe.tokeniser.fingerprint
+        )
+
+    def _library_after(self, before: Passport, size: int) -> IndexLibrary:
+        """Return the library for the index. A collection that shrinks a little keeps its usearch index."""
+        keeps = before.index == "usearch" and size * 5 >= self.recipe.graph_from * 4
+        return "usearch" if keeps or size >= self.recipe.graph_from else "chroma"
+
+    def _updated_contents(
+        self, base: BaseGeneration, before: GenerationArrays, change: GenerationChange, passport: Passport
+    ) -> _Contents | None:
+        """Apply the change to the contents of the base generation, or return None if they cannot be changed."""
+        counts = read_term_counts(base.directory, len(before.ids))
+        if counts is None:
+            return None
+        old_numbers = np.searchsorted(change.versions, change.versions_before)
+        new_numbers = np.searchsorted(change.versions, [node.version for node in change.added.nodes])
+        documents = change.applied(old_numbers[before.fields["document"]], new_numbers)
+        pages = np.array([node.page or 0 for node in change.added.nodes], dtype=np.int64)
+        fields = updated_fields(self.store, change, open_fields(base.directory / FIELDS_NAME, before.fields), documents)
+        if fields is None:
+            return None
+        segmented = passport.index == "usearch"
+        vectors = (
+            change.segmented(before) if segmented else change.applied(np.asarray(before.vectors), change.added.vectors)
+        )
+        stems = node_stems(self.store, change.added.nodes, self.recipe.tokeniser)
+        digests = load_array(base.directory / DIGESTS_NAME, mapped=False)
+        return _Contents(
+            change.versions,
+            GenerationArrays(
+                change.ids,
+                vectors,
+                {"document": documents, "page": change.applied(before.fields["page"], pages)},
+            ),
+            change.applied(digests, node_digests(self.store, change.added)),
+            fields,
+            counts.with_changes(change.moved, dict(zip(change.places.tolist(), stems, strict=True)), len(change.ids)),
+        )
+
+    def _write(self, contents: _Contents, linked: Mapping[str, Path] | None = None) -> None:
+        """Write all files but the vector index, with links to the `linked` files by name."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True, mode=0o700)
+        (self.directory / PIN_NAME).touch()
+        for name, source in (linked or {}).items():
+            _link(source, self.directory / name)
+        write_arrays(self.directory, contents.arrays)
+        save_array(self.directory / DIGESTS_NAME, contents.digests)
+        write_fields(self.directory / FIELDS_NAME, contents.fields)
+        write_artefacts(self.directory, self.store.documents.artefacts(contents.versions))
+        index = keyword_index_of(contents.counts, self.recipe.tokeniser)
+        write_keyword_index(self.directory, index, contents.counts)
+
+    def _fresh_index(self, vectors: NDArray[np.float32], arrays: GenerationArrays, library: IndexLibrary) -> list[str]:
+        """Build the vector index and return its faults. An index with faults is deleted."""
+        if library == "usearch":
+            build_graph(self.directory, vectors, self.recipe.chroma)
+            faults = self._graph_faults(arrays, (), fresh=True)
+        else:
+            with create_chroma(self.directory / CHROMA_FOLDER, self.recipe.chroma, len(vectors)) as index:
+                index.store.put(NodeIds(arrays.ids), vectors)
+                with failpoint(Failpoint.VERIFY):
+                    faults = index_faults(index.store, arrays, ())
+        if faults:
+            for folder in (CHROMA_FOLDER, USEARCH_FOLDER):
+                shutil.rmtree(self.directory / folder, ignore_errors=True)
+        return faults
+
+    def _changed_index(
+        self,
+        base: BaseGeneration,
+        passport: Passport,
+        arrays: GenerationArrays,
+        removed: Sequence[str],
+        added: Sequence[str],
+    ) -> list[str]:
+        """Change a copy of the base generation's index, and return its faults. A usearch graph stays as it is."""
+        if passport.index == "usearch":
+            return self._graph_faults(arrays, added, fresh=False)
+        folder = self.directory / CHROMA_FOLDER
+        try:
+            _copy_chroma(base.directory / CHROMA_FOLDER, folder)
+            with open_chroma(folder) as index:
+                index.store.delete_nodes(list(removed))
+                index.store.put(added, arrays.vectors[arrays.positions(added)])
+                with failpoint(Failpoint.VERIFY):
+                    return index_faults(index.store, arrays, added)
+        except StoreError as error:  # this may be damage that no hash shows: Chroma's own database has no checksum
+            return [str(error)]
+
+    def _graph_faults(self, arrays: GenerationArrays, added: Sequence[str], *, fresh: bool) -> list[str]:
         with failpoint(Failpoint.VERIFY):
-            faults = index_faults(index.store, contents.arrays, ())
-    for fault in faults:
-        progress.note(f"The vector index is not used; vectors are searched exactly instead: {fault}")
-    return not faults
+            store = GraphVectorStore(self.directory, arrays, self.recipe.chroma)
+            return graph_faults(store, arrays, added, fresh=fresh)
+
+    def _finish(
+        self, size: int, library: IndexLibrary, *, exact: bool, known: Mapping[str, str] | None = None
+    ) -> Passport:
+        """Write the passport and flush all files to the disk. The hashes of `known` files are not computed again."""
+        clear_reserved_bytes(self.directory / CHROMA_FOLDER)
+        recipe = self.recipe
+        passport = Passport(
+            collection=self.place.collection,
+            number=self.place.number,
+            nodes=size,
+            fingerprint=recipe.fingerprint,
+            chroma=recipe.chroma.model_dump(),
+            exact=exact,
+            chunker=recipe.chunker,
+            tokeniser=recipe.tokeniser.fingerprint,
+            language=recipe.tokeniser.language,
+            library_versions={name: importlib.metadata.version(name) for name in _LIBRARIES},
+            files=file_hashes(self.directory, known),
+            duplicates="once",
+            hashing="nodes",
+            index=library,
+            graph_from=recipe.graph_from,
+            stamps=file_stamps(self.directory),
+        )
+        (self.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")
+        sync_tree(self.directory)
+        self.progress.advance(size)
+        return passport
 
 
-def _changed_counts(
-    store: Store,
-    contents: GenerationContents,
-    recipe: GenerationRecipe,
-    base: BaseGeneration,
-    difference: IndexDifference,
-) -> TermCounts | None:
-    """Return the term counts of the base generation with the difference applied, or None if they cannot be used.
-
-    They cannot be used if another tokeniser made them, or if an earlier version stored none.
-    """
-    if Passport.from_json(base.record.passport).tokeniser != recipe.tokeniser.fingerprint:
-        return None
-    before, now = load_array(base.directory / IDS_NAME, mapped=False), contents.arrays.ids
-    counts = read_term_counts(base.directory, len(before))
-    if counts is None or not len(now):
-        return None
-    added = contents.arrays.positions(difference.added)
-    places = np.minimum(np.searchsorted(now, before), len(now) - 1)
-    unchanged = (now[places] == before) & ~np.isin(places, added)
-    stems = node_stems(store, [contents.nodes[place] for place in added], recipe.tokeniser)
-    moved = np.where(unchanged, places, -1)
-    return counts.with_changes(moved, dict(zip(added.tolist(), stems, strict=True)), len(now))
-
-
-def _copied_index(
-    place: BuildTarget,
-    contents: GenerationContents,
-    recipe: GenerationRecipe,
-    base: BaseGeneration,
-    difference: IndexDifference,
-    progress: ProgressListener,
-) -> int | None:
-    """Copy the index of the base generation and apply the difference.
-
-    Returns the number of changes, or None if no usable copy could be made. A base without a usable index is not copied,
-    because a small change would not make it usable.
-    """
-    removed, added = difference
-    changes = len({*removed, *added})
-    if not _may_copy(recipe, base, changes, len(contents.nodes)):
-        return None
-    if Passport.from_json(base.record.passport).exact:
-        return changes
+def _link(source: Path, target: Path) -> None:
+    """Make a hard link, or a copy if the file system has no links."""
+    target.parent.mkdir(exist_ok=True)
     try:
-        _copy_chroma(base.directory / CHROMA_FOLDER, place.directory / CHROMA_FOLDER)
-        with open_chroma(place.directory / CHROMA_FOLDER) as index:
-            index.store.delete_nodes(removed)
-            index.store.put(added, contents.vectors[contents.arrays.positions(added)])
-            with failpoint(Failpoint.VERIFY):
-                faults = index_faults(index.store, contents.arrays, added)
-    except StoreError as error:  # this may be damage that no hash shows, because Chroma's own database has no checksum
-        faults = [str(error)]
-    for fault in faults:
-        progress.note(f"The vector index is rebuilt instead of copied: {fault}")
-    return None if faults else changes
-
-
-def _may_copy(recipe: GenerationRecipe, base: BaseGeneration, changes: int, size: int) -> bool:
-    passport = Passport.from_json(base.record.passport)
-    return (
-        passport.fingerprint == recipe.fingerprint
-        and passport.chroma == recipe.chroma.model_dump()
-        and (base.record.changed_since_fresh + changes) * 10 <= size  # at most a tenth of the nodes changed
-    )
-
-
-def _index_difference(store: Store, contents: GenerationContents, base: BaseGeneration) -> IndexDifference:
-    once = Passport.from_json(base.record.passport).duplicates == "once"
-    indexed = store.documents.indexed(base.versions) if once else base.versions
-    before = {node.node_id: node.embedded_hash for node in store.nodes.of_versions(indexed)}
-    after = {node.node_id: node.embedded_hash for node in contents.nodes}
-    removed = [node_id for node_id, digest in before.items() if after.get(node_id) != digest]
-    return IndexDifference(removed, [node_id for node_id, digest in after.items() if before.get(node_id) != digest])
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _copy_chroma(source: Path, target: Path) -> None:
@@ -222,20 +351,3 @@ def _copy_chroma(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
     with closing(Database(source / "chroma.sqlite3", for_writing=False)) as database:
         database.backup_to(target / "chroma.sqlite3")
-
-
-def _passport(place: BuildTarget, contents: GenerationContents, recipe: GenerationRecipe, *, exact: bool) -> Passport:
-    return Passport(
-        collection=place.collection,
-        number=place.number,
-        nodes=len(contents.nodes),
-        fingerprint=recipe.fingerprint,
-        chroma=recipe.chroma.model_dump(),
-        exact=exact,
-        chunker=recipe.chunker,
-        tokeniser=recipe.tokeniser.fingerprint,
-        language=recipe.tokeniser.language,
-        library_versions={name: importlib.metadata.version(name) for name in _LIBRARIES},
-        files=file_hashes(place.directory),
-        duplicates="once",
-    )

@@ -228,12 +228,12 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
         return ["Chroma and the arrays contain different ids."]
     spread = np.linspace(0, len(arrays.ids) - 1, min(SAMPLE_SIZE, len(arrays.ids))).astype(np.int64)
     places = np.unique(np.concatenate([spread, arrays.positions(changed)]))
-    lost, recalls = 0, []
+    lost, recalls, vectors = 0, [], np.asarray(arrays.vectors)
     for start in range(0, len(places), _ROW_BATCH):
         batch = places[start : start + _ROW_BATCH]
-        asked = np.ascontiguousarray(arrays.vectors[batch])
+        asked = np.ascontiguousarray(vectors[batch])
         found, _ = store.nearest(asked, min(RECALL_DEPTH, len(arrays.ids)))
-        for place, ids, cosines in zip(batch, found, asked @ arrays.vectors.T, strict=True):
+        for place, ids, cosines in zip(batch, found, asked @ vectors.T, strict=True):
             itself, recall = _check_node(arrays, int(place), ids, cosines)
             lost += not itself
             recalls.append(recall)

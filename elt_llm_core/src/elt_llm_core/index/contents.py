@@ -2,23 +2,105 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.store.nodes import NodeRecord
-from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.store.records import EmbeddingFingerprint, sha256
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 
 MAPPED_FROM = 512 * 1024  # bytes; smaller files are read into memory, as each mapped file uses a file descriptor
-IDS_NAME, VECTORS_NAME, FIELDS_NAME = "ids.npy", "vectors.npy", "fields"
+IDS_NAME, VECTORS_NAME, FIELDS_NAME, DIGESTS_NAME = "ids.npy", "vectors.npy", "fields", "digests.npy"
+CHANGED_NAME, ROWS_NAME = "changed_vectors.npy", "vector_rows.npy"
+_IDS_AT_ONCE = 10_000  # ids that are decoded at the same time
+
+
+class NodeIds(Sequence[str]):
+    """The sorted node ids of a generation, decoded on access. A list of them would take 90 bytes of memory per id."""
+
+    def __init__(self, values: NDArray[np.bytes_]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        """Return the number of ids."""
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        """Return one id, or a list of ids."""
+        found = self._values[index]
+        return [value.decode() for value in found.tolist()] if isinstance(index, slice) else bytes(found).decode()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another sequence has the same ids in the same order."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        """Return a hash that is equal for equal ids."""
+        return hash(self._values.tobytes())
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all ids, ascending."""
+        for start in range(0, len(self), _IDS_AT_ONCE):
+            yield from self[start : start + _IDS_AT_ONCE]
+
+    def __contains__(self, node_id: object) -> bool:
+        """Return whether an id is one of these, by binary search."""
+        if not isinstance(node_id, str):
+            return False
+        wanted = np.array(node_id.encode(), dtype="S")
+        place = int(np.searchsorted(self._values, wanted))
+        return place < len(self) and bool(self._values[place] == wanted)
+
+
+class SegmentedVectors:
+    """The vectors of a large generation, which its files hold in another order. Indexing is that of one array.
+
+    `unchanged` are the vectors of the last fresh build, of which some may be unused, and `changed` those added since.
+    `rows`, shape (n,), has the row of each node in both together, that is, rows from len(unchanged) are in `changed`.
+    """
+
+    def __init__(self, unchanged: NDArray[np.float32], changed: NDArray[np.float32], rows: NDArray[np.int32]) -> None:
+        self.unchanged, self.changed, self.rows = unchanged, changed, rows
+        self.shape = (len(rows), unchanged.shape[1])
+
+    def __len__(self) -> int:
+        """Return the number of vectors."""
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> NDArray[np.float32]:
+        """Return one vector, or the vectors of a slice or an array of positions, as NumPy does."""
+        rows, size = self.rows[index], len(self.unchanged)
+        if np.ndim(rows) == 0:
+            vector: NDArray[np.float32] = self.unchanged[rows] if rows < size else self.changed[rows - size]
+            return vector
+        found = np.empty((len(rows), self.shape[1]), dtype=np.float32)
+        recent = rows >= size
+        found[~recent] = self.unchanged[rows[~recent]]
+        found[recent] = self.changed[rows[recent] - size]
+        return found
+
+    def __matmul__(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the inner products with a vector, or with each column of a matrix, in the order of the nodes."""
+        products: NDArray[np.float32] = np.concatenate([self.unchanged @ vector, self.changed @ vector])
+        return products[self.rows]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.float32]:
+        """Return a copy of all vectors as one array."""
+        return self[:]
 
 
 @dataclass(frozen=True)
@@ -29,7 +111,7 @@ class GenerationArrays:
     """
 
     ids: NDArray[np.bytes_]
-    vectors: NDArray[np.float32]
+    vectors: NDArray[np.float32] | SegmentedVectors
     fields: Mapping[str, NDArray[np.int64]]
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
@@ -71,9 +153,13 @@ def top_positions(scores: NDArray[np.float32], top_k: int) -> NDArray[np.int64]:
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
-    """Write all arrays into a new directory."""
+    """Write all arrays into a new directory. The unchanged part of segmented vectors must be there already."""
     save_array(directory / IDS_NAME, arrays.ids)
-    save_array(directory / VECTORS_NAME, arrays.vectors)
+    if isinstance(arrays.vectors, SegmentedVectors):
+        save_array(directory / CHANGED_NAME, arrays.vectors.changed)
+        save_array(directory / ROWS_NAME, arrays.vectors.rows)
+    else:
+        save_array(directory / VECTORS_NAME, arrays.vectors)
     (directory / FIELDS_NAME).mkdir()
     for name, values in arrays.fields.items():
         save_array(directory / FIELDS_NAME / f"{name}.npy", values)
@@ -81,13 +167,20 @@ def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
 
 def read_arrays(directory: Path) -> GenerationArrays:
     """Open the arrays of a generation, with memory-mapped vectors. Raises CorruptIndex if one cannot be read."""
-    vectors = load_array(directory / VECTORS_NAME, mapped=True)
-    ids = load_array(directory / IDS_NAME, mapped=False)
+    vectors: NDArray[np.float32] | SegmentedVectors = load_array(directory / VECTORS_NAME, mapped=True)
+    if (directory / ROWS_NAME).is_file():
+        changed = load_array(directory / CHANGED_NAME, mapped=True)
+        vectors = SegmentedVectors(np.asarray(vectors), changed, load_array(directory / ROWS_NAME, mapped=True))
+    ids = load_array(directory / IDS_NAME, mapped=_is_large(directory / IDS_NAME))
     paths = sorted((directory / FIELDS_NAME).glob("*.npy"))
-    fields = {path.stem: load_array(path, mapped=path.stat().st_size >= MAPPED_FROM) for path in paths}
+    fields = {path.stem: load_array(path, mapped=_is_large(path)) for path in paths}
     if len(ids) != len(vectors) or any(len(values) != len(ids) for values in fields.values()):
         raise damaged(directory, "its arrays have different lengths")
     return GenerationArrays(ids=ids, vectors=vectors, fields=fields)
+
+
+def _is_large(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size >= MAPPED_FROM
 
 
 def save_array(path: Path, values: NDArray[Any]) -> None:
@@ -149,6 +242,98 @@ class GenerationContents:
         )
 
 
+@dataclass(frozen=True)
+class GenerationChange:
+    """The difference between a generation and the next one. Nodes of changed document versions count as changed.
+
+    `moved`, shape (number of nodes before,), has the new position of each node, ascending, and -1 for a node of a
+    version that is no longer indexed; these nodes are `removed`. `added` are the nodes of newly indexed versions, and
+    `places`, ascending, their positions. `ids` are those of the next generation.
+    """
+
+    versions_before: tuple[int, ...]
+    versions: tuple[int, ...]
+    moved: NDArray[np.int64]
+    removed: tuple[NodeRecord, ...]
+    added: "GenerationContents"
+    places: NDArray[np.int64]
+    ids: NDArray[np.bytes_]
+
+    @property
+    def vectors_removed(self) -> list[str]:
+        """The ids of nodes whose vectors are no longer in the next generation."""
+        after = {node.node_id: node.embedded_hash for node in self.added.nodes}
+        return [node.node_id for node in self.removed if after.get(node.node_id) != node.embedded_hash]
+
+    @property
+    def vectors_added(self) -> list[str]:
+        """The ids of nodes whose vectors are only in the next generation."""
+        before = {node.node_id: node.embedded_hash for node in self.removed}
+        return [node.node_id for node in self.added.nodes if before.get(node.node_id) != node.embedded_hash]
+
+    def applied(self, before: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows of the next generation, given the rows of the nodes before, and of the added nodes."""
+        rows = np.empty((len(self.ids), *before.shape[1:]), dtype=before.dtype)
+        starts = np.flatnonzero(np.diff(self.moved, prepend=-2) != 1)  # of runs that move together, or of single nodes
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(self.moved)], strict=True):
+            if (place := int(self.moved[start])) >= 0:
+                rows[place : place + end - start] = before[start:end]
+        rows[self.places] = added
+        return rows
+
+    def segmented(self, before: GenerationArrays) -> SegmentedVectors:
+        """Return the vectors of the next generation, with those of the nodes before in the same unchanged array."""
+        vectors = before.vectors
+        if not isinstance(vectors, SegmentedVectors):
+            empty = np.zeros((0, vectors.shape[1]), dtype=np.float32)
+            vectors = SegmentedVectors(vectors, empty, np.arange(len(vectors), dtype=np.int32))
+        size, lost = len(vectors.unchanged), set(self.vectors_added)
+        kept = np.array([node.node_id not in lost for node in self.added.nodes], dtype=bool)
+        kept_ids = [node.node_id for node in self.added.nodes if node.node_id not in lost]
+        rows_added = np.full(len(kept), -1, dtype=np.int32)
+        rows_added[kept] = vectors.rows[before.positions(kept_ids)]
+        rows = self.applied(vectors.rows, rows_added)
+        recent = np.flatnonzero((rows < 0) | (rows >= size))
+        changed = np.empty((len(recent), vectors.shape[1]), dtype=np.float32)
+        copied = rows[recent] >= size
+        changed[copied] = vectors.changed[rows[recent[copied]] - size]
+        changed[~copied] = self.added.vectors[np.searchsorted(self.places, recent[~copied])]
+        rows[recent] = size + np.arange(len(recent), dtype=np.int32)
+        return SegmentedVectors(vectors.unchanged, changed, rows)
+
+
+def read_change(
+    store: Store,
+    before: GenerationArrays,
+    versions_before: Sequence[int],
+    versions: Sequence[int],
+    fingerprint: EmbeddingFingerprint,
+) -> GenerationChange:
+    """Compare the document versions of a generation, whose arrays are `before`, with those of the next one."""
+    indexed_before, indexed = (set(store.documents.indexed(these)) for these in (versions_before, versions))
+    ordered = tuple(sorted(indexed - indexed_before))
+    gone = sorted(indexed_before - indexed)
+    nodes = tuple(store.nodes.of_versions(ordered))
+    vectors = store.vectors.matrix(fingerprint.key, [node.embedded_hash for node in nodes], fingerprint.dimension)
+    kept = ~np.isin(np.array(versions_before), gone)[before.fields["document"]]
+    added = np.array([node.node_id.encode() for node in nodes], dtype="S36")
+    among_kept = np.searchsorted(before.ids[kept], added)
+    places = among_kept + np.arange(len(added))
+    others = np.ones(int(kept.sum()) + len(added), dtype=bool)
+    others[places] = False
+    moved = np.full(len(before.ids), -1, dtype=np.int64)
+    moved[kept] = np.flatnonzero(others)
+    return GenerationChange(
+        versions_before=tuple(versions_before),
+        versions=tuple(sorted(versions)),
+        moved=moved,
+        removed=tuple(store.nodes.of_versions(gone)),
+        added=GenerationContents(ordered, nodes, vectors),
+        places=places,
+        ids=np.insert(before.ids[kept], among_kept, added),
+    )
+
+
 def read_contents(
     store: Store, versions: Sequence[int], fingerprint: EmbeddingFingerprint, duplicates: str = "once"
 ) -> GenerationContents:
@@ -170,8 +355,26 @@ def node_stems(store: Store, nodes: Sequence[NodeRecord], tokeniser: KeywordToke
     return [stems.split() if made_by == present else tokeniser.stems(text) for made_by, stems, text in rows]
 
 
-def collection_hash(store: Store, contents: GenerationContents) -> bytes:
-    """Return the SHA-256 of all nodes, sorted by id: their ids, contexts, texts, metadata (with spans) and vectors."""
+def node_digests(store: Store, contents: GenerationContents) -> NDArray[np.uint8]:
+    """Return the SHA-256 of each node, shape (n, 32): of its id, context, text, metadata (with spans) and vector."""
+    versions = sorted({node.version for node in contents.nodes})
+    texts = store.nodes.contents_of_versions(versions)
+    pairs = zip(contents.ids, contents.vectors, strict=True)
+    digests = [sha256(node_id, *texts[node_id], vector.astype("<f4").tobytes()) for node_id, vector in pairs]
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), 32)
+
+
+Hashing = Literal["whole", "nodes"]
+
+
+def collection_hash(store: Store, contents: GenerationContents, hashing: Hashing = "nodes") -> bytes:
+    """Return the hash of all nodes, equal for equal contents.
+
+    It is the SHA-256 of the digests of all nodes, so that a publish reads only changed nodes. If `hashing` is "whole",
+    it is the SHA-256 of the contents of all nodes, as earlier versions computed it.
+    """
+    if hashing == "nodes":
+        return hash_of_digests(node_digests(store, contents))
     texts = store.nodes.contents_of_versions(contents.versions)
     digest = hashlib.sha256()
     for node_id, vector in zip(contents.ids, contents.vectors, strict=True):
@@ -181,6 +384,11 @@ def collection_hash(store: Store, contents: GenerationContents) -> bytes:
             digest.update(data)
         digest.update(vector.astype("<f4").tobytes())
     return digest.digest()
+
+
+def hash_of_digests(digests: NDArray[np.uint8]) -> bytes:
+    """Return the collection hash of nodes with these digests, which are in the order of the node ids."""
+    return hashlib.sha256(digests.tobytes()).digest()
 
 
 ARTEFACTS_FOLDER = "artefacts"

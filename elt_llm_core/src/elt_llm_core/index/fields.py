@@ -3,8 +3,8 @@
 import json
 import math
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elt_llm_core.index.contents import GenerationContents, load_array, read_json
+from elt_llm_core.index.contents import GenerationChange, GenerationContents, load_array, read_json
 from elt_llm_core.index.searchable import FieldType, FieldValue
-from elt_llm_core.store.nodes import node_rows
+from elt_llm_core.store.nodes import NodeRecord, node_rows
 from elt_llm_core.store.records import StoredDocument
 from elt_llm_core.store.store import Store
 
@@ -29,7 +29,8 @@ class FilterField:
 
     `values` are distinct and ascending; dates are ISO 8601 texts. `codes` are indexes into `values`. Without `bounds`
     there is one code per row, and -1 means no value. With `bounds`, a row may have several values: row r has the codes
-    codes[bounds[r]:bounds[r + 1]]. `rows`, shape (nodes,), is the document of each node.
+    codes[bounds[r]:bounds[r + 1]]. `rows`, shape (nodes,), is the document of each node. A field of nodes has
+    `kinds`, the counts of `_NodeValues.kinds`.
     """
 
     name: str
@@ -38,6 +39,7 @@ class FilterField:
     codes: NDArray[Any]
     bounds: NDArray[Any] | None = None
     rows: NDArray[np.int64] | None = None
+    kinds: Mapping[str, int] | None = None
 
     def having(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return for each node whether it has a chosen value, shape (nodes,). `chosen` has one bool per value."""
@@ -93,7 +95,8 @@ def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
     for place, field in enumerate(fields):
         several = None if field.bounds is None else len(field.bounds) - 1
         kept_for = "node" if field.rows is None else "document"
-        listing.append({"name": field.name, "type": field.type, "of": kept_for, "rows_of_several": several})
+        entry = {"name": field.name, "type": field.type, "of": kept_for, "rows_of_several": several}
+        listing.append(entry if field.kinds is None else {**entry, "kinds": dict(field.kinds)})
         stored = field.codes if field.bounds is None else np.concatenate([field.bounds, field.codes])
         np.save(folder / f"{place}.npy", stored, allow_pickle=False)
         (folder / f"{place}.json").write_text(json.dumps(field.values), encoding="ascii")
@@ -126,12 +129,12 @@ def _page_field(pages: NDArray[np.int64]) -> FilterField:
 
 
 def _read_field(stem: Path, entry: Mapping[str, Any], rows: NDArray[np.int64] | None) -> FilterField:
-    stored = load_array(stem.with_suffix(".npy"), mapped=True)
+    stored, kinds = load_array(stem.with_suffix(".npy"), mapped=True), entry.get("kinds")
     values = read_json(stem.with_suffix(".json"))
     if entry["rows_of_several"] is None:
-        return FilterField(entry["name"], entry["type"], values, stored, rows=rows)
+        return FilterField(entry["name"], entry["type"], values, stored, rows=rows, kinds=kinds)
     bounds, codes = np.split(stored, [entry["rows_of_several"] + 1])
-    return FilterField(entry["name"], entry["type"], values, codes, bounds, rows)
+    return FilterField(entry["name"], entry["type"], values, codes, bounds, rows, kinds)
 
 
 # Fields that every generation has, with their types. Values of other types are skipped.
@@ -145,18 +148,124 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
     """Build all fields except `page`. `documents`, shape (nodes,), is the document number of each node."""
     described = store.documents.of_versions(contents.versions)
-    by_id = node_rows(store.database, contents.versions)
-    of_nodes = _columns([by_id[node_id][1] for node_id in contents.ids], _NODE_FIELDS)
-    of_documents = _columns([document.metadata for document in described], _DOCUMENT_FIELDS)
-    for name in of_nodes.keys() & of_documents.keys():
-        column = of_documents.pop(name)
-        inherited = (column[document] for document in documents.tolist())
-        pairs = zip(of_nodes[name], inherited, strict=True)
-        of_nodes[name] = [value if own is None else own for own, value in pairs]
-    fields = [replace(field, rows=documents) for field in _document_fields(described)]
-    fields += [replace(_typed_field(name, rows), rows=documents) for name, rows in of_documents.items()]
-    fields.append(single_valued("section", "path", [by_id[node_id][0] for node_id in contents.ids]))
-    return fields + [_typed_field(name, rows) for name, rows in of_nodes.items()]
+    nodes = _NodeValues.read(store, contents.nodes, described)
+    of_documents = _all_document_fields(described, documents, nodes.columns.keys())
+    return [*of_documents, nodes.sections(), *(nodes.field(name) for name in nodes.columns)]
+
+
+def updated_fields(
+    store: Store, change: GenerationChange, before: FilterFields, documents: NDArray[np.int64]
+) -> list[FilterField] | None:
+    """Build the same fields as `build_fields` from those of the generation before, reading only changed nodes.
+
+    Returns None if a field of nodes is new or its type has changed, so that the values of all nodes must be read.
+    """
+    described = store.documents.of_versions(change.versions)
+    gone = store.documents.of_versions(sorted({node.version for node in change.removed}))
+    known = {name: it for name in before.names if (it := before.get(name)) and it.kinds is not None}
+    added = _NodeValues.read(store, change.added.nodes, described, known)
+    removed = _NodeValues.read(store, change.removed, gone, known)
+    if not added.columns.keys() <= known.keys():
+        return None
+    fields = []
+    for name, field in known.items():
+        kinds = Counter(field.kinds)
+        kinds.update(added.kinds(name))
+        kinds.subtract(removed.kinds(name))
+        if _type_of(name, kinds) != field.type:
+            return None
+        if kinds[_OWN] or name in _NODE_FIELDS:
+            several = bool(kinds[_LISTS])
+            fields.append(replace(_merged(field, added.field(name, field.type), change, several=several), kinds=kinds))
+    old_sections = before.get("section")
+    if old_sections is None:
+        return None
+    sections = _merged(old_sections, added.sections(), change, several=False)
+    return [*_all_document_fields(described, documents, {field.name for field in fields}), sections, *fields]
+
+
+def _merged(before: FilterField, added: FilterField, change: GenerationChange, *, several: bool) -> FilterField:
+    """Return the field of the next generation from that of the nodes before and that of the added nodes."""
+    (old_rows, old_codes), (new_rows, new_codes) = _entries(before), _entries(added)
+    kept = change.moved[old_rows] >= 0
+    old_codes = old_codes[kept]
+    used = np.unique(old_codes)
+    old_values = [before.values[place] for place in used.tolist()]
+    values = sorted({*old_values, *added.values})
+    places = {value: place for place, value in enumerate(values)}
+    numbers = np.zeros(len(before.values), dtype=np.int32)
+    numbers[used] = [places[value] for value in old_values]
+    new_numbers = np.array([places[value] for value in added.values], dtype=np.int32)
+    rows = np.concatenate([change.moved[old_rows[kept]], change.places[new_rows]])
+    codes = np.concatenate([numbers[old_codes], new_numbers[new_codes]])
+    size = len(change.ids)
+    if not several:
+        single = np.full(size, -1, dtype=np.int32)
+        single[rows] = codes
+        return FilterField(before.name, before.type, values, single)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))]).astype(np.int64)
+    return FilterField(before.name, before.type, values, codes[np.argsort(rows, kind="stable")], bounds)
+
+
+def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the row and the code of each value of a field, in the order of the rows."""
+    if field.bounds is None:
+        rows = np.flatnonzero(field.codes >= 0)
+        return rows, field.codes[rows]
+    return np.repeat(np.arange(len(field.bounds) - 1), np.diff(field.bounds)), field.codes
+
+
+@dataclass(frozen=True)
+class _NodeValues:
+    """The values of some nodes in each field of nodes, and their sections.
+
+    A node without a value inherits that of its document. `own` counts the nodes that have a value of their own.
+    """
+
+    headings: Sequence[str | None]
+    columns: Mapping[str, list[Any]]
+    own: Mapping[str, int]
+
+    @classmethod
+    def read(
+        cls, store: Store, nodes: Sequence[NodeRecord], documents: Sequence[StoredDocument], names: Iterable[str] = ()
+    ) -> "_NodeValues":
+        """Read the values of nodes of these documents in the fields `names`, and in all fields that the nodes have."""
+        by_id = node_rows(store.database, sorted({node.version for node in nodes}))
+        rows = [by_id[node.node_id] for node in nodes]
+        columns = _columns([metadata for _, metadata in rows], (*_NODE_FIELDS, *names))
+        inherited = {document.version: document.metadata for document in documents}
+        for name in columns.keys() & {name for metadata in inherited.values() for name in metadata}:
+            pairs = zip(columns[name], nodes, strict=True)
+            columns[name] = [inherited[node.version].get(name) if own is None else own for own, node in pairs]
+        own = Counter(name for _, metadata in rows for name in metadata)
+        return cls([heading for heading, _ in rows], columns, own)
+
+    def sections(self) -> FilterField:
+        """Return the field of the section headings."""
+        return single_valued("section", "path", self.headings)
+
+    def kinds(self, name: str) -> Counter[str]:
+        """Count what decides on the type of a field: nodes with a value of their own, and lists and values by kind."""
+        rows = _split_authors(name, self.columns.get(name, []))
+        counts = Counter(
+            map(lru_cache(maxsize=None, typed=True)(_kind), (one for row in rows for one in _scalars(row)))
+        )
+        return counts + Counter({_LISTS: sum(isinstance(row, list) for row in rows), _OWN: self.own.get(name, 0)})
+
+    def field(self, name: str, of_type: FieldType | None = None) -> FilterField:
+        """Return a field of these nodes, by default of the type that fits their values."""
+        kinds = self.kinds(name)
+        return replace(_typed_field(name, self.columns[name], of_type or _type_of(name, kinds)), kinds=kinds)
+
+
+def _all_document_fields(
+    described: Sequence[StoredDocument], documents: NDArray[np.int64], of_nodes: Collection[str]
+) -> list[FilterField]:
+    """Build the fields that have one row per document: all but those that belong to nodes."""
+    columns = _columns([document.metadata for document in described], _DOCUMENT_FIELDS)
+    typed = [_typed_field(name, rows) for name, rows in columns.items() if name not in of_nodes]
+    return [replace(field, rows=documents) for field in [*_document_fields(described), *typed]]
 
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
@@ -182,7 +291,7 @@ def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
     return [*found, single_valued("modified_at", "date", moments)]
 
 
-def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[Mapping[str, Any]], expected: Iterable[str]) -> dict[str, list[Any]]:
     """Return, by field name, the value of each row (node or document); None for a row without a value."""
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in expected}
     for place, row in enumerate(rows):
@@ -193,11 +302,10 @@ def _columns(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, FieldType
     return {name: column for name, column in columns.items() if name not in _RESERVED_NAMES}
 
 
-def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
-    """Build a field. Its type is the one that is defined for its name, or else the one that fits all its values."""
-    if name == "authors":
-        rows = [value.split(";") if isinstance(value, str) else value for value in rows]
-    of_type = {**_NODE_FIELDS, **_DOCUMENT_FIELDS}.get(name) or _common_type(rows)
+def _typed_field(name: str, rows: Sequence[Any], of_type: FieldType | None = None) -> FilterField:
+    """Build a field, by default of the type that is defined for its name, or else of the one that fits all values."""
+    rows = _split_authors(name, rows)
+    of_type = of_type or _type_of(name, Counter(_kind(one) for row in rows for one in _scalars(row)))
     cleaners: dict[FieldType, Callable[[Any], FieldValue | None]] = {"number": _as_number, "date": _as_date}
     # The results are cached, because values repeat often. `typed` distinguishes True from 1.
     clean = lru_cache(maxsize=None, typed=True)(cleaners.get(of_type, partial(_as_text, strip=name == "authors")))
@@ -207,18 +315,31 @@ def _typed_field(name: str, rows: Sequence[Any]) -> FilterField:
     return single_valued(name, of_type, [row[0] if row else None for row in kept])
 
 
+def _split_authors(name: str, rows: Sequence[Any]) -> Sequence[Any]:
+    return [row.split(";") if isinstance(row, str) else row for row in rows] if name == "authors" else rows
+
+
 def _scalars(row: Any) -> list[Any]:
     """Return the value or values of a row as a list, without values of a type that a field cannot have."""
     return [value for value in (row if isinstance(row, list) else [row]) if isinstance(value, str | int | float)]
 
 
-def _common_type(rows: Sequence[Any]) -> FieldType:
-    values = {value for row in rows for value in _scalars(row)}
-    if values and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+_OWN, _LISTS = "own", "lists"
+
+
+def _kind(value: FieldValue) -> FieldType:
+    """Return the type of field that one value fits."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
-    if values and all(isinstance(value, str) and _DAY.fullmatch(value) and _as_date(value) for value in values):
-        return "date"
-    return "text"
+    return "date" if isinstance(value, str) and _DAY.fullmatch(value) and _as_date(value) else "text"
+
+
+def _type_of(name: str, kinds: Mapping[str, int]) -> FieldType:
+    """Return the type that is defined for a field's name, or else the one that fits all values of these kinds."""
+    if name in _NODE_FIELDS or name in _DOCUMENT_FIELDS:
+        return {**_NODE_FIELDS, **_DOCUMENT_FIELDS}[name]
+    fitting: list[FieldType] = [kind for kind in ("number", "date") if kinds.get(kind)]
+    return fitting[0] if len(fitting) == 1 and not kinds.get("text") else "text"
 
 
 def _as_text(value: Any, *, strip: bool = False) -> str | None:

@@ -2,11 +2,15 @@
 
 import hashlib
 import json
+from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from elt_llm_core.errors import CorruptIndex, StoreError
+from elt_llm_core.index.contents import Hashing
+from elt_llm_core.settings.tree import GRAPH_FROM
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.disk import file_sha256
 from elt_llm_core.store.generations import PIN_NAME
@@ -14,6 +18,8 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
 PASSPORT_FORMAT = 1
+IndexLibrary = Literal["chroma", "usearch"]
+STAMPED_FROM = 32 << 20  # bytes; reading and hashing a smaller file takes some 20 ms
 _CHROMA_DATABASE = "chroma/chroma.sqlite3"
 # Chroma writes to these tables of its database when it opens or maintains it. All other rows and files never change.
 _CHANGING_TABLES = frozenset({"acquire_write", "maintenance_log"})
@@ -26,7 +32,8 @@ class Passport:
 
     `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without Chroma, whose index
     had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, and "each" in
-    older generations.
+    older generations. `hashing` has the values of `collection_hash`. `index` is the library of the vector index, which
+    is usearch from `graph_from` nodes. `stamps` has size and modification time (ns) of each large file.
     """
 
     collection: str
@@ -41,6 +48,10 @@ class Passport:
     library_versions: dict[str, str]
     files: dict[str, str]
     duplicates: str = "each"
+    hashing: Hashing = "whole"
+    index: IndexLibrary = "chroma"
+    graph_from: int = GRAPH_FROM
+    stamps: dict[str, list[int]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""
@@ -70,17 +81,29 @@ def generation_identity(collection: str, number: int, passport: Passport) -> str
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
-def file_hashes(directory: Path) -> dict[str, str]:
-    """Return the sha256 of every immutable file of a generation, or of the rows of Chroma's database, by path."""
-    return {
-        path.relative_to(directory).as_posix(): _digest(directory, path)
-        for path in sorted(directory.rglob("*"))
-        if path.is_file() and path.relative_to(directory).as_posix() not in UNHASHED_FILES | {PASSPORT_NAME}
-    }
+def file_hashes(directory: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the sha256 of every immutable file of a generation, or of the rows of Chroma's database, by path.
+
+    `known` files are not read.
+    """
+    paths = {path.relative_to(directory).as_posix(): path for path in sorted(directory.rglob("*")) if path.is_file()}
+    hashed = paths.keys() - UNHASHED_FILES - {PASSPORT_NAME}
+    return {name: (known or {}).get(name) or _digest(directory, paths[name]) for name in sorted(hashed)}
 
 
-def damaged_files(directory: Path, passport_text: str) -> list[str]:
-    """Return the differences from the stored passport as 'name: reason'; empty if no file is damaged."""
+def file_stamps(directory: Path) -> dict[str, list[int]]:
+    """Return size and modification time of each large file of a generation, by relative path."""
+    stats = {path: path.stat() for path in sorted(directory.rglob("*")) if path.is_file()}
+    found = {path: it for path, it in stats.items() if it.st_size >= STAMPED_FROM}
+    named = {path.relative_to(directory).as_posix(): [it.st_size, it.st_mtime_ns] for path, it in found.items()}
+    return {name: stamp for name, stamp in named.items() if name not in UNHASHED_FILES}
+
+
+def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] = ()) -> list[str]:
+    """Return the differences from the stored passport as 'name: reason'; empty if no file is damaged.
+
+    Of `trusted` files that still have the size and the modification time in the passport, the bytes are not read.
+    """
     found: list[str] = []
     here = directory / PASSPORT_NAME
     if not here.is_file() or here.read_bytes() != passport_text.encode():
@@ -89,17 +112,35 @@ def damaged_files(directory: Path, passport_text: str) -> list[str]:
         found.append(f"{PIN_NAME}: missing")
     elif (directory / PIN_NAME).stat().st_size:
         found.append(f"{PIN_NAME}: its bytes have changed")
-    expected, actual = Passport.from_json(passport_text).files, file_hashes(directory)
+    passport = Passport.from_json(passport_text)
+    expected, actual = passport.files, file_hashes(directory, _unchanged(directory, passport, trusted))
     if _CHROMA_DATABASE not in expected:  # an older version made this generation
         actual.pop(_CHROMA_DATABASE, None)
     return found + _differences(expected, actual)
 
 
 def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
-    """Return the differences as `damaged_files` does, but only of one file or folder of a generation."""
+    """Return the differences as `damaged_files` does, but only of one file or folder of a generation.
+
+    Large files are read only if their size or modification time differs from the passport. So a change by any program
+    is found, but not a fault of the disk, for which `verify` reads every byte.
+    """
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
-    actual = {name: _digest(directory, directory / name) for name in expected if (directory / name).is_file()}
+    known = _unchanged(directory, passport, expected)
+    present = [name for name in expected if (directory / name).is_file()]
+    actual = {name: known.get(name) or _digest(directory, directory / name) for name in present}
     return _differences(expected, actual)
+
+
+def _unchanged(directory: Path, passport: Passport, names: Collection[str]) -> dict[str, str]:
+    """Return the hashes of the files among `names` that have the size and the modification time in the passport."""
+    return {
+        name: passport.files[name]
+        for name in passport.stamps.keys() & set(names)
+        if (directory / name).is_file()
+        for stat in [(directory / name).stat()]
+        if [stat.st_size, stat.st_mtime_ns] == passport.stamps[name]
+    }
 
 
 def _digest(directory: Path, path: Path) -> str:

@@ -19,7 +19,7 @@ from elt_llm_core.index.contents import GenerationArrays
 from elt_llm_core.utilities import Closeable
 
 
-class _ReadOnlyVectorStore(BasePydanticVectorStore):
+class ReadOnlyVectorStore(BasePydanticVectorStore):
     """A vector store of an immutable generation."""
 
     stores_text: bool = False
@@ -37,7 +37,7 @@ class _ReadOnlyVectorStore(BasePydanticVectorStore):
         raise NotImplementedError("A generation is immutable; publish a new one.")
 
 
-class ExactVectorStore(_ReadOnlyVectorStore):
+class ExactVectorStore(ReadOnlyVectorStore):
     """A vector store that compares a query with all vectors. 100,000 vectors of dimension 384 take about 8 ms."""
 
     _arrays: GenerationArrays = PrivateAttr()
@@ -138,7 +138,7 @@ class VectorIndexPool(Closeable):
             self._changed.notify()
 
 
-class PooledVectorStore(_ReadOnlyVectorStore):
+class PooledVectorStore(ReadOnlyVectorStore):
     """A vector store that searches with Chroma. If Chroma fails, it searches exactly and reports a note."""
 
     _indexes: VectorIndexPool = PrivateAttr()

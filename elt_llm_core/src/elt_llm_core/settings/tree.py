@@ -95,6 +95,9 @@ SynthesisName = Literal["simple", "cot", "tot", "reflect"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
+GRAPH_FROM = 50_000  # chunks; from this size, Chroma graphs often have insufficient recall
+
+
 class StorageSettings(SettingsSection):
     """Where collections are stored."""
 
@@ -104,6 +107,7 @@ class StorageSettings(SettingsSection):
     models_dir: Path | None = key(None, "Folder of downloaded models; unset: `models` in the data directory.")
     backups: int = key(1, "Daily copies kept of store.sqlite3, in the folder backups; 0: none.", ge=0, le=100)
     keep_generations: int = key(2, "Generations kept per collection, including the published one.", ge=2, le=50)
+    graph_from: int = key(GRAPH_FROM, "Chunks in a collection from which usearch replaces Chroma.", ge=2)
 
 
 class RemoteSettings(SettingsSection):

@@ -31,18 +31,22 @@ def sweep(database: Database, unfinished: Collection[int] = ()) -> SweepCounts:
 
     `unfinished` are collections with an unfinished run. They keep all their rows, since the next run continues from the
     rows. While a run is unfinished, a vector is deleted only if it belongs to a removed version and to a model that
-    some generation uses.
+    some generation uses. So it is if all generations use one model, unless there are more vectors than nodes.
     """
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
         doomed = [int(version) for version, collection in rows if collection not in unfinished]
-        suspects = _embedded_hashes(database, doomed) if unfinished else set()
+        suspects, models = _embedded_hashes(database, doomed), _known_fingerprints(database)
         _delete_versions(database, doomed)
-        if unfinished:
-            vectors = _delete_vectors(database, suspects, _known_fingerprints(database))
-        else:
-            vectors = _delete_dead_vectors(database)
+        vectors = _delete_vectors(database, suspects, models)
+        if not unfinished and (len(models) != 1 or _count(database, "vectors") > _count(database, "nodes")):
+            vectors += _delete_dead_vectors(database)
     return SweepCounts(versions=len(doomed), vectors=vectors)
+
+
+def _count(database: Database, table: str) -> int:
+    [(count,)] = database.rows(f"SELECT count(*) FROM {table}")
+    return int(count)
 
 
 def delete_contents(store: Store, collection: int, generations: Sequence[int], versions: Collection[int]) -> None:
@@ -73,12 +77,17 @@ def _delete_versions(database: Database, versions: Collection[int]) -> None:
 
 def _delete_vectors(database: Database, suspects: Collection[bytes], fingerprints: Collection[bytes]) -> int:
     """Delete the vectors that these models computed for the texts with these hashes, unless a node still uses them."""
-    wanted = {bytes(digest) for (digest,) in database.rows("SELECT DISTINCT embedded_hash FROM nodes")}
+    if not suspects:
+        return 0
+    if len(suspects) <= _FEW:
+        rows = database.rows_in("SELECT DISTINCT embedded_hash FROM nodes WHERE embedded_hash IN ({})", list(suspects))
+    else:
+        rows = iter(database.rows("SELECT DISTINCT embedded_hash FROM nodes"))
+    wanted = {bytes(digest) for (digest,) in rows}
     keys = [vector_key(model, digest) for model in fingerprints for digest in suspects if digest not in wanted]
-    [(before,)] = database.rows("SELECT count(*) FROM vectors")
+    before = _count(database, "vectors")
     database.execute_many("DELETE FROM vectors WHERE key = ?", [(key,) for key in keys])
-    [(after,)] = database.rows("SELECT count(*) FROM vectors")
-    return int(before) - int(after)
+    return before - _count(database, "vectors")
 
 
 def _known_fingerprints(database: Database) -> set[bytes]:
@@ -101,6 +110,7 @@ def _delete_dead_vectors(database: Database) -> int:
     return len(dead)
 
 
+_FEW = 1000  # hashes; for more of them, reading the hashes of all nodes is faster than searching these
 _ATTEMPTS = 3  # to empty the write-ahead log
 
 

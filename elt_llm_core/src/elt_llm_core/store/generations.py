@@ -1,6 +1,7 @@
 """Generations: their document versions, the published generation, and the pins that keep a generation on disk."""
 
 import fcntl
+import json
 import os
 import shutil
 import uuid
@@ -43,6 +44,12 @@ class GenerationTable(DatabaseTable):
             (collection, number),
         )
         return [int(version) for (version,) in rows]
+
+    def embedded_versions(self, fingerprint: bytes) -> set[int]:
+        """Return the document versions of all generations that this model embedded; their vectors are in the store."""
+        rows = self._database.rows("SELECT collection, number, passport FROM generations")
+        of_model = [(row[0], row[1]) for row in rows if json.loads(row[2])["fingerprint_key"] == fingerprint.hex()]
+        return {version for collection, number in of_model for version in self.versions(collection, number)}
 
     def pointer(self, collection: int) -> int | None:
         """Return the number of the published generation, or None if nothing is published."""

@@ -85,6 +85,19 @@ class NodeTable(DatabaseTable):
         statement = "SELECT start, end, text FROM nodes WHERE version = ? ORDER BY ordinal"
         return [(int(start), int(end), str(text)) for start, end, text in self._database.rows(statement, (version,))]
 
+    def count_texts(self, versions: Sequence[int]) -> int:
+        """Return the number of distinct embedded texts of these document versions."""
+        statement = "SELECT count(DISTINCT embedded_hash) FROM nodes WHERE version IN (SELECT value FROM json_each(?))"
+        return int(self._database.rows(statement, (json.dumps(list(versions)),))[0][0])
+
+    def embedded_hashes(self, versions: Sequence[int]) -> dict[bytes, int]:
+        """Return the distinct hashes of embedded texts, each with the first of these document versions that has it."""
+        statement = "SELECT embedded_hash, version FROM nodes WHERE version IN ({}) ORDER BY version, ordinal"
+        found: dict[bytes, int] = {}
+        for digest, version in self._database.rows_in(statement, versions):
+            found.setdefault(bytes(digest), int(version))
+        return found
+
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
         """Return the texts of these document versions to embed, each once, keyed by hash, by version and position."""
         found: dict[bytes, str] = {}
@@ -181,16 +194,20 @@ class VectorTable(DatabaseTable):
 
     def matrix(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
         """Return vectors in order, shape (len(embedded_hashes), dimension). Raises StoreError if one is missing."""
-        keys = [vector_key(fingerprint, digest) for digest in embedded_hashes]
-        rows = self._database.rows_in("SELECT key, vector FROM vectors WHERE key IN ({})", sorted(set(keys)))
-        found = {bytes(key): bytes(vector) for key, vector in rows}
-        if len(found) < len(set(keys)):
+        places: dict[bytes, list[int]] = defaultdict(list)
+        for place, digest in enumerate(embedded_hashes):
+            places[vector_key(fingerprint, digest)].append(place)
+        matrix, found = np.empty((len(embedded_hashes), dimension), dtype=np.float32), 0
+        rows = self._database.rows_in("SELECT key, vector FROM vectors WHERE key IN ({})", sorted(places))
+        for key, vector in rows:
+            found += 1
+            matrix[places[bytes(key)]] = np.frombuffer(vector, dtype="<f4")
+        if found < len(places):
             raise StoreError(
-                f"{len(set(keys)) - len(found)} vectors are not in the store.",
+                f"{len(places) - found} vectors are not in the store.",
                 hint="Run the ingest again. It embeds the missing texts.",
             )
-        flat = np.frombuffer(b"".join(found[key] for key in keys), dtype="<f4")
-        return flat.reshape(len(keys), dimension).astype(np.float32, copy=False)
+        return matrix
 
 
 class EnrichmentTable(DatabaseTable):

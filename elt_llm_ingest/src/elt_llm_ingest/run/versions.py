@@ -181,6 +181,7 @@ def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -
         chunker=create_chunker(settings.chunking, embedding).fingerprint,
         tokeniser=KeywordTokeniser(language),
         chroma=settings.chroma,
+        graph_from=settings.storage.graph_from,
     )
 
 
@@ -229,9 +230,11 @@ def embed_missing(
 
     `embedding.concurrency` batches are embedded at the same time. An interrupted run loses at most these batches.
     """
-    texts = store.nodes.to_embed(store.documents.indexed(versions))
-    fingerprint = embedding.fingerprint.key
-    missing = store.vectors.missing(fingerprint, texts)
+    fingerprint, indexed = embedding.fingerprint.key, store.documents.indexed(versions)
+    embedded = store.generations.embedded_versions(fingerprint)
+    hashes = store.nodes.embedded_hashes([version for version in indexed if version not in embedded])
+    missing = store.vectors.missing(fingerprint, hashes)
+    texts = store.nodes.to_embed(sorted({hashes[digest] for digest in missing}))
     progress.stage("embed", len(missing))
     batches = [missing[start : start + batch_size] for start in range(0, len(missing), batch_size)]
     vectors = _embed_concurrently(embedding, [[texts[digest] for digest in batch] for batch in batches])
@@ -239,4 +242,4 @@ def embed_missing(
         with failpoint(Failpoint.EMBED):
             store.vectors.add(fingerprint, batch, next(vectors))
         progress.advance(len(batch))
-    return EmbeddingCounts(new=len(missing), reused=len(texts) - len(missing))
+    return EmbeddingCounts(new=len(missing), reused=store.nodes.count_texts(indexed) - len(missing))

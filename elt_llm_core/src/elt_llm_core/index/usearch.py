@@ -1,0 +1,134 @@
+"""The usearch index of a large generation: an immutable, memory-mapped graph of half-precision vectors."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
+from numpy.typing import NDArray
+from usearch.index import Index
+
+from elt_llm_core.index.contents import GenerationArrays, SegmentedVectors, damaged, top_positions
+from elt_llm_core.index.vector_index import ExactVectorStore, ReadOnlyVectorStore
+from elt_llm_core.settings.tree import ChromaSettings
+
+USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
+_EXAMINED = 256  # candidates examined by a search, unless the settings ask for more
+_FURTHER = 32  # results beyond those asked for, so that ties and unused vectors do not end a search
+_TIE = 1e-6  # a smaller difference of cosines is rounding
+
+
+def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaSettings) -> None:
+    """Write the graph of these vectors to a new folder in `directory`.
+
+    One thread inserts them in order, so that equal vectors give equal files.
+    """
+    graph = Index(
+        ndim=vectors.shape[1],
+        metric="ip",
+        dtype="f16",
+        connectivity=settings.max_neighbors,
+        expansion_add=settings.ef_construction,
+        enable_key_lookups=False,
+    )
+    graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=1)
+    (directory / USEARCH_FOLDER).mkdir()
+    graph.save(directory / USEARCH_FOLDER / GRAPH_NAME)
+
+
+class GraphVectorStore(ReadOnlyVectorStore):
+    """A vector store that finds candidates in the graph, and compares them and all changed vectors exactly.
+
+    The graph has the vectors of the last fresh build, by row. Those that the generation does not use are skipped.
+    """
+
+    _arrays: GenerationArrays = PrivateAttr()
+    _exact: ExactVectorStore = PrivateAttr()
+    _graph: Index = PrivateAttr()
+    _lock: threading.Lock = PrivateAttr()
+    _positions: NDArray[np.int32] | None = PrivateAttr(default=None)
+    _changed: NDArray[np.int64] = PrivateAttr()
+
+    def __init__(self, directory: Path, arrays: GenerationArrays, settings: ChromaSettings) -> None:
+        """Map the graph of a generation into memory. Raises CorruptIndex if it does not fit the arrays."""
+        super().__init__()
+        path, vectors = directory / USEARCH_FOLDER / GRAPH_NAME, arrays.vectors
+        size = len(vectors.unchanged) if isinstance(vectors, SegmentedVectors) else len(vectors)
+        try:
+            graph = Index.restore(path, view=True, enable_key_lookups=False)
+        except (ValueError, RuntimeError, OSError) as error:
+            raise damaged(path, error) from error
+        if graph is None or (len(graph), graph.ndim) != (size, vectors.shape[1]):
+            raise damaged(path, "it does not have the vectors of the generation")
+        graph.expansion_search = max(_EXAMINED, settings.ef_search)  # type: ignore[misc]
+        self._arrays, self._exact, self._graph, self._lock = arrays, ExactVectorStore(arrays), graph, threading.Lock()
+        self._changed = np.zeros(0, dtype=np.int64)
+        if isinstance(vectors, SegmentedVectors):
+            recent = vectors.rows >= size
+            self._changed = np.flatnonzero(recent)
+            self._positions = np.full(size, -1, dtype=np.int32)  # of each row of the graph, -1 if it is unused
+            self._positions[vectors.rows[~recent]] = np.flatnonzero(~recent)
+
+    def query(self, query: VectorStoreQuery, **_: object) -> VectorStoreQueryResult:
+        """Return ids and cosines of the nearest vectors, best first, ties by id."""
+        vector = np.array(query.query_embedding, dtype=np.float32)
+        count = min(query.similarity_top_k, len(self._arrays.ids))
+        places, cosines, least = self.candidates(vector, count + _FURTHER)
+        order = top_positions(cosines, count)
+        # If the last result is not better than every candidate, further vectors may be as near as it is.
+        if len(order) < count or (count and cosines[order[-1]] - least <= _TIE):
+            return self._exact.query(query)
+        return VectorStoreQueryResult(ids=self._arrays.ids_at(places[order]), similarities=cosines[order].tolist())
+
+    def candidates(
+        self, vector: NDArray[np.float32], count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
+        """Find `count` vectors of the graph near `vector`, and all changed vectors.
+
+        Returns their positions, ascending, their cosines, and the least cosine of the vectors of the graph, or -inf if
+        these are all its vectors.
+        """
+        with self._lock:  # a search uses memory of the index that threads must not share
+            rows = self._graph.search(vector, min(count, len(self._graph)), threads=1).keys.astype(np.int64)
+        places = np.sort(rows) if self._positions is None else np.sort(self._positions[rows]).astype(np.int64)
+        places = places[places >= 0]
+        cosines = self._arrays.vectors[places] @ vector
+        least = float(cosines.min(initial=1)) if count < len(self._graph) else -np.inf
+        if isinstance(self._arrays.vectors, SegmentedVectors):
+            places = np.concatenate([places, self._changed])
+            cosines = np.concatenate([cosines, self._arrays.vectors.changed @ vector])
+            ascending = np.argsort(places, kind="stable")
+            places, cosines = places[ascending], cosines[ascending]
+        return places, cosines, least
+
+
+FRESH_SAMPLE, KEPT_SAMPLE = 200, 20  # nodes
+MIN_RECALL, MIN_KEPT_RECALL = 0.99, 0.9  # the smaller sample finds faults only; a kept graph was measured when built
+RECALL_DEPTH = 10  # nearest neighbours
+_ROUNDING = 1e-5  # a smaller difference of cosines is rounding
+
+
+def graph_faults(
+    store: GraphVectorStore, arrays: GenerationArrays, changed: Sequence[str], *, fresh: bool
+) -> list[str]:
+    """Return the faults of a graph: nodes that a search for their own vector does not find, and insufficient recall.
+
+    Every changed node and a fixed sample of others are searched. The recall is that of the sample against exact search.
+    """
+    size = min(FRESH_SAMPLE if fresh else KEPT_SAMPLE, len(arrays.ids))
+    spread = np.unique(np.linspace(0, len(arrays.ids) - 1, size).astype(np.int64)).tolist()
+    lost, recalls = 0, []
+    for place in [*arrays.positions(changed).tolist(), *spread]:
+        vector = arrays.vectors[place]
+        lost += store.candidates(vector, RECALL_DEPTH)[1].max(initial=-1) < vector @ vector - _ROUNDING
+    for place in spread:
+        cosines = arrays.vectors @ arrays.vectors[place]
+        best = cosines[top_positions(cosines, RECALL_DEPTH)]
+        query = VectorStoreQuery(query_embedding=arrays.vectors[place].tolist(), similarity_top_k=RECALL_DEPTH)
+        recalls.append(np.mean(np.array(store.query(query).similarities) >= best - _ROUNDING))
+    faults = [f"{lost} searches for a node's vector do not find the node."] if lost else []
+    if recalls and np.mean(recalls) < (MIN_RECALL if fresh else MIN_KEPT_RECALL):
+        faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
+    return faults

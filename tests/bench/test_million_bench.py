@@ -1,0 +1,100 @@
+"""A million chunks on one machine: time to build and to publish, disk, memory and latency; `make bench-million`."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarking.corpus import PASSAGES_A_FILE, read_source
+from benchmarking.data import BENCH_SETTINGS, cache_folder
+from benchmarking.growth import GrowingLibrary
+from benchmarking.measures import Latency
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.factory import create_embedding
+from elt_llm_core.store.disk import tree_size
+from elt_llm_core.store.store import open_store
+from elt_llm_query.engine import open_engine
+from llama_index.core.vector_stores.types import VectorStoreQuery
+from stored.shelf import writing
+
+SIZE = int(os.environ.get("BENCH_CHUNKS", "1000000"))
+QUESTIONS = 200
+NAME = "bench"
+FILTERS = {"all": [], "0.1 %": ["shelf=7"], "2 %": ["year=2007"], "50 %": ["year>=2000"]}
+CHANGED_FILES = 10
+DEPTH = 50
+PROCESS = Path(__file__).parents[1] / "support" / "bench_process.py"
+
+
+@pytest.mark.million
+def test_a_million_chunks_are_searched_with_little_memory(datasets: Path, tmp_path: Path) -> None:
+    model = create_embedding(BENCH_SETTINGS)
+    source = read_source(datasets, model, cache_folder())
+    data_dir = Path(os.environ.get("BENCH_MILLION") or tmp_path / "data")
+    with writing(data_dir) as store:
+        library = GrowingLibrary(store, NAME, source, model)
+        started = time.process_time()
+        versions = library.add(range(SIZE // PASSAGES_A_FILE), first=0)
+        print(f"\n{SIZE} chunks and vectors stored: {time.process_time() - started:.0f} CPU s")  # noqa: T201
+        _, clock = library.publish(versions)
+        print(f"published: {clock}")  # noqa: T201
+        folder, database = store.folder(NAME), data_dir / "store.sqlite3"
+        print(f"disk: index {tree_size(folder) / 1e9:.2f} GB, store {database.stat().st_size / 1e9:.2f} GB")  # noqa: T201
+        for repeat in range(2):
+            files = range(repeat * CHANGED_FILES, (repeat + 1) * CHANGED_FILES)
+            first = 5_000_000 + repeat * CHANGED_FILES * PASSAGES_A_FILE
+            versions[files.start : files.stop] = library.add(files, first)
+            _, clock = library.publish(sorted(versions))
+            print(f"{CHANGED_FILES * PASSAGES_A_FILE} chunks changed: {clock}")  # noqa: T201
+    questions = source.questions[:QUESTIONS]
+    memory = _ask_in_a_process(data_dir, questions, tmp_path)
+    latencies = _latencies(data_dir, questions, model)
+    recall = _recall(data_dir, questions, model)
+    print(f"recall@{DEPTH} {recall:.4f}")  # noqa: T201
+    assert memory <= 1200
+    assert latencies["all"].p50 <= 40
+    assert recall >= 0.98
+
+
+def _ask_in_a_process(data_dir: Path, questions: Sequence[str], folder: Path) -> float:
+    """Ask in a process of its own, print its timings, and return its anonymous memory in megabytes."""
+    asked = folder / "questions.txt"
+    asked.write_text("\n".join(" ".join(question.split()) for question in questions), encoding="utf-8")
+    command = [sys.executable, str(PROCESS), "ours", str(data_dir), NAME, "embedded", str(asked)]
+    support = {"PYTHONPATH": str(PROCESS.parent)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | support)
+    print(f"a process that asks: {done.stdout}")  # noqa: T201
+    return float(json.loads(done.stdout)["anonymous_mb"])
+
+
+def _latencies(data_dir: Path, questions: Sequence[str], model: EmbeddingModel) -> dict[str, Latency]:
+    found = {}
+    with open_engine(BENCH_SETTINGS, data_dir, [NAME], embedding=model) as engine:
+        for name, where in FILTERS.items():
+            taken = []
+            for question in questions:
+                started = time.perf_counter()
+                engine.search(question, where=where)
+                taken.append((time.perf_counter() - started) * 1000)
+            found[name] = Latency(tuple(taken))
+            print(f"{name}: p50 {found[name].p50:.1f} ms, p95 {found[name].p95:.1f} ms")  # noqa: T201
+    return found
+
+
+def _recall(data_dir: Path, questions: Sequence[str], model: EmbeddingModel) -> float:
+    """Return the mean share of the nearest chunks that the vector index finds; a tie with the last counts as found."""
+    shares = []
+    with open_store(data_dir) as store, open_generation(store, NAME, model.fingerprint) as generation:
+        for question in questions:
+            vector = model.embed_question(question)
+            best = np.sort(generation.arrays.vectors @ vector)[-DEPTH]
+            query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=DEPTH)
+            found = generation.vector_store.query(query).similarities or []
+            shares.append(np.mean(np.array(found) >= best - 1e-6))
+    return float(np.mean(shares))
