@@ -17,14 +17,14 @@ def keep_checksums(database: Database) -> None:
         for name, event in (("added", "INSERT"), ("changed", f"UPDATE OF {columns}")):
             database.execute(
                 f"CREATE TEMP TRIGGER IF NOT EXISTS {table.name}_{name} AFTER {event} ON {table.name} BEGIN"
-                f" UPDATE {table.name} SET {CHECKSUM_COLUMN} = checksum_of({table.parts('NEW')}) WHERE {same}; END"
+                f" UPDATE {table.name} SET {CHECKSUM_COLUMN} = {table.checksum('NEW')} WHERE {same}; END"
             )
 
 
 def fill_checksums(database: Database) -> None:
     """Store the checksum of every row, after a migration. The caller opens the transaction."""
     for table in read_checked_tables(database).values():
-        database.execute(f"UPDATE {table.name} SET {CHECKSUM_COLUMN} = checksum_of({table.parts(table.name)})")
+        database.execute(f"UPDATE {table.name} SET {CHECKSUM_COLUMN} = {table.checksum(table.name)}")
 
 
 def find_damage(database: Database) -> list[str]:
@@ -50,7 +50,7 @@ def _changed_rows(database: Database) -> list[str]:
     for table in read_checked_tables(database).values():
         key = ", ".join(f"CAST(r.{column} AS BLOB)" for column in table.key)  # a damaged text may not be UTF-8
         rows = database.rows(
-            f"SELECT {key} FROM {table.name} r WHERE r.{CHECKSUM_COLUMN} IS NOT checksum_of({table.parts('r')})"
+            f"SELECT {key} FROM {table.name} r WHERE r.{CHECKSUM_COLUMN} IS NOT {table.checksum('r')}"
             f" LIMIT {_MAX_FAULTS}"
         )
         for row in rows:

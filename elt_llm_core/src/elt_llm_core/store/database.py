@@ -55,7 +55,7 @@ class Database:
         self._damaged_row = ""
         try:
             self._connection = _connect(path, for_writing)
-            self._connection.create_function("check_row", -1, self._check_row)
+            self._connection.create_function("refuse_row", 2, self._refuse_row)
         except _FAILURES as error:
             hint = RECOVER_HINT if _is_damage(error) else "Run: elt-llm doctor"
             raise StoreError(f"{path} cannot be opened: {_described(error)}.", hint=hint) from None
@@ -120,12 +120,10 @@ class Database:
         with self._mutex:
             self._connection.close()
 
-    def _check_row(self, table: str, key: object, stored: int | None, *parts: bytes | None) -> int:
-        """Return 1 if a row matches its checksum. This is an SQL function, whose exception ends the statement."""
-        if checksum_of(*parts) != stored:
-            self._damaged_row = f"row {key} of {table} has changed since it was stored"
-            raise ValueError(self._damaged_row)
-        return 1
+    def _refuse_row(self, table: str, key: object) -> int:
+        """End the statement, because a row does not match its checksum. This is an SQL function."""
+        self._damaged_row = f"row {key} of {table} has changed since it was stored"
+        raise ValueError(self._damaged_row)
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -183,14 +181,18 @@ class CheckedTable(NamedTuple):
     values: tuple[str, ...]
     blobs: tuple[str, ...]
 
-    def parts(self, row: str) -> str:
-        """Return SQL expressions of the parts of the checksum of a row, whose alias is `row`."""
+    def checksum(self, row: str) -> str:
+        """Return an SQL expression of the CRC-32 of a row, whose alias is `row`."""
         values = ", ".join(f"{row}.{column}" for column in self.values)
-        return f"CAST(concat_ws(char(31), {values}) AS BLOB)" + "".join(f", {row}.{column}" for column in self.blobs)
+        found = f"crc32(CAST(concat_ws(char(31), {values}) AS BLOB))"
+        for column in self.blobs:
+            found = f"crc32(CAST(ifnull({row}.{column}, '') AS BLOB), {found})"
+        return found
 
     def condition(self, row: str) -> str:
         """Return an SQL condition that is true, or ends the statement if the row does not match its checksum."""
-        return f"check_row('{self.name}', {row}.{self.key[-1]}, {row}.{CHECKSUM_COLUMN}, {self.parts(row)})"
+        refused = f"refuse_row('{self.name}', {row}.{self.key[-1]})"
+        return f"CASE WHEN {row}.{CHECKSUM_COLUMN} IS {self.checksum(row)} THEN 1 ELSE {refused} END"
 
 
 def read_checked_tables(database: Database) -> dict[str, CheckedTable]:
@@ -214,21 +216,14 @@ def placeholders(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
-def checksum_of(*parts: bytes | None) -> int:
-    """Return the CRC-32 of the parts. It is the SQL function that computes the checksum of a row."""
-    value = 0
-    for part in parts:
-        value = zlib.crc32(part or b"", value)
-    return value
-
-
 def _connect(path: Path, for_writing: bool) -> Any:
     # On a read-only disk, SQLite cannot write the index of the write-ahead log, so the file is opened as immutable.
     is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     mode = "mode=rwc" if for_writing else "mode=rw" if is_writable else "immutable=1"
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    connection.create_function("checksum_of", -1, checksum_of, deterministic=True)
+    # A function in C. The interpreter could raise KeyboardInterrupt in a Python function, which SQLite would swallow.
+    connection.create_function("crc32", -1, zlib.crc32, deterministic=True)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if for_writing:
         connection.execute("PRAGMA journal_mode = WAL")

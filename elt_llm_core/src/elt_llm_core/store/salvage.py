@@ -120,7 +120,7 @@ def _copy_table(target: Database, table: CheckedTable) -> tuple[int, int]:
     columns = _columns(target, table)
     if not columns:
         return 0, 0
-    whole = f"r.{CHECKSUM_COLUMN} IS checksum_of({table.parts('r')})" if CHECKSUM_COLUMN in columns else "1"
+    whole = f"r.{CHECKSUM_COLUMN} IS {table.checksum('r')}" if CHECKSUM_COLUMN in columns else "1"
     insert = f"INSERT OR IGNORE INTO main.{table.name} ({', '.join(columns)})"
     select = f"SELECT {', '.join(f'r.{name}' for name in columns)} FROM damaged.{table.name} r WHERE {whole}"
     # Each statement is a transaction, because the end of a transaction that has read a malformed page can fail.
