@@ -93,8 +93,8 @@ def _recall(data_dir: Path, questions: Sequence[str], model: EmbeddingModel) -> 
     with open_store(data_dir) as store, open_generation(store, NAME, model.fingerprint) as generation:
         for question in questions:
             vector = model.embed_question(question)
-            best = np.sort(generation.arrays.vectors @ vector)[-DEPTH]
+            least = np.sort(generation.arrays.vectors @ vector)[-DEPTH]
             query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=DEPTH)
             found = generation.vector_store.query(query).similarities or []
-            shares.append(np.mean(np.array(found) >= best - 1e-6))
+            shares.append(np.count_nonzero(np.array(found) >= least - 1e-6) / DEPTH)
     return float(np.mean(shares))

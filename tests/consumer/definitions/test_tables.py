@@ -62,6 +62,16 @@ def test_abbreviations_are_read_from_tables_and_columns_of_abbreviations() -> No
     assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
 
 
+def test_columns_of_synonyms_and_related_terms_give_the_other_names_of_a_term_and_the_terms_to_see() -> None:
+    first, second = definitions_in(
+        "| Term | Definition | Synonyms | See also |\n|---|---|---|---|\n"
+        "| Asset register | The list of all assets. | asset list; inventory | Asset owner, **Custodian** |\n"
+        "| Asset owner | The person who answers for an asset. | - | |\n"
+    )
+    assert (first.aliases, first.see_also) == (("asset list", "inventory"), ("Asset owner", "Custodian"))
+    assert (second.aliases, second.see_also) == ((), ())
+
+
 def test_a_definition_table_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
     _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
     assert (found.pattern, found.refers_to) == ("reference", "Store")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import click
 from elt_llm_core.results import TraceStage
+from elt_llm_core.text.outline import page_label
 from elt_llm_query.retrieve.trace import (
     CombineDetails,
     EmbedDetails,
@@ -105,8 +106,8 @@ class ChunkNames:
             return node_id
         # A document within a file is named by its title: `model.drawio#entity/3c51` means nothing to a reader.
         document = one["title"] if "#" in one["source"] else one["source"]
-        where = shorten_middle(document, _FILE_NAME_WIDTH) + (f" p. {one['page']}" if one["page"] else "")
-        name = f"{where}: {one['excerpt']}"
+        page = page_label(one["source"], one["page"]).replace("page", "p.")
+        name = f"{' '.join(filter(None, [shorten_middle(document, _FILE_NAME_WIDTH), page]))}: {one['excerpt']}"
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:

@@ -162,6 +162,7 @@ def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, 
 
 _TERM: Final = pattern("term_in_brackets")
 _CAPITALS: Final = pattern("capitals_in_brackets")
+_FURTHER_NAME: Final = pattern("further_name_in_brackets")
 _DETERMINER: Final = pattern("bracket_determiner")
 _VERB: Final = pattern("bracket_verb")
 _RELATIVE = re.compile(r"(?:who|which|that|whom|whose|where|when)$", re.IGNORECASE)
@@ -193,7 +194,8 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
                 if _is_introduced(found[0], found[name]) or (
                     " " in found[name] and _opens_sentence(text[slice(*body)], body[0] - piece.start)
                 ):
-                    yield DefinitionDraft(found.span(name), body, "brackets", 0.85)
+                    further = tuple(_FURTHER_NAME.findall(text, found.end(name), found.end()))
+                    yield DefinitionDraft(found.span(name), body, "brackets", 0.85, aliases=further)
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:

@@ -28,6 +28,8 @@ class Definition:
     """The rule or term to which this definition only refers, such as `Rule A3`; empty if it gives a meaning."""
     aliases: tuple[str, ...] = ()
     """Other names of the term in the same sentence or row."""
+    see_also: tuple[str, ...] = ()
+    """The names of other terms in a column such as See also."""
     listed: bool = False
     """Whether the definition in a glossary list is just the long form of an abbreviation, as in "MOU - Memorandum"."""
 
@@ -43,6 +45,7 @@ class DefinitionDraft:
     abbreviation: str = ""
     refers_to: str = ""
     aliases: tuple[str, ...] = ()
+    see_also: tuple[str, ...] = ()
     listed: bool = False
 
 

@@ -252,6 +252,7 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
         short,
         one_line(draft.refers_to),
         tuple(one_line(alias) for alias in draft.aliases),
+        tuple(one_line(other) for other in draft.see_also),
         draft.listed,
     )
 

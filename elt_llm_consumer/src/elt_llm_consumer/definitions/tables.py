@@ -26,7 +26,7 @@ _MAX_TERM_WORDS, _MIN_MEANING_WORDS = 6, 4  # for the rows of a table without he
 
 @dataclass(frozen=True)
 class DefinitionColumns:
-    """The indexes of the columns. `abbreviation` is None if the table has no column of abbreviations.
+    """The indexes of the columns. `abbreviation`, `synonyms` and `see_also` are None if the table has no such column.
 
     `short` means that the terms in the column `term` are abbreviations themselves.
     """
@@ -36,6 +36,8 @@ class DefinitionColumns:
     meaning: int
     abbreviation: int | None
     short: bool
+    synonyms: int | None = None
+    see_also: int | None = None
 
 
 class TableHeaders:
@@ -45,9 +47,22 @@ class TableHeaders:
         self._terms = _folded(settings.term_headers)
         self._meanings = _folded(settings.meaning_headers)
         self._short = _folded(settings.abbreviation_headers)
+        self._synonyms = _folded(settings.synonym_headers)
+        self._see_also = _folded(settings.see_also_headers)
 
     def columns(self, cells: Sequence[str]) -> DefinitionColumns | None:
         """Return the columns if these cells are headers that the settings list, else None."""
+        return self._with_other_names(self._known(cells), cells)
+
+    def _with_other_names(self, columns: DefinitionColumns | None, cells: Sequence[str]) -> DefinitionColumns | None:
+        if columns is None:
+            return None
+        names = _names(cells)
+        return replace(
+            columns, synonyms=_first_known(names, self._synonyms), see_also=_first_known(names, self._see_also)
+        )
+
+    def _known(self, cells: Sequence[str]) -> DefinitionColumns | None:
         names = _names(cells)
         term = _first_known(names, self._terms)
         short = _first_known(names, self._short)
@@ -79,7 +94,8 @@ class TableHeaders:
             return None
         if not announced and _MEANING.search(second) is None:
             return None
-        return DefinitionColumns(len(names), 0, 1, _first_known(names, self._short), short=False)
+        found = DefinitionColumns(len(names), 0, 1, _first_known(names, self._short), short=False)
+        return self._with_other_names(found, cells)
 
 
 def _names(cells: Sequence[str]) -> list[str]:
@@ -96,6 +112,8 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
 
 _PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
 _LABEL = re.compile(r"([^:|\n]{1,60}):\s{1,3}")
+_BETWEEN_NAMES = re.compile(r"[;,\n]|<br\s?/?>")
+_AROUND_NAME = " .\"'“”„‘’*_`"
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 
@@ -192,7 +210,23 @@ class DefinitionTables:
         bracket = CONTEXT_IN_BRACKETS.search(text[slice(*term)])
         if bracket and not short and is_short_form(bracket[1]) and bracket.start():  # "Digital Pressure Gauge (DPG)"
             term, short = (term[0], term[0] + bracket.start()), bracket[1]
-        return DefinitionDraft(term, body, "abbreviation" if columns.short else "table", 1.0, short)
+        return DefinitionDraft(
+            term,
+            body,
+            "abbreviation" if columns.short else "table",
+            1.0,
+            short,
+            aliases=self._listed_names(columns.synonyms, cells),
+            see_also=self._listed_names(columns.see_also, cells),
+        )
+
+    def _listed_names(self, column: int | None, cells: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+        """Return the names in the cell of a column, which may list several."""
+        if column is None or column >= len(cells):
+            return ()
+        cell = self._layout.text[slice(*self._without_header(cells[column]))]
+        names = (name.strip(_AROUND_NAME) for name in _BETWEEN_NAMES.split(cell))
+        return tuple(dict.fromkeys(name for name in names if any(map(str.isalnum, name))))
 
     def _without_header(self, cell: tuple[int, int]) -> tuple[int, int]:
         """Return the span of a cell without the header that the text of a wide sheet repeats: "Element: Valve"."""

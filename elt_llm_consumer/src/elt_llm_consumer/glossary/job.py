@@ -232,7 +232,7 @@ class GlossaryJob:
         tasks = []
         for term in self._terms:
             references = [(one, self._by_key.get(term_key(one.refers_to))) for one in term.references]
-            also = [(one, self._by_key.get(term_key(name))) for one in term.definitions for name in _see_also(one.text)]
+            also = [(one, self._by_key.get(term_key(name))) for one in term.definitions for name in _see_also(one)]
             referred = [(one, other) for one, other in (*references, *also) if other is not None]
             uses = [use for use in self._mentions.of(term.name) if not _is_own_definition(term, use)]
             tasks.append(GlossaryTermTask(term, referred, uses, self._section, agreements, model))
@@ -282,9 +282,12 @@ class GlossaryJob:
         return MentionIndex(self._context.corpus, Names([term.name for term in self._terms], aliases))
 
 
-def _see_also(text: str) -> list[str]:
-    """Return the names after "See also" in a definition, without quotes."""
-    found = (_SEE_ALSO_LIST.split(one["targets"]) for one in _SEE_ALSO.finditer(text))
+def _see_also(definition: Definition) -> list[str]:
+    """Return the names after "See also" in a definition, without quotes, and those in a column of this name."""
+    found = (
+        *(_SEE_ALSO_LIST.split(one["targets"]) for one in _SEE_ALSO.finditer(definition.text)),
+        definition.see_also,
+    )
     return [name.strip(" '\"‘’“”*_") for names in found for name in names]
 
 

@@ -91,6 +91,14 @@ class GlossarySection(SettingsSection):
         _listed("glossary", "abbreviation_headers"),
         description="Headings of columns that contain abbreviations.",
     )
+    synonym_headers: tuple[str, ...] = Field(
+        _listed("glossary", "synonym_headers"),
+        description="Headings of columns that contain other names of the term.",
+    )
+    see_also_headers: tuple[str, ...] = Field(
+        _listed("glossary", "see_also_headers"),
+        description="Headings of columns that name related terms.",
+    )
     shortest_definition: int = Field(3, ge=1, le=1000, description="Minimum characters of a definition.")
     longest_definition: int = Field(
         3000, ge=50, le=100_000, description="Maximum characters of a definition; longer text is skipped."

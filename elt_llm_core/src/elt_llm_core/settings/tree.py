@@ -95,7 +95,7 @@ SynthesisName = Literal["simple", "cot", "tot", "reflect"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
-GRAPH_FROM = 50_000  # chunks; from this size, Chroma graphs often have insufficient recall
+GRAPH_FROM = 5_000  # chunks; decision 48 has the measurements
 
 
 class StorageSettings(SettingsSection):

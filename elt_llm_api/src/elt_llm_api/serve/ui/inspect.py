@@ -9,6 +9,7 @@ import gradio as gr
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import QueryResult, TraceStage
 from elt_llm_core.settings.tree import Profile, QuerySettings, Settings
+from elt_llm_core.text.outline import page_label
 from elt_llm_query.retrieve.trace import REASONS, FuseDetails, RetrieveDetails, last_ranking, left_out_by_reason
 from elt_llm_query.search import SearchResult
 from markupsafe import Markup
@@ -91,10 +92,10 @@ def _result_table(name: str, result: SearchResult, other_ranks: dict[tuple[str, 
     rows = []
     for rank, chunk in enumerate(result.chunks, start=1):
         other = other_ranks.get((chunk.collection, chunk.node_id))
-        page = f" p. {chunk.page}" if chunk.page else ""
+        where = ", ".join(filter(None, [chunk.source, page_label(chunk.source, chunk.page, chunk.section)]))
         excerpt = flatten_lines(chunk.text[: 2 * _EXCERPT_WIDTH])[:_EXCERPT_WIDTH]
         sign = "○" if other is None else f"● {other}."
-        rows.append([str(rank), sign, format_figure(chunk.score), f"{chunk.source}{page}: {excerpt}"])
+        rows.append([str(rank), sign, format_figure(chunk.score), f"{where}: {excerpt}"])
     columns = [*figure_columns(""), TableColumn("in both"), *figure_columns("score"), TableColumn("chunk")]
     table = html_table(columns, rows, caption=f"{name}: {texts.count('inspect.chunk', len(rows))}")
     return Markup(table)  # noqa: S704 - escaped
