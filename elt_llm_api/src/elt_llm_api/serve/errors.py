@@ -39,6 +39,9 @@ class NotReady(EltError):
     retryable = True
 
 
+NOTHING_INGESTED_HINT = "Run: elt-llm ingest PATH -c NAME"
+
+
 class TooLarge(EltError):
     """HTTP status 413: the request is larger than allowed."""
 

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from model_servers.faults import Fault
 from served.answering_server import CHAT, QUESTION, AnsweringServer, answering, becomes_true, threads_named
+from served.server import served
 
 ASKED = {"question": QUESTION, "collections": ["samples"]}
 STREAM = {"accept": "text/event-stream"}
@@ -162,3 +163,11 @@ def test_a_client_that_disconnects_from_a_search_stops_the_model_of_the_search(o
         one.server.client.post("/v1/search", json={**unlike(5), "strategy": "hyde"}, timeout=2.5)
     assert one.asked_of_model() == before + 1
     assert becomes_true(lambda: threads_named("model") == 0, 2.0)
+
+
+def test_a_question_before_anything_was_ingested_gets_the_command_that_ingests(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        refused = server.client.post("/v1/query", json={"question": QUESTION})
+    assert refused.status_code == 409
+    assert refused.json()["error"]["message"] == "Nothing was ingested yet."
+    assert "elt-llm ingest" in refused.json()["error"]["hint"]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts
 from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.errors import NOTHING_INGESTED_HINT
 from elt_llm_api.serve.monitoring.exporters import PrometheusCollector, prometheus_text
 from elt_llm_api.serve.monitoring.measures import QuestionMeasures
 from elt_llm_api.serve.services import ServiceActions, Services
@@ -69,7 +70,7 @@ class HealthActions(ServiceActions):
         faults = [fault for name in published if (fault := self._fault(principal, name))]
         reasons = list(dict.fromkeys(faults))
         if not published:
-            reasons.append("Nothing was ingested yet. Run: elt-llm ingest PATH -c NAME")
+            reasons.append(f"Nothing was ingested yet. {NOTHING_INGESTED_HINT}")
         if is_full := self._services.workers.free <= 0:
             reasons.append("The server has as many questions as it can take.")
         return Readiness(ready=len(faults) < len(published) and not is_full, reasons=reasons)

@@ -23,6 +23,7 @@ from elt_llm_query.understanding.strategies import may_ask_model
 from pydantic import Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.errors import NOTHING_INGESTED_HINT, NotReady
 from elt_llm_api.serve.monitoring.measures import Kind
 from elt_llm_api.serve.monitoring.recorder import QuestionTimer
 from elt_llm_api.serve.services import RequestModel, ServiceActions
@@ -127,8 +128,8 @@ class QuestionActions(ServiceActions):
     def scope(self, principal: Principal, request: ScopeRequest) -> tuple[str, ...]:
         """Return the collections that a request may search, in order. No other code decides this.
 
-        Raises Forbidden for a collection that the key may not read, and if no collection is left. Raises UsageError for
-        an unknown profile.
+        Raises Forbidden for a collection that the key may not read, and if no collection is left; NotReady if nothing
+        was ingested yet and the key may read everything. Raises UsageError for an unknown profile.
         """
         names, prefixes = request.collections, request.prefixes
         if not names and not prefixes:
@@ -137,6 +138,8 @@ class QuestionActions(ServiceActions):
             names = tuple(name for name in profile.collections if name in existing and principal.may_read(name))
             prefixes = profile.collection_prefixes or (() if profile.collections else ("",))
         scope = self._services.collections(principal, names, prefixes)
+        if not scope and "*" in principal.read and not self._services.collection_names():
+            raise NotReady("Nothing was ingested yet.", hint=NOTHING_INGESTED_HINT)
         if not scope:
             raise Forbidden(
                 "There is no collection that this key may read.", hint="Ingest one, or name one that the key may read."
