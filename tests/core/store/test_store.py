@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
 from elt_llm_core.store.store import migrate, open_store
 
 
@@ -37,7 +37,7 @@ def test_a_store_of_a_newer_program_version_is_refused(tmp_path: Path, for_writi
 
 
 def test_an_interrupted_creation_of_a_store_is_finished_by_the_next_writer(tmp_path: Path) -> None:
-    Database(tmp_path / STORE_NAME, for_writing=True).close()
+    SqliteDatabase(tmp_path / STORE_NAME, for_writing=True).close()
     with pytest.raises(StoreError, match="no data"):
         open_store(tmp_path)
     with open_store(tmp_path, for_writing=True) as store:

@@ -29,7 +29,7 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import Store, migrate, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
@@ -120,7 +120,7 @@ def do(work: Work, listener: Listener | None = None) -> None:
 def _create(data_dir: Path, listener: Listener | None) -> None:
     """Create a store, as the first opening does."""
     with writer_lock(data_dir, "test"):
-        database = Database(data_dir / STORE_NAME, for_writing=True)
+        database = SqliteDatabase(data_dir / STORE_NAME, for_writing=True)
         database._connection.set_trace_callback(listener)
         migrate(database)
         database.close()
