@@ -79,7 +79,6 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
             continue
         directory = store.folder(name) / str(generation.number)
         here = generation
-        here = generation
         if store.workspace.is_shared:
             if not directory.exists():  # another machine published it; this one builds its files when it is asked
                 continue

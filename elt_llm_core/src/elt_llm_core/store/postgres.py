@@ -425,8 +425,6 @@ def describe_server(workspace: Workspace) -> str:
                 (schema, schema),
             )
             if not may:
-                raise StoreError(
-                    f"The role has no right to create tables in the schema {schema}.", hint=_HINTS["42501"]
-                )
+                raise StoreError(f"The role may not create tables in the schema {schema}.", hint=_HINTS["42501"])
         version = session.server_version()
         return f"{session.name}, version {version // 10_000}.{version % 10_000}, session locks hold"
