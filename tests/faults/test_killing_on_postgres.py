@@ -134,7 +134,7 @@ def _cut_the_publishing(server: "PostgresServer", database: str) -> None:
         [(number,)] = server.execute("SELECT count(*) FROM elt_llm.runs WHERE finished_at IS NULL", database)
         if number:
             server.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"  # noqa: S608 - a name of this test
                 f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
             )
             return

@@ -12,7 +12,6 @@ from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_ingest.sources.request import IngestRequest
 from elt_llm_query.engine import open_engine
-from sampling import FULL
 from stored.folders import generated_files, run_ingest, write_files
 from stored.postgres import PostgresServer
 from stored.shelf import COLLECTION, writing
@@ -37,7 +36,7 @@ def test_an_ingest_and_its_answers_are_equal_on_both_databases(postgres: Postgre
     assert _ingested(postgres.workspace(tmp_path / "shared"), folder) == _ingested(tmp_path / "local", folder)
 
 
-@pytest.mark.skipif(not FULL, reason="FULL=1 compares all documents of the datasets")
+@pytest.mark.long
 def test_all_documents_of_the_datasets_give_equal_hashes(
     postgres: PostgresServer, tmp_path: Path, datasets: Path
 ) -> None:

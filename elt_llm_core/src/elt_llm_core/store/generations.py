@@ -9,15 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.store.database import Database, DatabaseTable, SqliteDatabase
 from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import GenerationRecord, utc_now
-
-if TYPE_CHECKING:
-    from elt_llm_core.store.postgres import PostgresDatabase
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
 
@@ -205,7 +201,9 @@ def pin_shared(
     `provide` builds the files unless they are there. Without it, only the rows are pinned. The lock is the session's,
     so that a generation is kept while any machine reads it.
     """
-    server = _server(database)
+    from elt_llm_core.store.postgres import as_server
+
+    server = as_server(database)
     number = pointer()
     for _ in range(_ATTEMPTS):
         if number is None:
@@ -238,19 +236,13 @@ def is_unpinned(database: Database, collection: int, number: int) -> bool:
     """Return whether no session of a database server pins a generation. With SQLite, its files tell that."""
     if isinstance(database, SqliteDatabase):
         return True
-    server, key = _server(database), _pin_key(collection, number)
+    from elt_llm_core.store.postgres import as_server
+
+    server, key = as_server(database), _pin_key(collection, number)
     if not server.try_lock(key):
         return False
     server.unlock(key)
     return True
-
-
-def _server(database: Database) -> "PostgresDatabase":
-    from elt_llm_core.store.postgres import PostgresDatabase
-
-    if not isinstance(database, PostgresDatabase):
-        raise TypeError("Only a database server has locks.")
-    return database
 
 
 def _pin_key(collection: int, number: int) -> int:

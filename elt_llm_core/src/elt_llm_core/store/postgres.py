@@ -105,6 +105,40 @@ class PostgresDatabase(Database):
         values = [[row[place] for place in order] for row in parameters]
         self._run(lambda: self._connection.cursor().executemany(text.encode(), values))
 
+    def copy_rows(self, table: str, rows_of: "Callable[[list[str]], Iterable[Sequence[Any]]]") -> int:
+        """Add rows to a table by COPY and return how many. `rows_of` gets the names of the columns, in their order.
+
+        Numbers 0 and 1 become booleans where the column is one. New rows get higher ids than these.
+        """
+        found = self.rows(
+            "SELECT column_name, data_type, is_identity FROM information_schema.columns"
+            " WHERE table_schema = current_schema() AND table_name = ?"
+            " AND identity_generation IS DISTINCT FROM 'ALWAYS' ORDER BY ordinal_position",
+            (table,),
+        )
+        names = [name for name, _, _ in found]
+        flags = [place for place, (_, kind, _) in enumerate(found) if kind == "boolean"]
+        target = ", ".join(f'"{name}"' for name in names)
+        count = 0
+
+        def copy() -> None:
+            nonlocal count
+            with self._connection.cursor().copy(f"COPY {table} ({target}) FROM STDIN".encode()) as stream:
+                for row in rows_of(names):
+                    values = list(row)
+                    for place in flags:
+                        values[place] = bool(values[place])
+                    stream.write_row(values)
+                    count += 1
+
+        self._run(copy)
+        for name in (name for name, _, is_identity in found if is_identity == "YES"):
+            self.rows(
+                f"SELECT setval(pg_get_serial_sequence(?, ?), (SELECT max({name}) FROM {table}))",
+                (f"{self._schema}.{table}", name),
+            )
+        return count
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the statements of the block atomically, after every earlier transaction of the same schema.
@@ -261,6 +295,13 @@ class PostgresDatabase(Database):
         said = error.diag.message_primary or type(error).__name__
         message = f"The database {self.name} cannot be used: {said}."
         return StoreError(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
+
+
+def as_server(database: Database) -> PostgresDatabase:
+    """Return a database that is on a server. Raises TypeError for one that is not."""
+    if not isinstance(database, PostgresDatabase):
+        raise TypeError("Only a database server has locks and COPY.")
+    return database
 
 
 _HINTS = {

@@ -149,7 +149,7 @@ def open_store(place: Path | Workspace, *, for_writing: bool = False) -> Store:
     return store
 
 
-_CACHE_OF = "cache-of"
+CACHE_OF = "cache-of"
 """The file in the folder of a workspace that has the identity of the PostgreSQL database whose files it keeps."""
 
 
@@ -200,7 +200,7 @@ def migrate_server(database: Database, package: str) -> None:
 
 def _claim_folder(folder: Path, identity: str) -> None:
     """Record in the folder of a workspace which database it belongs to. Raises StoreError if that is another one."""
-    path = folder / _CACHE_OF
+    path = folder / CACHE_OF
     if not path.exists():
         path.write_text(identity, encoding="utf-8")
     elif path.read_text(encoding="utf-8", errors="replace") != identity:
@@ -212,7 +212,7 @@ def _claim_folder(folder: Path, identity: str) -> None:
 
 def _refuse_other_backend(folder: Path) -> None:
     """Raise StoreError if the folder keeps files of a PostgreSQL database, so that no second truth begins there."""
-    if (folder / _CACHE_OF).exists():
+    if (folder / CACHE_OF).exists():
         raise StoreError(
             f"{folder} belongs to a PostgreSQL database.",
             hint="Set storage.backend: postgres. To use SQLite instead, choose another folder: --data-dir DIR.",
