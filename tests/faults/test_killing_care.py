@@ -26,7 +26,7 @@ pytestmark = pytest.mark.faults
 
 DOCUMENT = "part-2/note-07.md"
 FORGET_STATEMENTS = [
-    Moment("statement", "INSERT OR IGNORE INTO forgotten"),
+    Moment("statement", "INSERT INTO forgotten"),
     Moment("statement", "INSERT INTO generations"),
     Moment("statement", "UPDATE collections SET previous"),
     Moment("statement", "DELETE FROM generations"),

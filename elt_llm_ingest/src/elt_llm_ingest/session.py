@@ -62,10 +62,10 @@ class IngestSession(Closeable):
         `progress` is entered once the lock is held. Flags such as `rebuild` apply to the first run only. Raises
         LockHeld and the errors of `pipeline.ingest`. In a list of jobs a failing job does not stop the other jobs.
         """
-        with writer_lock(self._loaded.data_dir, self._command):
+        with writer_lock(self._loaded.workspace, self._command):
             from elt_llm_core.store.store import open_store
 
-            with open_store(self._loaded.data_dir, for_writing=True) as store, progress() as listener:
+            with open_store(self._loaded.workspace, for_writing=True) as store, progress() as listener:
                 reports = self._run(store, listener)
                 self._back_up(store, listener)
         self._flags = {**self._flags, "rebuild": False, "resume": False, "remember": False}
@@ -82,14 +82,13 @@ class IngestSession(Closeable):
 
     def plan(self) -> "list[IngestPlan]":
         """Plan what `run` would do, without taking the lock, reading documents or writing."""
-        from elt_llm_core.store.database import STORE_NAME
-        from elt_llm_core.store.store import open_store
+        from elt_llm_core.store.store import has_store, open_store
 
-        if not (self._loaded.data_dir / STORE_NAME).exists() and (
+        if not has_store(self._loaded.workspace) and (
             isinstance(self._task, JobTask) or self._task.paths or self._task.urls
         ):
             return self._plan(None)
-        with open_store(self._loaded.data_dir) as store:
+        with open_store(self._loaded.workspace) as store:
             return self._plan(store)
 
     def scope(self) -> "WatchScope":
@@ -161,7 +160,7 @@ class IngestSession(Closeable):
 
         from elt_llm_ingest.sources.collection_sources import KnownSources
 
-        with open_store(self._loaded.data_dir) as store:
+        with open_store(self._loaded.workspace) as store:
             known = KnownSources.of(store, self._task.collection).local()
         return known.folders(), list(known.single_files().values())
 

@@ -22,6 +22,7 @@ from elt_llm_core.models.model_files import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import QuerySettings, Settings, StrategyName
+from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable, close_if_possible
@@ -365,7 +366,7 @@ class Engine(Closeable):
 
 def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     settings: Settings,
-    data_dir: Path,
+    place: Path | Workspace,
     collections: Sequence[str],
     *,
     prefixes: Sequence[str] = (),
@@ -378,6 +379,8 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
+    `place` is a workspace, or the data directory of one with SQLite.
+
     Damaged collections are left out if another collection can be searched, and every result has a note about them.
     By default, the settings determine `embedding`, `caches`, `llm` and `make_reranker`. Collections that were embedded
     with different models need one embedding model each. Engines may share caches. `prompts` are for the `llm`.
@@ -385,10 +388,10 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
-        store, names = _open_store_for(data_dir, collections, prefixes, opened)
+        store, names = _open_store_for(place, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
         generations, notes = open_generations(store, names, models, opened)
-        settings = with_models_dir(settings, data_dir)
+        settings = with_models_dir(settings, as_workspace(place).folder)
         chosen = _choose_model(settings, llm, opened)
         return Engine(
             generations,
@@ -400,16 +403,16 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
             prompts=prompts,
             notes=notes,
             without_model=chosen.note,
-            calibration=read_calibration(data_dir, generations, settings),
+            calibration=read_calibration(place, generations, settings),
             make_reranker=make_reranker,
         ).own(opened.pop_all())
 
 
 def _open_store_for(
-    data_dir: Path, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
+    place: Path | Workspace, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
 ) -> tuple[Store, list[str]]:
     """Open the store. Return it with the given collection names and all names that start with a prefix."""
-    store = opened.enter_context(open_store(data_dir))
+    store = opened.enter_context(open_store(place))
     return store, expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
 
 
@@ -439,5 +442,5 @@ def query_collections(
     """Answer a question from several collections, which share one ranking."""
     loaded = load_settings(None, os.environ, Path.cwd())
     aliases = load_aliases(loaded)
-    with open_engine(settings or loaded.settings, data_dir or loaded.data_dir, collections, aliases=aliases) as engine:
+    with open_engine(settings or loaded.settings, data_dir or loaded.workspace, collections, aliases=aliases) as engine:
         return engine.ask(question)

@@ -21,7 +21,7 @@ from elt_llm_core.state.jobs import (
     StoredReview,
     StoredRow,
 )
-from elt_llm_core.store.database import Database, apply_schema_step
+from elt_llm_core.store.database import Database, SqliteDatabase, apply_schema_step
 from elt_llm_core.store.store import open_store
 from stored.shelf import COLLECTION, put, some_documents, writing
 
@@ -142,7 +142,7 @@ def test_a_purge_keeps_rows_that_quote_another_collection(data_dir: Path, state:
 
 
 def test_a_database_with_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
-    with closing(Database(tmp_path / STATE_NAME, for_writing=True)) as state:
+    with closing(SqliteDatabase(tmp_path / STATE_NAME, for_writing=True)) as state:
         apply_schema_step(state, "elt_llm_core.state", 1)
     with closing(open_state(tmp_path)) as state:
         assert JobRowTable(state).all(NAME) == {}

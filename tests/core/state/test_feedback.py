@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from elt_llm_core.results import QueryResult
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.sessions import FeedbackTable, RatedAnswer, SessionTable
 from elt_llm_core.store.database import Database
@@ -16,8 +16,8 @@ ANSWER = RatedAnswer("ann", "How long?", request_id="r-1", collections=("library
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Iterator[Database]:
-    with closing(open_state(tmp_path)) as state:
+def state(workspace: Workspace) -> Iterator[Database]:
+    with closing(open_state(workspace)) as state:
         yield state
 
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UsageError
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import MAX_ATTEMPTS, JobQueue
 
 
 @pytest.fixture
-def queue(tmp_path: Path) -> Iterator[JobQueue]:
-    with closing(open_state(tmp_path)) as state:
+def queue(workspace: Workspace) -> Iterator[JobQueue]:
+    with closing(open_state(workspace)) as state:
         yield JobQueue(state)
 
 
@@ -26,8 +26,8 @@ def test_jobs_run_in_the_order_they_were_submitted(queue: JobQueue) -> None:
     assert [job.id for job in queue.all()] == begun[::-1]
 
 
-def test_every_job_and_upload_is_counted_in_a_long_queue(tmp_path: Path) -> None:
-    with closing(open_state(tmp_path)) as state:
+def test_every_job_and_upload_is_counted_in_a_long_queue(workspace: Workspace) -> None:
+    with closing(open_state(workspace)) as state:
         queue = JobQueue(state)
         with state.transaction():
             jobs = [queue.submit("ingest", {"collection": "a", "uploads": [f"{n}.md"]}, "local") for n in range(1100)]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.results import QueryResult
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.calibrations import CalibrationTable
 from elt_llm_core.state.database import STATE_NAME, open_state
 from elt_llm_core.state.sessions import EARLIER_TURNS_KEY, SessionTable
@@ -13,8 +14,8 @@ from elt_llm_core.store.lock import writer_lock
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_state(tmp_path)
+def database(workspace: Workspace) -> Iterator[Database]:
+    opened = open_state(workspace)
     yield opened
     opened.close()
 
@@ -120,9 +121,9 @@ def test_turns_written_by_several_threads_are_all_kept_and_numbered(sessions: Se
     assert [turn.number for turn in sessions.turns(session_id)] == list(range(1, 41))
 
 
-def test_the_state_database_can_be_written_while_another_process_holds_the_store_lock(tmp_path: Path) -> None:
-    with writer_lock(tmp_path, "ingest"):
-        opened = open_state(tmp_path)
+def test_the_state_database_can_be_written_while_another_process_holds_the_store_lock(workspace: Workspace) -> None:
+    with writer_lock(workspace, "ingest"):
+        opened = open_state(workspace)
         SessionTable(opened).create(["library"])
         opened.close()
 

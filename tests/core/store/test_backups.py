@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.backups import BACKUPS_FOLDER, backup_age, backup_faults, list_backups, rotate_backups
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import SqliteDatabase
 from stored.shelf import put, some_documents, writing
 
 
@@ -24,7 +24,7 @@ def test_a_copy_of_the_store_is_made_once_a_day(tmp_path: Path) -> None:
     age = backup_age(tmp_path)
     assert age is not None
     assert timedelta(0) <= age < timedelta(minutes=10)
-    with closing(Database(copy, for_writing=False)) as database:
+    with closing(SqliteDatabase(copy, for_writing=False)) as database:
         assert database.rows("SELECT count(*) FROM nodes") == [(8,)]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnknownCollection, UsageError
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.store import Store, open_store
 from hypothesis import given
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path, for_writing=True) as opened:
+def store(workspace: Workspace) -> Iterator[Store]:
+    with open_store(workspace, for_writing=True) as opened:
         yield opened
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from elt_llm_core.errors import StoreError
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.records import FileRecord, NewDocument, document_id, sha256, version_key
 from elt_llm_core.store.store import Store, open_store
 from hypothesis import given
@@ -15,8 +15,8 @@ from stored.shelf import COLLECTION, new_document
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path, for_writing=True) as opened:
+def store(workspace: Workspace) -> Iterator[Store]:
+    with open_store(workspace, for_writing=True) as opened:
         opened.collections.create(COLLECTION)
         yield opened
 
@@ -61,7 +61,7 @@ def test_no_part_of_a_document_whose_insertion_fails_is_stored(store: Store) -> 
 
 def test_the_same_document_version_cannot_be_stored_twice(store: Store) -> None:
     _add(store, new_document("a.md", ["Text."]))
-    with pytest.raises(StoreError, match="UNIQUE"):
+    with pytest.raises(StoreError, match=r"(?i)unique"):
         _add(store, new_document("a.md", ["Text."]))
     assert _count(store, "document_versions") == 1
 

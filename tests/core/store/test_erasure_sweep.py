@@ -1,19 +1,19 @@
 """A sweep removes only rows that no kept generation references."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.lifecycle import collect_garbage, open_generation, roll_back
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.erasure import sweep
 from elt_llm_core.store.store import Store
 from stored.shelf import COLLECTION, put, some_documents, stored_versions, writing
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with writing(tmp_path) as opened:
+def store(workspace: Workspace) -> Iterator[Store]:
+    with writing(workspace) as opened:
         yield opened
 
 

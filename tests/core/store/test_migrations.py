@@ -12,7 +12,7 @@ from elt_llm_core.collection.verification import find_store_damage, verify_colle
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.backups import back_up, backup_faults, list_backups
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
 from elt_llm_core.store.store import migrate, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from old_stores import unpack
@@ -32,7 +32,7 @@ def old(tmp_path: Path) -> Path:
 
 
 def _rows_of(path: Path) -> list[tuple[object, ...]]:
-    database = Database(path, for_writing=False)
+    database = SqliteDatabase(path, for_writing=False)
     try:
         return database.rows("SELECT id, document_id, checksum FROM document_versions ORDER BY id")
     finally:
@@ -40,7 +40,7 @@ def _rows_of(path: Path) -> list[tuple[object, ...]]:
 
 
 def _version_of(path: Path) -> int:
-    database = Database(path, for_writing=False)
+    database = SqliteDatabase(path, for_writing=False)
     try:
         return schema_version(database)
     finally:
@@ -96,7 +96,7 @@ def test_an_ingest_after_a_migration_embeds_nothing_again(old: Path) -> None:
 
 def _migrate_until(data_dir: Path, plan: str, statement: int) -> None:
     os.environ[FAILPOINT_VARIABLE] = plan
-    database = Database(data_dir / STORE_NAME, for_writing=True)
+    database = SqliteDatabase(data_dir / STORE_NAME, for_writing=True)
     left = statement
 
     def step(_: str) -> None:
@@ -180,7 +180,7 @@ def test_a_damaged_backup_of_the_store_is_reported(old: Path) -> None:
 
 
 def test_a_migration_without_disk_space_for_a_backup_changes_nothing(old: Path) -> None:
-    database = Database(old / STORE_NAME, for_writing=True)
+    database = SqliteDatabase(old / STORE_NAME, for_writing=True)
     (old / "backups").write_text("a file where the folder should be")
     with pytest.raises(StoreError, match="backups"):
         back_up(database, 1)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, schema_version
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
 from elt_llm_core.store.store import migrate, open_store
 
 
@@ -23,21 +24,23 @@ def test_a_new_store_has_the_latest_schema_and_is_accessible_only_to_its_owner(t
 def test_migrating_a_store_a_second_time_changes_nothing(tmp_path: Path) -> None:
     with open_store(tmp_path, for_writing=True) as store:
         store.collections.create("library")
+        assert isinstance(store.database, SqliteDatabase)
         migrate(store.database)
         assert [record.name for record in store.collections.all()] == ["library"]
 
 
 @pytest.mark.parametrize("for_writing", [True, False])
-def test_a_store_of_a_newer_program_version_is_refused(tmp_path: Path, for_writing: bool) -> None:
-    with open_store(tmp_path, for_writing=True) as store:
-        store.database.execute(f"PRAGMA user_version = {STORE_VERSION + 1}")
-    with pytest.raises(StoreError, match=f"schema {STORE_VERSION + 1}") as caught:
-        open_store(tmp_path, for_writing=for_writing)
+def test_a_store_of_a_newer_program_version_is_refused(workspace: Workspace, for_writing: bool) -> None:
+    with open_store(workspace, for_writing=True) as store:
+        newer = store.database.schema_version() + 1
+        store.database.set_schema_version(newer)
+    with pytest.raises(StoreError, match=f"schema {newer}") as caught:
+        open_store(workspace, for_writing=for_writing)
     assert "newer version" in caught.value.hint
 
 
 def test_an_interrupted_creation_of_a_store_is_finished_by_the_next_writer(tmp_path: Path) -> None:
-    Database(tmp_path / STORE_NAME, for_writing=True).close()
+    SqliteDatabase(tmp_path / STORE_NAME, for_writing=True).close()
     with pytest.raises(StoreError, match="no data"):
         open_store(tmp_path)
     with open_store(tmp_path, for_writing=True) as store:

@@ -1,12 +1,12 @@
 """Vectors are stored by the fingerprint of their embedding model."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 from elt_llm_core.errors import StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.store import Store, open_store
 from stored.shelf import put, some_documents, stored_versions
 
@@ -14,8 +14,8 @@ ONE, TWO = b"fingerprint one", b"fingerprint two"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path, for_writing=True) as opened:
+def store(workspace: Workspace) -> Iterator[Store]:
+    with open_store(workspace, for_writing=True) as opened:
         yield opened
 
 

@@ -29,7 +29,8 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import Store, migrate, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
@@ -64,6 +65,8 @@ class Work:
     folder: Path | None = None
     document: str = ""
     failpoint: str = ""
+    workspace: Workspace | None = None
+    """The workspace of an ingest, if it is not one with SQLite in `data_dir`."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,9 @@ def do(work: Work, listener: Listener | None = None) -> None:
         _create(work.data_dir, listener)
     elif work.action == "ingest":
         assert work.folder is not None
-        run_ingest(work.data_dir, work.folder, embedding=SlowEmbedding(), batch_size=16, listener=listener)
+        run_ingest(
+            work.workspace or work.data_dir, work.folder, embedding=SlowEmbedding(), batch_size=16, listener=listener
+        )
     else:
         with writing(work.data_dir, listener) as store:
             _change(store, work)
@@ -120,7 +125,7 @@ def do(work: Work, listener: Listener | None = None) -> None:
 def _create(data_dir: Path, listener: Listener | None) -> None:
     """Create a store, as the first opening does."""
     with writer_lock(data_dir, "test"):
-        database = Database(data_dir / STORE_NAME, for_writing=True)
+        database = SqliteDatabase(data_dir / STORE_NAME, for_writing=True)
         database._connection.set_trace_callback(listener)
         migrate(database)
         database.close()
@@ -258,7 +263,7 @@ def _build(work: Work, began: Event, published: Event) -> None:
             began.set()
 
     def notice_statement(statement: str) -> None:
-        if statement.startswith("INSERT OR REPLACE INTO files"):
+        if statement.startswith("INSERT INTO files"):
             published.set()
 
     sys.addaudithook(notice_folder)

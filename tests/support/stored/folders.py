@@ -9,6 +9,7 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Settings
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.enrichment import ContextWriter
 from elt_llm_ingest.run.report import IngestReport
@@ -42,7 +43,7 @@ def _note(chance: random.Random, number: int, sections: int) -> str:
 
 
 def run_ingest(
-    data_dir: Path,
+    data_dir: Path | Workspace,
     *paths: Path,
     embedding: EmbeddingModel | None = None,
     batch_size: int = 64,

@@ -12,6 +12,8 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.records import NewDocument, NewNode, document_id, sha256
 from elt_llm_core.store.store import Store, open_store
@@ -77,10 +79,11 @@ class Notes(SilentListener):
 
 
 @contextmanager
-def writing(data_dir: Path, listener: Callable[[str], None] | None = None) -> Iterator[Store]:
+def writing(place: Path | Workspace, listener: Callable[[str], None] | None = None) -> Iterator[Store]:
     """Open the store for writing under its lock; `listener` gets each SQL statement before it runs."""
-    with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
-        store.database._connection.set_trace_callback(listener)
+    with writer_lock(place, "test"), open_store(place, for_writing=True) as store:
+        if isinstance(store.database, SqliteDatabase):
+            store.database._connection.set_trace_callback(listener)
         yield store
 
 

@@ -37,7 +37,20 @@ COMMANDS = tuple(
 
 RESUME_NOTE = "Run the same command again to continue where it stopped."
 _RESUMABLE = frozenset(
-    ("demo", "ingest", "glossary", "catalog", "coverage", "handbook", "verify", "recover", "forget", "drop", "purge")
+    (
+        "demo",
+        "ingest",
+        "glossary",
+        "catalog",
+        "coverage",
+        "handbook",
+        "verify",
+        "recover",
+        "migrate",
+        "forget",
+        "drop",
+        "purge",
+    )
 )
 INTERRUPTED, TERMINATED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGPIPE
 

@@ -198,7 +198,7 @@ def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> It
     file, loaded = load_job_file(context, job)
     if kind is not None and kind not in JOB_KINDS:
         raise UsageError(f"There is no kind of job '{kind}'.", hint=f"Kinds are: {', '.join(JOB_KINDS)}.")
-    with closing(open_state(loaded.data_dir)) as state:
+    with closing(open_state(loaded.workspace)) as state:
         shown = written_kinds(state, file.name, (kind,) if kind else JOB_KINDS)
         if not shown:
             what = kind or "KIND"

@@ -48,9 +48,9 @@ class CommandContext:
         from elt_llm_core.store.lock import writer_lock
         from elt_llm_core.store.store import open_store
 
-        data_dir = self.load().data_dir
-        locked = writer_lock(data_dir, writer) if writer else nullcontext()
-        with locked, open_store(data_dir, for_writing=bool(writer)) as store:
+        workspace = self.load().workspace
+        locked = writer_lock(workspace, writer) if writer else nullcontext()
+        with locked, open_store(workspace, for_writing=bool(writer)) as store:
             yield store
 
 

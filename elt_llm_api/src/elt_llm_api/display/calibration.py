@@ -27,15 +27,15 @@ def load_calibrations(
 ) -> "list[ProfileCalibration]":
     """Load a collection's calibrations for the existing profiles. The list is empty if none can be read."""
     from elt_llm_core.state.calibrations import CalibrationTable
-    from elt_llm_core.state.database import STATE_NAME, open_state
+    from elt_llm_core.state.database import has_state, open_state
 
     generation = next(
         (row for row in store.generations.of_collection(record.id) if row.number == record.published), None
     )
-    if generation is None or not (loaded.data_dir / STATE_NAME).exists():
+    if generation is None or not has_state(loaded.workspace):
         return []
     try:
-        with closing(open_state(loaded.data_dir)) as state:
+        with closing(open_state(loaded.workspace)) as state:
             stored = CalibrationTable(state).of_collection(record.name)
     except StoreError:
         return []  # answers do not use such calibrations either; their notes give the reason

@@ -10,9 +10,9 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.profiles import load_profile, profile_names
 from elt_llm_core.settings.tree import IngestSettings
-from elt_llm_core.state.database import STATE_NAME
+from elt_llm_core.state.database import STATE_NAME, has_state, open_state
 from elt_llm_core.state.keys import KeyTable
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.utilities import install_command
 
 from elt_llm_api.doctor.check import Check, CheckVerdict, DoctorFacts, failure, ok, warning, with_settings
@@ -171,8 +171,12 @@ def server_address(loaded: LoadedSettings) -> CheckVerdict:
 def server_keys(loaded: LoadedSettings) -> CheckVerdict:
     """Report the number of keys. Without any key or token, the server accepts requests from everybody."""
     count, path = 0, loaded.data_dir / STATE_NAME
-    if path.exists():
-        with closing(Database(path, for_writing=False)) as database:
+    if loaded.workspace.is_shared:
+        if has_state(loaded.workspace):
+            with closing(open_state(loaded.workspace)) as state:
+                count = len(KeyTable(state).all())
+    elif path.exists():
+        with closing(SqliteDatabase(path, for_writing=False)) as database:
             has_table = database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is not None
             count = len(KeyTable(database).all()) if has_table else 0
     return ok(str(count) if count else "none: without a token every user of this machine may ask")

@@ -11,7 +11,7 @@ from elt_llm_core.store.backups import backup_age
 from elt_llm_core.store.database import STORE_NAME
 from elt_llm_core.store.disk import refuse_network_file_system
 from elt_llm_core.store.lock import lock_holder
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.store import has_store, open_store
 
 from elt_llm_api.display.text import count_noun
 from elt_llm_api.doctor.check import CheckVerdict, failure, ok, warning, with_settings
@@ -60,19 +60,19 @@ def free_space(data_dir: Path) -> CheckVerdict:
     return warning(detail, "Large collections need more") if free < _COMFORTABLE_SPACE else ok(detail)
 
 
-def lock(data_dir: Path) -> CheckVerdict:
+def lock(loaded: LoadedSettings) -> CheckVerdict:
     """Report which process holds the writer lock, if any."""
-    present = lock_holder(data_dir)
+    present = lock_holder(loaded.workspace)
     return ok(f"held by {present}" if present else "free")
 
 
-def unfinished_runs(data_dir: Path) -> CheckVerdict:
+def unfinished_runs(loaded: LoadedSettings) -> CheckVerdict:
     """Check that no ingest was interrupted."""
-    if not (data_dir / STORE_NAME).exists():
+    if not has_store(loaded.workspace):
         return ok("nothing ingested yet")
-    if lock_holder(data_dir):
+    if lock_holder(loaded.workspace):
         return ok("one is running")
-    with open_store(data_dir) as store:
+    with open_store(loaded.workspace) as store:
         runs = store.collections.unfinished_runs()
     if not runs:
         return ok("none")
@@ -80,21 +80,34 @@ def unfinished_runs(data_dir: Path) -> CheckVerdict:
     return warning(f"interrupted: {names}", f"Continue with: {runs[0].command}")
 
 
-def collections(data_dir: Path) -> CheckVerdict:
+def collections(loaded: LoadedSettings) -> CheckVerdict:
     """Check that each published generation exists on disk; `elt-llm verify` compares every byte."""
-    if not (data_dir / STORE_NAME).exists():
+    if not has_store(loaded.workspace):
         return ok("nothing ingested yet")
-    with open_store(data_dir) as store:
+    with open_store(loaded.workspace) as store:
         records = store.collections.all()
         published = {one.name: store.folder(one.name) / str(one.published) for one in records if one.published}
+    if loaded.workspace.is_shared:  # files that are not here are built when a question is asked
+        return ok(", ".join(record.name for record in records) or "none")
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
         return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the record")
     return ok(", ".join(record.name for record in records) or "none")
 
 
+def database_server(loaded: LoadedSettings) -> CheckVerdict:
+    """Check version, rights and session locks of the database server, if one is used."""
+    if not loaded.workspace.is_shared:
+        return ok("none: storage.backend is sqlite")
+    from elt_llm_core.store.postgres import describe_server
+
+    return ok(describe_server(loaded.workspace))
+
+
 def backups(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the last copy of the store is recent."""
+    if loaded.workspace.is_shared:
+        return ok("PostgreSQL: its operator makes them, see docs/postgres.md")
     store = loaded.data_dir / STORE_NAME
     if not store.exists():
         return ok("nothing ingested yet")
@@ -123,11 +136,14 @@ _LOOKS: dict[str, Callable[[Path], CheckVerdict]] = {
     "permissions": permissions,
     "file system": file_system,
     "free space": free_space,
-    "writer's lock": lock,
-    "unfinished runs": unfinished_runs,
-    "collections": collections,
 }
 CHECKS = {
     name: with_settings(lambda loaded, look=look: look(loaded.data_dir))  # type: ignore[misc]
     for name, look in _LOOKS.items()
-} | {"backups": with_settings(backups)}
+} | {
+    "database server": with_settings(database_server),
+    "writer's lock": with_settings(lock),
+    "unfinished runs": with_settings(unfinished_runs),
+    "collections": with_settings(collections),
+    "backups": with_settings(backups),
+}

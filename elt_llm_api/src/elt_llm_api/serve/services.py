@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from threading import Event, Lock, Thread
 
 from elt_llm_core.errors import CorruptIndex, EltError
@@ -17,13 +16,14 @@ from elt_llm_core.models.factory import create_embedding, is_model_available
 from elt_llm_core.settings.loader import SETTINGS_FILE, LoadedSettings, load_settings
 from elt_llm_core.settings.profiles import load_profile, profile_names
 from elt_llm_core.settings.tree import Profile, Settings
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.state.keys import KeyCache
 from elt_llm_core.state.sessions import FeedbackTable, RatedAnswer, SessionRecord, SessionTable
-from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import writer_lock
-from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.store.store import Store, has_store, open_store
 from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine, open_engine
 from elt_llm_query.synthesis.prompts import Prompts, load_prompts
@@ -270,10 +270,10 @@ def open_services(
     """
     serve = loaded.settings.serve
     with ExitStack() as opened:
-        store = opened.enter_context(_open_or_create_store(loaded.data_dir))
-        state = open_state(loaded.data_dir)
+        store = opened.enter_context(_open_or_create_store(loaded.workspace))
+        state = open_state(loaded.workspace)
         opened.callback(state.close)
-        key_cache = opened.enter_context(KeyCache(loaded.data_dir))
+        key_cache = opened.enter_context(KeyCache(loaded.workspace))
         recorder = opened.enter_context(open_recorder(loaded, state))
         reloader = opened.enter_context(SettingsReloader(loaded))
         model = embedding or create_embedding(loaded.settings)
@@ -298,12 +298,12 @@ def open_services(
         )
 
 
-def _open_or_create_store(data_dir: Path) -> Store:
+def _open_or_create_store(workspace: Workspace) -> Store:
     """Open the store. Create it if it is missing, so that the first document can be uploaded over HTTP."""
-    if not (data_dir / STORE_NAME).exists():
-        with writer_lock(data_dir, "elt-llm serve"):
-            open_store(data_dir, for_writing=True).close()
-    return open_store(data_dir)
+    if not has_store(workspace):
+        with writer_lock(workspace, "elt-llm serve"):
+            open_store(workspace, for_writing=True).close()
+    return open_store(workspace)
 
 
 def _has_model(reloader: SettingsReloader, profile: str) -> bool:
@@ -316,13 +316,16 @@ def _has_model(reloader: SettingsReloader, profile: str) -> bool:
 def _create_pool(
     reloader: SettingsReloader, store: Store, embedding: EmbeddingModel, writers: ModelAvailability
 ) -> EnginePool:
-    data_dir = reloader.active.loaded.data_dir
+    workspace = reloader.active.loaded.workspace
+    data_dir = workspace.folder
 
     def open_one(key: EngineKey) -> Engine:
         (names, profile), active = key, reloader.active
         settings, aliases, prompts = active.settings_for(profile), active.aliases, active.prompts
         try:
-            return open_engine(settings, data_dir, names, embedding=embedding, aliases=aliases, prompts=prompts)
+            return open_engine(
+                settings, reloader.active.loaded.workspace, names, embedding=embedding, aliases=aliases, prompts=prompts
+            )
         except CorruptIndex as error:  # every caller sees the message, which must not reveal the data directory
             raise CorruptIndex(str(error).replace(f"{data_dir}/", ""), hint=error.hint) from error
 

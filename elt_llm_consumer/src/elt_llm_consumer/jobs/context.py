@@ -74,7 +74,7 @@ def open_job(
     sources = file.spec.sources
     settings = _job_settings(file, loaded)
     with ExitStack() as opened:
-        store = opened.enter_context(open_store(loaded.data_dir))
+        store = opened.enter_context(open_store(loaded.workspace))
         structured: list[Searchable] = []
 
         def open_collection(name: str) -> Searchable:
@@ -90,7 +90,7 @@ def open_job(
         prompts = _load_prompts(file, loaded)
         opens = partial(open_engine, embedding=embedding, llm=llm, aliases=aliases, prompts=prompts)
         handbook = sources.handbook
-        engine = opened.enter_context(opens(settings, loaded.data_dir, handbook)) if handbook else None
+        engine = opened.enter_context(opens(settings, loaded.workspace, handbook)) if handbook else None
         generations = engine.generations if engine else ()
         context = JobContext(
             *(file, settings, read_corpus(generations), model, inventory, aliases, embedding, engine),

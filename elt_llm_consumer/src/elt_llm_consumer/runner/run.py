@@ -144,11 +144,11 @@ def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
     `open_job`. Failed rows are in the report. Finished rows are always stored, and a repeated call reuses them.
     """
     began = time.monotonic()
-    lock = nullcontext() if request.dry_run else job_lock(loaded.data_dir, request.name)
+    lock = nullcontext() if request.dry_run else job_lock(loaded.workspace, request.name)
     with (
         lock,
         open_job(request.file, loaded, embedding=request.embedding, llm=request.llm) as context,
-        closing(open_state(loaded.data_dir)) as state,
+        closing(open_state(loaded.workspace)) as state,
     ):
         job = request.create(request.kind, context)
         curated = read_curated(context, request.kind, loaded)

@@ -14,7 +14,6 @@ from elt_llm_core.index.contents import GenerationContents, collection_hash, rea
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.store.disk import file_sha256, require_space, sync_file
 from elt_llm_core.store.documents import read_version
-from elt_llm_core.store.generations import pin_published
 from elt_llm_core.store.records import CollectionRecord, canonical_json
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Failpoint, failpoint
@@ -44,7 +43,7 @@ def export_collection(store: Store, name: str, target: Path, *, force: bool = Fa
     """
     _refuse_existing(target, force=force)
     record = store.collections.get(name)
-    pin = pin_published(store.folder(name), lambda: store.generations.pointer(record.id))
+    pin = store.pin_published(record)
     if pin is None:
         raise UsageError(f"Collection '{name}' is empty: there is nothing to export.", hint="Run: elt-llm status")
     unfinished = target.with_name(f".{target.name}.unfinished")

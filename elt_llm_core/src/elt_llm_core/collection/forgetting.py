@@ -10,7 +10,6 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.erasure import erase_forgotten
 from elt_llm_core.store import forget_selection
 from elt_llm_core.store.erasure import store_samples, take_samples
-from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
 from elt_llm_core.store.uploads import delete_forgotten_uploads
@@ -65,7 +64,7 @@ def forget(
         numbers = forget_selection.delete_forgotten_versions(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)
         uploads = delete_forgotten_uploads(store, name, before=time.time() if asked_at is None else asked_at)
-    pinned = [it for it in numbers if not discard_generation(store.folder(name) / str(it), store.trash)]
+    pinned = [it for it in numbers if not store.discard_files(record, it)]
     _check_no_traces(store, name, identities, node_ids)
     return ForgetReport(
         collection=name,

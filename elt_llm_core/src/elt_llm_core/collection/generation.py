@@ -28,7 +28,7 @@ from elt_llm_core.index.contents import (
 from elt_llm_core.index.fields import FilterFields, build_fields, fields_in_memory, open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.local_index import LocalIndex
-from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity
+from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity, passport_on_disk
 from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
 from elt_llm_core.settings.tree import ChromaSettings
@@ -62,6 +62,7 @@ class Generation(LocalIndex, Closeable):
         self.number = pin.number
         self.passport = passport
         self.directory = store.folder(record.name) / str(pin.number)
+        self._on_disk = passport_on_disk(self.directory, passport) if store.workspace.is_shared else passport
         self._store, self._record, self._pin = store, record, pin
         self._chroma: ChromaIndex | None = None
         arrays, fields, array_notes = self._open_arrays()
@@ -162,7 +163,7 @@ class Generation(LocalIndex, Closeable):
 
     def _check_files(self, part: str) -> None:
         """Raise CorruptIndex if this file or folder of the generation does not match the hashes in the passport."""
-        if faults := damaged_files_in(self.directory, part, self.passport):
+        if faults := damaged_files_in(self.directory, part, self._on_disk):
             raise CorruptIndex(
                 f"An index file is damaged or missing: {self.directory / faults[0]}.",
                 hint=f"Run: elt-llm verify -c {self.collection}",
@@ -191,7 +192,7 @@ class Generation(LocalIndex, Closeable):
         published = self._store.generations.get(self._record.id, self.number).collection_hash
         if collection_hash(self._store, contents, self.passport.hashing) != published:
             raise StoreError(
-                f"Texts or vectors of '{self.collection}' in {self._store.database.path} have changed since they were"
+                f"Texts or vectors of '{self.collection}' in {self._store.database.name} have changed since they were"
                 " published.",
                 hint=RECOVER_HINT,
             )
@@ -199,7 +200,7 @@ class Generation(LocalIndex, Closeable):
 
     def _open_keyword(self, tokeniser: KeywordTokeniser, size: int) -> tuple[KeywordIndex, tuple[str, ...]]:
         """Open the stored keyword index, or build one in memory if the stored index is damaged or outdated."""
-        if tokeniser.fingerprint != self.passport.tokeniser:
+        if tokeniser.fingerprint != self._on_disk.tokeniser:
             return self._keyword_from_store(tokeniser), (
                 f"The keyword index of '{self.collection}' was built by another tokeniser; it was rebuilt in memory."
                 f" Run: elt-llm ingest -c {self.collection}",
@@ -223,11 +224,11 @@ class Generation(LocalIndex, Closeable):
         A graph of usearch names rows of `vectors.npy`, so it does not fit arrays that were `rebuilt` from the store.
         """
         exact = ExactVectorStore(arrays)
-        if self.passport.exact or (rebuilt and self.passport.index == "usearch"):
+        if self._on_disk.exact or (rebuilt and self._on_disk.index == "usearch"):
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:
-            if self.passport.index == "usearch":
+            if self._on_disk.index == "usearch":
                 self._check_files(USEARCH_FOLDER)
                 settings = ChromaSettings.model_validate(self.passport.chroma)
                 return GraphVectorStore(self.directory, arrays, settings), ()

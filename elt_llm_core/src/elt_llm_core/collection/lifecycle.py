@@ -1,23 +1,25 @@
 """The life cycle of a collection: open, publish, roll back, drop and collect garbage."""
 
+import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
-from elt_llm_core.index.passport import Passport
+from elt_llm_core.index.contents import DIGESTS_NAME, hash_of_digests, load_array
+from elt_llm_core.index.passport import PASSPORT_NAME, Passport, passport_on_disk
 from elt_llm_core.index.vector_index import VectorIndexPool
-from elt_llm_core.progress import ProgressListener
+from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.state.erasure import erase_dropped
 from elt_llm_core.store.disk import generation_size, require_space, sync_file
 from elt_llm_core.store.erasure import SweepCounts, sweep
-from elt_llm_core.store.generations import discard_generation, pin_published
+from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord, utc_now
 from elt_llm_core.store.store import Store
 from elt_llm_core.store.uploads import uploads_folder
@@ -50,7 +52,7 @@ def open_generation(
     FingerprintMismatch if the generation was built with another `fingerprint`, and CorruptIndex if it is damaged.
     """
     record = store.collections.get(name)
-    pin = pin_published(store.folder(name), lambda: store.generations.pointer(record.id))
+    pin = store.pin_published(record, partial(provide_files, store, record))
     if pin is None:
         raise UsageError(
             f"Collection '{name}' is empty: nothing is published yet.", hint=f"Run: elt-llm ingest PATH -c {name}"
@@ -100,9 +102,16 @@ def publish(
     record = store.collections.get(name)
     base = None
     if record.published is not None and not afresh:
+        row, directory = (
+            store.generations.get(record.id, record.published),
+            store.folder(record.name) / str(record.published),
+        )
+        if store.workspace.is_shared:
+            provide_files(store, record, record.published)
+            row = replace(row, passport=passport_on_disk(directory, Passport.from_json(row.passport)).to_json())
         base = BaseGeneration(
-            record=store.generations.get(record.id, record.published),
-            directory=store.folder(record.name) / str(record.published),
+            record=row,
+            directory=directory,
             versions=tuple(store.generations.versions(record.id, record.published)),
         )
     built = build_next_generation(store, record, versions, recipe, base, progress)
@@ -130,7 +139,7 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
     if target is None or target not in numbers:
         kept = ", ".join(map(str, numbers))
         raise UsageError(f"'{name}' has no generation {target}.", hint=f"Kept are: {kept}.")
-    if not (store.folder(name) / str(target)).is_dir():
+    if not store.workspace.is_shared and not (store.folder(name) / str(target)).is_dir():
         raise StoreError(f"Generation {target} of '{name}' is no longer on the disk.")
     store.generations.point_at(record.id, target)
     return published, target
@@ -202,7 +211,7 @@ def collect_garbage(store: Store, keep: int) -> SweepCounts:
             numbers = [generation.number for generation in store.generations.of_collection(record.id)]
             kept = {record.published, record.previous, *numbers[-keep:]} - _replaced_generations(store, record)
             for number in numbers:
-                if number not in kept and discard_generation(store.folder(record.name) / str(number), store.trash):
+                if number not in kept and store.discard_files(record, number):
                     store.generations.delete(record.id, number)
         return sweep(store.database, store.collections.with_unfinished_runs())
 
@@ -239,6 +248,59 @@ def build_next_generation(
             hint="Readers keep the published generation. Free space on that disk, then run the same command again.",
         ) from error
     return built
+
+
+_BUILT_FOLDER, _BUILD_LOCK = "providing", "providing.lock"
+
+
+def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
+    """Build the files of a generation that another machine published from the database, unless they are here.
+
+    Nothing is embedded. Files of generations that are no longer kept are deleted. Raises StoreError if the files do not
+    have the published contents, or if a reader still has files of a dropped collection with the same name open.
+    """
+    row = store.generations.get(record.id, number)
+    directory = store.folder(record.name) / str(number)
+    if _has_files(directory, row):
+        return
+    with (store.data_dir / _BUILD_LOCK).open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        if _has_files(directory, row):
+            return
+        if not discard_generation(directory, store.trash):
+            raise StoreError(
+                f"A reader has files of a former collection '{record.name}' open.", hint="Try again when it has ended."
+            )
+        place = BuildTarget(record.name, number, store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}")
+        versions = store.generations.versions(record.id, number)
+        built = build_generation(store, place, versions, generation_recipe(row), None, SilentListener())
+        if built.collection_hash != row.collection_hash:
+            raise StoreError(
+                f"The rows of generation {number} of '{record.name}' have changed since it was published.",
+                hint=f"Run: elt-llm ingest -c {record.name} --rebuild",
+            )
+        directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.directory.rename(directory)
+        kept = store.generation_names().get(record.name, set())
+        for other in _subfolders(directory.parent):
+            if other.name.isdecimal() and other.name not in kept:
+                discard_generation(other, store.trash)
+
+
+def _has_files(directory: Path, row: GenerationRecord) -> bool:
+    """Return whether a directory has the files of a generation: those published here, or those built again here."""
+    path = directory / PASSPORT_NAME
+    if not path.is_file():
+        return False
+    if path.read_bytes() == row.passport.encode():
+        return True
+    stored = Passport.from_json(row.passport)
+    if passport_on_disk(directory, stored) == stored:
+        return False
+    try:
+        return hash_of_digests(load_array(directory / DIGESTS_NAME, mapped=False)) == row.collection_hash
+    except CorruptIndex:
+        return False
 
 
 def rebuild_generation(store: Store, name: str, number: int, progress: ProgressListener) -> int:

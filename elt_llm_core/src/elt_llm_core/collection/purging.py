@@ -116,7 +116,7 @@ def _erase_rows(
         remove_leftovers(store)
     with failpoint(Failpoint.PURGE):
         erased = erase_unpublished(store, [store.collections.get(it.name) for it in chosen], samples)
-        erasure.vacuum(store.database)
+        store.database.erase_deleted()
     return erased
 
 
@@ -155,7 +155,7 @@ def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list
     """Return the uploads of these or unknown collections that are neither published nor waiting to be read."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
-    with closing(open_state(store.data_dir)) as state:
+    with closing(open_state(store.workspace)) as state:
         pending = JobQueue(state).pending_uploads()
     return unpublished_uploads(store, {record.name for record in chosen}, pending)
 

@@ -19,7 +19,7 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.checksums import find_damage
-from elt_llm_core.store.database import STORE_NAME, Database
+from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase
 from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.store.documents import file_versions_of
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord, document_id, utc_now
@@ -73,7 +73,7 @@ def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None
         require_space(data_dir, 3 * path.stat().st_size, "a recovered store")
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir(mode=0o700)
-    recovered = Database(workspace / STORE_NAME, for_writing=True)
+    recovered = SqliteDatabase(workspace / STORE_NAME, for_writing=True)
     with Store(data_dir, recovered) as store:
         migrate(recovered)
         recovered.execute("PRAGMA foreign_keys = OFF")
@@ -98,7 +98,7 @@ def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None
 
 def _damage_of(path: Path) -> list[str]:
     try:
-        with closing(Database(path, for_writing=False)) as database:
+        with closing(SqliteDatabase(path, for_writing=False)) as database:
             return find_damage(database)
     except StoreError as error:
         return [str(error)]

@@ -2,16 +2,16 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from elt_llm_core.collection.lifecycle import rebuild_generation, remove_leftovers
+from elt_llm_core.collection.lifecycle import provide_files, rebuild_generation, remove_leftovers
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
 from elt_llm_core.index.contents import collection_hash, read_arrays, read_contents
-from elt_llm_core.index.passport import Passport, damaged_files
+from elt_llm_core.index.passport import Passport, damaged_files, passport_on_disk
 from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
@@ -78,7 +78,13 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
         if not deep and generation.number not in (record.published, record.previous):
             continue
         directory = store.folder(name) / str(generation.number)
-        faults = damaged_files(directory, generation.passport) or _index_damage(directory, generation, unchecked)
+        here = generation
+        if store.workspace.is_shared:
+            if not directory.exists():  # another machine published it; this one builds its files when it is asked
+                continue
+            passport = passport_on_disk(directory, Passport.from_json(generation.passport))
+            here = replace(generation, passport=passport.to_json())
+        faults = damaged_files(directory, here.passport) or _index_damage(directory, here, unchecked)
         damage += [GenerationDamage(name, generation.number, fault) for fault in faults]
         lost = _record_damage(store, record, generation)
         if deep and not lost:
@@ -109,10 +115,16 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
     places = sorted({(fault.collection, fault.generation) for fault in damage})
     rebuilt = []
     for name, number in places:
+        record = store.collections.get(name)
+        if store.workspace.is_shared:  # the files are this machine's copy: the generation itself is undamaged
+            discard_generation(store.folder(name) / str(number), store.trash)
+            provide_files(store, record, number)
+            rebuilt.append((number, number))
+            continue
         rebuilt.append((number, rebuild_generation(store, name, number, progress)))
         # If a reader still has the old generation open, its rows are kept for this reader.
-        if discard_generation(store.folder(name) / str(number), store.trash):
-            store.generations.delete(store.collections.get(name).id, number)
+        if store.discard_files(record, number):
+            store.generations.delete(record.id, number)
     return rebuilt
 
 

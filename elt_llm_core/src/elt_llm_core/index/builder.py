@@ -44,7 +44,7 @@ from elt_llm_core.index.passport import (
 from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.disk import sync_tree
 from elt_llm_core.store.generations import PIN_NAME
 from elt_llm_core.store.records import EmbeddingFingerprint, GenerationRecord
@@ -349,5 +349,5 @@ def _link(source: Path, target: Path) -> None:
 def _copy_chroma(source: Path, target: Path) -> None:
     """Copy the HNSW files as they are, and Chroma's database with SQLite's backup API, so that no journal is copied."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
-    with closing(Database(source / "chroma.sqlite3", for_writing=False)) as database:
+    with closing(SqliteDatabase(source / "chroma.sqlite3", for_writing=False)) as database:
         database.backup_to(target / "chroma.sqlite3")

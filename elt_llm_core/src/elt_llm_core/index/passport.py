@@ -4,14 +4,14 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.contents import Hashing
 from elt_llm_core.settings.tree import GRAPH_FROM
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.disk import file_sha256
 from elt_llm_core.store.generations import PIN_NAME
 from elt_llm_core.store.records import EmbeddingFingerprint
@@ -74,6 +74,22 @@ class Passport:
             return Passport(**{**values, "fingerprint": EmbeddingFingerprint(**values["fingerprint"])})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CorruptIndex(f"A passport cannot be read: {error}.") from error
+
+
+_OF_THIS_MACHINE = ("files", "stamps", "library_versions", "exact", "index", "tokeniser")
+
+
+def passport_on_disk(directory: Path, stored: Passport) -> Passport:
+    """Return the passport of files that this machine built again from the store, else the stored passport.
+
+    It differs in the hashes of the files and in what depends on the libraries of a machine.
+    """
+    try:
+        found = Passport.from_json((directory / PASSPORT_NAME).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, CorruptIndex):
+        return stored
+    same = {name: getattr(found, name) for name in _OF_THIS_MACHINE}
+    return found if replace(stored, **same) == found else stored
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
@@ -150,7 +166,7 @@ def _digest(directory: Path, path: Path) -> str:
 def _rows_sha256(path: Path) -> str:
     """Return the SHA-256 of the unchanging rows of Chroma's database, or of its bytes if it is unreadable."""
     try:
-        with closing(Database(path, for_writing=False)) as database:
+        with closing(SqliteDatabase(path, for_writing=False)) as database:
             digest = hashlib.sha256(repr(database.rows("PRAGMA integrity_check")).encode())
             schema = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name")
             digest.update(repr(schema).encode())

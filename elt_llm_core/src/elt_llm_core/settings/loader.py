@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, Settings
+from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
 from elt_llm_core.utilities import FAILPOINT_VARIABLE, nearest_name
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -236,7 +237,7 @@ def _choices(annotation: object) -> list[str]:
 SETTINGS_FILE = Path("config") / "rag_config.yaml"
 DATA_DIR_VARIABLE = "ELT_LLM_DATA_DIR"
 _PREFIX = "ELT_LLM_"
-_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS", "ELT_LLM_SERVE_TOKEN")
+_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS", "ELT_LLM_SERVE_TOKEN", DSN_VARIABLE)
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,12 @@ class LoadedSettings:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """The ELT_LLM variables that were applied. With these and the working directory the settings can be reloaded."""
     working_directory: Path = field(default=Path(), repr=False, compare=False)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace: the data directory, and the database of documents and state."""
+        storage = self.settings.storage
+        return Workspace(self.data_dir, storage.backend, storage.dsn_file)
 
     @property
     def config_dir(self) -> Path:
@@ -284,10 +291,11 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
     else:
         start = working_directory if "ELT_LLM_STORAGE__DATA_DIR" in environment else project
         data_dir = _resolve(settings.storage.data_dir or project / ".elt_llm", start)
-    if settings.storage.models_dir is not None:
-        start = working_directory if "ELT_LLM_STORAGE__MODELS_DIR" in environment else project
-        storage = settings.storage.model_copy(update={"models_dir": _resolve(settings.storage.models_dir, start)})
-        settings = settings.model_copy(update={"storage": storage})
+    for name, path in (("models_dir", settings.storage.models_dir), ("dsn_file", settings.storage.dsn_file)):
+        if path is not None:
+            start = working_directory if f"ELT_LLM_STORAGE__{name.upper()}" in environment else project
+            storage = settings.storage.model_copy(update={name: _resolve(path, start)})
+            settings = settings.model_copy(update={"storage": storage})
     if DATA_DIR_VARIABLE in environment:
         variables[DATA_DIR_VARIABLE] = environment[DATA_DIR_VARIABLE]
     return LoadedSettings(settings, source, data_dir, project, variables, here)

@@ -5,6 +5,8 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
+from elt_llm_core.settings.workspace import StorageBackend
+
 
 def key(default: Any, description: str, **constraints: Any) -> Any:
     """Define a key of a section. `description` explains the key in `config/rag_config.yaml`."""
@@ -103,6 +105,11 @@ class StorageSettings(SettingsSection):
 
     data_dir: Path | None = key(
         None, "Data directory; unset: `.elt_llm` beside the nearest config folder upwards, else here."
+    )
+    backend: StorageBackend = key("sqlite", "Database of documents and state: a file in data_dir, or a server.")
+    dsn_file: Path | None = key(
+        None,
+        "File with the connection string of postgres, postgresql://USER:PASSWORD@HOST/DATABASE; unset: ELT_LLM_DSN.",
     )
     models_dir: Path | None = key(None, "Folder of downloaded models; unset: `models` in the data directory.")
     backups: int = key(1, "Daily copies kept of store.sqlite3, in the folder backups; 0: none.", ge=0, le=100)

@@ -27,7 +27,8 @@ class CalibrationTable(DatabaseTable):
     def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
         """Store a calibration and replace the former one of the same generation and profile."""
         self._database.execute(
-            "INSERT OR REPLACE INTO calibrations VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO calibrations VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, generation, profile)"
+            " DO UPDATE SET fitted = excluded.fitted, created_at = excluded.created_at",
             (collection, generation, profile, fitted, utc_now()),
         )
 
@@ -72,7 +73,11 @@ class MetricTable(DatabaseTable):
             for (period, start), content in further.items():
                 row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))
                 whole = merged(str(row[0]), content) if row else content
-                self._database.execute("INSERT OR REPLACE INTO measures VALUES (?, ?, ?)", (period, start, whole))
+                self._database.execute(
+                    "INSERT INTO measures VALUES (?, ?, ?) ON CONFLICT (period, start)"
+                    " DO UPDATE SET content = excluded.content",
+                    (period, start, whole),
+                )
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
         """Return the content of each row of a period by its start, oldest first.

@@ -1,21 +1,39 @@
 """The SQLite file `state.sqlite3`, written in short transactions that never wait for the writer's lock."""
 
+from contextlib import closing
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database, apply_schema_step, schema_version
+from elt_llm_core.settings.workspace import Workspace, as_workspace
+from elt_llm_core.store.database import Database, SqliteDatabase, apply_schema_step, schema_steps, schema_version
 from elt_llm_core.store.disk import refuse_network_file_system
+from elt_llm_core.store.store import migrate_server
 
 STATE_NAME = "state.sqlite3"
 STATE_VERSION = 5
 """The number of schema steps in the folder `schema`."""
 
 
-def open_state(data_dir: Path) -> Database:
-    """Open, create or migrate the database. The caller closes it. Raises StoreError for a newer or read-only file."""
+def has_state(place: Path | Workspace) -> bool:
+    """Return whether the workspace has a state database. Raises StoreError if its server does not answer."""
+    workspace = as_workspace(place)
+    if not workspace.is_shared:
+        return (workspace.folder / STATE_NAME).exists()
+    from elt_llm_core.store.postgres import STATE_SCHEMA, PostgresDatabase
+
+    with closing(PostgresDatabase(workspace, STATE_SCHEMA)) as database:
+        return bool(database.schema_version())
+
+
+def open_state(place: Path | Workspace) -> Database:
+    """Open, create or migrate the database. The caller closes it. Raises StoreError for a newer or read-only one."""
+    workspace = as_workspace(place)
+    data_dir = workspace.folder
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(data_dir)
-    database = Database(data_dir / STATE_NAME, for_writing=True)
+    if workspace.is_shared:
+        return _open_shared_state(workspace)
+    database = SqliteDatabase(data_dir / STATE_NAME, for_writing=True)
     try:
         # Overwrite deleted rows, because they may quote a purged document.
         database.execute("PRAGMA secure_delete = ON")
@@ -32,6 +50,20 @@ def open_state(data_dir: Path) -> Database:
                 )
             for step in range(version + 1, STATE_VERSION + 1):
                 apply_schema_step(database, "elt_llm_core.state", step)
+    except StoreError:
+        database.close()
+        raise
+    return database
+
+
+def _open_shared_state(workspace: Workspace) -> Database:
+    from elt_llm_core.store.postgres import STATE_SCHEMA, PostgresDatabase
+
+    database = PostgresDatabase(workspace, STATE_SCHEMA)
+    try:
+        if database.schema_version() != schema_steps(database, "elt_llm_core.state"):
+            database.prepare()
+            migrate_server(database, "elt_llm_core.state")
     except StoreError:
         database.close()
         raise

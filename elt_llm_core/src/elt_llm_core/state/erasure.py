@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 from elt_llm_core.errors import StoreError
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 from elt_llm_core.state.calibrations import CalibrationTable
-from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.database import has_state, open_state
 from elt_llm_core.state.jobs import ANY_DOCUMENT, ErasePredicate, JobQueue, JobReviewTable, JobRowTable, QuotedDocument
 from elt_llm_core.state.sessions import FeedbackTable, SessionTable
 from elt_llm_core.store.database import Database
-from elt_llm_core.store.erasure import is_text_published, vacuum
+from elt_llm_core.store.erasure import is_text_published
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
 
@@ -123,7 +123,7 @@ class _ErasureRule:
 
     def erase(self, state: Database) -> ErasureCounts:
         FeedbackTable(state).erase(self.of_row)
-        erase_trace_lines(state.path.parent, self.of_row)
+        erase_trace_lines(state.folder, self.of_row)
         return ErasureCounts(
             SessionTable(state).erase(self.of_result),
             JobRowTable(state).erase(self.of_row),
@@ -164,7 +164,7 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
         words = [sample for sample in samples if not is_text_published(store, sample)]
         erased = _ErasureRule(is_gone, words).erase(state)
         JobQueue(state).forget_ended()  # ended jobs name files, and no caller waits for these jobs
-        vacuum(state)
+        state.erase_deleted()
         return erased
 
     return _erase_from_state(store, erase)
@@ -193,7 +193,7 @@ def quoted_documents(result: QueryResult) -> set[QuotedDocument]:
 
 def _erase_from_state(store: Store, work: Callable[[Database], ErasureCounts]) -> ErasureCounts:
     """Run `work` on the state database, or return zero counts if there is no state database."""
-    if not (store.data_dir / STATE_NAME).exists():
+    if not has_state(store.workspace):
         return ErasureCounts()
-    with closing(open_state(store.data_dir)) as state:
+    with closing(open_state(store.workspace)) as state:
         return work(state)

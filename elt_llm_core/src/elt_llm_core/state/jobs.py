@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from elt_llm_core.errors import LockHeld, UsageError
-from elt_llm_core.store.database import DatabaseTable, Row, placeholders
+from elt_llm_core.settings.workspace import Workspace, as_workspace
+from elt_llm_core.store.database import DatabaseTable, Row, placeholders, replacing
 from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.records import utc_now
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED_STATUSES: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
 MAX_ATTEMPTS = 3  # starts of a job whose process died each time
-_NO_LIMIT = -1  # SQLite reads a negative LIMIT as no limit
+_NO_LIMIT = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -213,18 +214,19 @@ class OutputRow:
 
 
 @contextmanager
-def job_lock(data_dir: Path, name: JobName) -> Iterator[None]:
+def job_lock(place: Path | Workspace, name: JobName) -> Iterator[None]:
     """Hold the lock of a batch job until the block or process ends. Raises LockHeld, which names the other process."""
     digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
-    folder = data_dir / "jobs" / digest
-    for private in (data_dir, folder.parent):
+    workspace, part = as_workspace(place), f"jobs/{digest}"
+    for private in (workspace.folder, workspace.folder / "jobs"):
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as held:
         try:
-            held.enter_context(writer_lock(folder, f"elt-llm {name.kind} --job {name.job}"))
+            held.enter_context(writer_lock(workspace, f"elt-llm {name.kind} --job {name.job}", part))
         except LockHeld as error:
             raise LockHeld(
-                f"The {name.kind} of job '{name.job}' is being run by {lock_holder(folder) or 'another process'}.",
+                f"The {name.kind} of job '{name.job}' is being run by"
+                f" {lock_holder(workspace, part) or 'another process'}.",
                 hint="Finished rows are kept. Run this command again when that process has ended.",
             ) from error
         yield
@@ -243,7 +245,10 @@ class JobRowTable(DatabaseTable):
         with self._database.transaction():
             self._database.execute(f"DELETE FROM job_rows WHERE {_OF_ROW} AND (calls > 0) = ?", (*names, row.calls > 0))  # noqa: S608
             self._database.execute(
-                "INSERT OR REPLACE INTO job_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO job_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (job, kind, part, row_key, made_from)"
+                " DO UPDATE SET content = excluded.content, documents = excluded.documents, calls = excluded.calls,"
+                " seconds = excluded.seconds, made_at = excluded.made_at",
                 (*names, row.made_from, row.content, quoted_to_json(row.documents), row.calls, row.seconds, utc_now()),
             )
 
@@ -343,6 +348,10 @@ class StoredReview:
 
 
 _REVIEW_COLUMNS = "part, row_key, status, reviewer, comment, digest, documents, reviewed_at"
+_ADD_TO_HISTORY = (
+    f"INSERT INTO job_review_history (job, kind, {_REVIEW_COLUMNS}, applied)"  # noqa: S608 - column names only
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def _stored_review(row: Sequence[Any]) -> StoredReview:
@@ -367,11 +376,11 @@ class JobReviewTable(DatabaseTable):
         lines = _review_lines(name, reviews)
         with self._database.transaction():
             self._database.execute_many(
-                "INSERT OR REPLACE INTO job_reviews VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", lines
+                f"INSERT INTO job_reviews (job, kind, {_REVIEW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+                f" ON CONFLICT (job, kind, part, row_key) DO UPDATE SET {replacing(_REVIEW_COLUMNS)}",
+                lines,
             )
-            self._database.execute_many(
-                "INSERT INTO job_review_history VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", lines
-            )
+            self._database.execute_many(_ADD_TO_HISTORY, [(*line, True) for line in lines])
 
     def put_aside(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
         """Add reviews that are not applied to the history of their rows, unless the history has the same review."""
@@ -381,9 +390,7 @@ class JobReviewTable(DatabaseTable):
             if (review.status, review.reviewer, review.comment)
             not in {(it.status, it.reviewer, it.comment) for it in self.history(name, review.place)}
         ]
-        self._database.execute_many(
-            "INSERT INTO job_review_history VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)", _review_lines(name, new)
-        )
+        self._database.execute_many(_ADD_TO_HISTORY, [(*line, False) for line in _review_lines(name, new)])
 
     def all(self, name: JobName) -> dict[RowId, StoredReview]:
         """Return all reviews of a job by row id, including reviews of removed rows."""

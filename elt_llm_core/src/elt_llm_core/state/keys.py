@@ -11,8 +11,9 @@ from pathlib import Path
 from threading import Lock
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.state.database import STATE_NAME
-from elt_llm_core.store.database import Database, DatabaseTable, Row
+from elt_llm_core.settings.workspace import Workspace, as_workspace
+from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.store.database import Database, DatabaseTable, Row, SqliteDatabase
 from elt_llm_core.store.records import utc_now
 from elt_llm_core.utilities import Closeable
 
@@ -50,7 +51,7 @@ class KeyTable(DatabaseTable):
         scopes = json.dumps(list(read)), json.dumps(list(write))
         self._database.execute(
             "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?)",
-            (name, _hash_secret(secret), *scopes, int(administers), utc_now()),
+            (name, _hash_secret(secret), *scopes, administers, utc_now()),
         )
         return secret
 
@@ -89,10 +90,15 @@ class KeyCache(Closeable):
     at once (https://www.sqlite.org/pragma.html#pragma_data_version).
     """
 
-    def __init__(self, data_dir: Path) -> None:
-        self._database = Database(data_dir / STATE_NAME, for_writing=False)
+    def __init__(self, place: Path | Workspace) -> None:
+        workspace = as_workspace(place)
+        self._database: Database = (
+            open_state(workspace)
+            if workspace.is_shared
+            else SqliteDatabase(workspace.folder / STATE_NAME, for_writing=False)
+        )
         self._lock = Lock()
-        self._version = -1
+        self._version: object = None
         self._keys: tuple[HashedKey, ...] = ()
 
     @property
@@ -112,7 +118,7 @@ class KeyCache(Closeable):
 
     def _now(self) -> tuple[HashedKey, ...]:
         with self._lock:
-            [(version,)] = self._database.rows("PRAGMA data_version")
+            version = self._database.change_mark()
             if version != self._version:
                 self._keys = tuple(KeyTable(self._database).hashed())
                 self._version = version

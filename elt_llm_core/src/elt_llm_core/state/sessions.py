@@ -14,6 +14,7 @@ from elt_llm_core.store.records import utc_now
 
 EARLIER_TURNS_KEY = "earlier_turns"
 """The key in the metadata of a result that lists the numbers of the earlier turns that a language model read for it."""
+_ALL = (1 << 63) - 1  # turns
 _MAX_TITLE = 80  # characters
 _MIN_PREFIX_LENGTH = 4  # characters of a shortened conversation id
 
@@ -92,7 +93,7 @@ class SessionTable(DatabaseTable):
         rows = self._database.rows(
             "SELECT number, asked, understood, answer, result, created_at FROM turns WHERE session = ?"
             " ORDER BY number DESC LIMIT ?",
-            (session_id, -1 if last is None else last),
+            (session_id, _ALL if last is None else last),
         )
         return [
             ConversationTurn(number, asked, understood, answer, QueryResult.model_validate_json(result), created_at)
@@ -220,7 +221,9 @@ class FeedbackTable(DatabaseTable):
         values = (record.feedback_id, *subject, *quoted, verdict, comment, record.created_at)
         with self._database.transaction():
             self._database.execute(
-                "DELETE FROM feedback WHERE owner = ? AND session IS ? AND turn IS ? AND request_id IS ?", subject
+                "DELETE FROM feedback WHERE owner = ? AND session IS NOT DISTINCT FROM ?"
+                " AND turn IS NOT DISTINCT FROM ? AND request_id IS NOT DISTINCT FROM ?",
+                subject,
             )
             self._database.execute("INSERT INTO feedback VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
         return record

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.checksums import find_damage
-from elt_llm_core.store.database import Database
+from elt_llm_core.store.database import Database, SqliteDatabase
 from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 
@@ -19,7 +19,7 @@ _LENGTH_OF_TIME = len("20200101T000000Z")
 _INTERVAL = timedelta(days=1)  # between two daily copies
 
 
-def back_up(database: Database, schema: int) -> Path:
+def back_up(database: SqliteDatabase, schema: int) -> Path:
     """Copy the store durably to `backups/store-schema-N-TIME.sqlite3` before a migration. Raises StoreError."""
     target = _copy(database, f"{_BEFORE_MIGRATION}{schema}-")
     _delete_oldest(database.path.parent, _BEFORE_MIGRATION, _MAX_BEFORE_MIGRATIONS)
@@ -30,8 +30,10 @@ def rotate_backups(database: Database, keep: int) -> Path | None:
     """Copy the store durably to `backups/store-copy-TIME.sqlite3` if the last copy is older than a day.
 
     The latest `keep` copies are kept. Returns the path of the new copy, or None if none is due. The caller has checked
-    that the store is undamaged. Raises StoreError if there is no space for the copy.
+    that the store is undamaged. Of a server, no copy is made. Raises StoreError if there is no space for the copy.
     """
+    if not isinstance(database, SqliteDatabase):
+        return None
     data_dir = database.path.parent
     age = backup_age(data_dir)
     copied = _copy(database, _DAILY) if keep and (age is None or age >= _INTERVAL) else None
@@ -58,7 +60,7 @@ def backup_faults(data_dir: Path) -> list[str]:
     found = []
     for path in list_backups(data_dir):
         try:
-            with closing(Database(path, for_writing=False)) as database:
+            with closing(SqliteDatabase(path, for_writing=False)) as database:
                 faults = find_damage(database)
         except StoreError as error:
             faults = [str(error)]
@@ -66,7 +68,7 @@ def backup_faults(data_dir: Path) -> list[str]:
     return found
 
 
-def _copy(database: Database, prefix: str) -> Path:
+def _copy(database: SqliteDatabase, prefix: str) -> Path:
     folder = database.path.parent / BACKUPS_FOLDER
     target = folder / f"{prefix}{datetime.now(UTC):{_TIME}}.sqlite3"
     with failpoint(Failpoint.BACKUP):

@@ -7,7 +7,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
-from elt_llm_core.store.database import DatabaseTable, Row
+from elt_llm_core.store.database import DatabaseTable, Row, replacing
 from elt_llm_core.store.records import CollectionRecord, FileRecord, RunRecord, utc_now
 from elt_llm_core.utilities import nearest_names
 
@@ -87,7 +87,7 @@ class CollectionTable(DatabaseTable):
     def create(self, name: str) -> CollectionRecord:
         """Return the collection of this name, creating it if needed."""
         self._database.execute(
-            "INSERT OR IGNORE INTO collections (name, created_at) VALUES (?, ?)",
+            "INSERT INTO collections (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (check_collection_name(name), utc_now()),
         )
         return self.get(name)
@@ -122,13 +122,13 @@ class CollectionTable(DatabaseTable):
         """Store the name and path of a source folder. `whole` stays true once the folder was ingested as a whole."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
-            " DO UPDATE SET path = excluded.path, whole = max(whole, excluded.whole)",
-            (collection, name, str(path), int(whole)),
+            " DO UPDATE SET path = excluded.path, whole = roots.whole OR excluded.whole",
+            (collection, name, str(path), whole),
         )
 
     def begin_run(self, collection: int, command: str) -> int:
         """Record the start of an ingest. No unused rows of the collection are deleted until the ingest finishes."""
-        return self._database.execute(
+        return self._database.insert(
             "INSERT INTO runs (collection, command, started_at) VALUES (?, ?, ?)", (collection, command, utc_now())
         )
 
@@ -179,7 +179,8 @@ class FileTable(DatabaseTable):
         """Store the files of a scan and delete the rows of missing documents."""
         with self._database.transaction():
             self._database.execute_many(
-                f"INSERT OR REPLACE INTO files (collection, {_FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO files (collection, {_FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                f" ON CONFLICT (collection, document_id) DO UPDATE SET {replacing(_FILE_COLUMNS)}",
                 [(collection, *astuple(record)) for record in seen],
             )
             self._database.execute_many(

@@ -1,19 +1,20 @@
-"""The SQLite file `store.sqlite3`: connections, crash-safe transactions, and the steps of the schema."""
+"""Databases: what every statement needs of one, the SQLite file that is one, and the steps of a schema."""
 
 import os
 import shutil
 import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pysqlite3.dbapi2 as sqlite
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.store.disk import require_space
 
 STORE_VERSION = 3
 """The number of schema steps in the folder `schema`."""
@@ -25,6 +26,7 @@ Row = tuple[Any, ...]
 _FAILURES = (sqlite.Error, UnicodeDecodeError)
 _BUSY_MILLISECONDS = 20_000
 _BATCH_SIZE = 500  # values in one SQL statement
+_ATTEMPTS = 3  # to empty the write-ahead log
 _ROOM_TO_WRITE = 1 << 20  # bytes that a small change needs in the write-ahead log
 
 
@@ -37,11 +39,84 @@ def sqlite_version() -> tuple[int, int, int]:
     return (major, minor, patch)
 
 
-class Database:
+class Database(Protocol):
     """A connection that threads can share. Outside `transaction`, each statement commits by itself.
 
+    One text of a statement is valid in every implementation: placeholders are `?` or `?1`, and `{}` of `rows_in`.
     Rows are always fetched completely, so that no statement leaves a read transaction open.
     """
+
+    EACH_NUMBER: ClassVar[str]
+    """A table expression with a column `value`: the numbers of the JSON list that is its one parameter."""
+    schema_folder: ClassVar[str]
+    """The folder of the schema steps in a package."""
+
+    @property
+    def name(self) -> str:
+        """The name for messages: a path, or host and database, without a password."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the workspace on this machine."""
+
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Return all rows of one statement. Raises StoreError if the statement fails."""
+
+    def row(self, statement: str, parameters: Sequence[Any] = ()) -> Row | None:
+        """Return the first row of one statement, or None."""
+        found = self.rows(statement, parameters)
+        return found[0] if found else None
+
+    def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
+        """Run a statement with `IN ({})` for batches of `values`, after `leading` parameters, and yield the rows."""
+        for start in range(0, len(values), _BATCH_SIZE):
+            batch = values[start : start + _BATCH_SIZE]
+            yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Run one statement that returns no rows."""
+
+    def insert(self, statement: str, parameters: Sequence[Any] = ()) -> int:
+        """Insert one row and return its column `id`."""
+        [(number,)] = self.rows(f"{statement} RETURNING id", parameters)
+        return int(number)
+
+    def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
+        """Run one SQL statement once for each of `parameters`."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Run the statements of the block atomically and after each other's. Transactions cannot be nested."""
+
+    def whole(self, table: str, row: str) -> str:
+        """Return an SQL condition that is true, or ends the statement with StoreError if a row is damaged."""
+
+    def schema_version(self) -> int:
+        """Return the number of the last schema step, or 0 for an empty database."""
+
+    def set_schema_version(self, version: int) -> None:
+        """Store the number of the last schema step."""
+
+    def schema_contains(self, text: str) -> bool:
+        """Return whether a definition of the schema contains a text, such as one that a damaged page brought in."""
+
+    def change_mark(self) -> object:
+        """Return a value that differs when another connection may have changed the database."""
+
+    def size(self) -> int:
+        """Return the size of the database in bytes."""
+
+    def erase_deleted(self) -> None:
+        """Rewrite the database without the bytes of deleted rows. Raises StoreError if that is not possible now."""
+
+    def close(self) -> None:
+        """Close the connection. Further use raises StoreError."""
+
+
+class SqliteDatabase(Database):
+    """A connection to one SQLite file."""
+
+    EACH_NUMBER = "(SELECT value FROM json_each(?))"
+    schema_folder = "schema"
 
     def __init__(self, path: Path, *, for_writing: bool) -> None:
         """Open the file, or create it if `for_writing`. Raises StoreError if the file cannot be opened."""
@@ -66,26 +141,25 @@ class Database:
             found: list[Row] = self._connection.execute(statement, parameters).fetchall()
             return found
 
-    def row(self, statement: str, parameters: Sequence[Any] = ()) -> Row | None:
-        """Return the first row of one statement, or None."""
-        found = self.rows(statement, parameters)
-        return found[0] if found else None
-
-    def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
-        """Run a statement with `IN ({})` for batches of `values`, after `leading` parameters, and yield the rows."""
-        for start in range(0, len(values), _BATCH_SIZE):
-            batch = values[start : start + _BATCH_SIZE]
-            yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
-
-    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
-        """Run one statement and return the id of the inserted row, or 0."""
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Run one statement that returns no rows."""
         with self._mutex, self._named_errors():
-            return int(self._connection.execute(statement, parameters).lastrowid or 0)
+            self._connection.execute(statement, parameters)
 
     def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run one SQL statement once for each of `parameters`."""
         with self._mutex, self._named_errors():
             self._connection.executemany(statement, parameters)
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return str(self.path)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file."""
+        return self.path.parent
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -100,6 +174,27 @@ class Database:
                     self.execute("ROLLBACK")
                 raise
 
+    def whole(self, table: str, row: str) -> str:
+        """Return an SQL condition that is true, or ends the statement if a row does not match its checksum."""
+        return self.checked_tables[table].condition(row)
+
+    def schema_version(self) -> int:
+        """Return the schema version in the header of the file, or 0 for an empty file."""
+        row = self.row("PRAGMA user_version")
+        return int(row[0]) if row else 0
+
+    def set_schema_version(self, version: int) -> None:
+        """Store the schema version in the header of the file."""
+        self.execute(f"PRAGMA user_version = {version}")
+
+    def schema_contains(self, text: str) -> bool:
+        """Return whether the definition of a table or index contains a text."""
+        return self.row("SELECT 1 FROM sqlite_schema WHERE instr(sql, ?) LIMIT 1", (text,)) is not None
+
+    def change_mark(self) -> object:
+        """Return a number that grows with changes by others (https://www.sqlite.org/pragma.html#pragma_data_version)."""
+        return self.row("PRAGMA data_version")
+
     @cached_property
     def checked_tables(self) -> "dict[str, CheckedTable]":
         """The tables of the current schema that have checksums, by name."""
@@ -109,6 +204,28 @@ class Database:
         """Return the size of the database in bytes, without its write-ahead log."""
         [(pages,)], [(size,)] = self.rows("PRAGMA page_count"), self.rows("PRAGMA page_size")
         return int(pages) * int(size)
+
+    def erase_deleted(self) -> None:
+        """Rewrite the file without deleted rows and empty its write-ahead log.
+
+        Raises StoreError if there is too little space, or if a reader keeps the log open.
+        """
+        # SQLite's temporary file has no name, so a crash leaves nothing of it.
+        named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
+        choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
+        temporary = next((Path(it) for it in choices if Path(it).is_dir()), Path())
+        for folder in (self.folder, temporary):
+            require_space(folder, self.size(), "rewriting the store")
+        self.execute("PRAGMA secure_delete = ON")
+        self.execute("VACUUM")
+        for _ in range(_ATTEMPTS):
+            [(busy, *_)] = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+            if not busy:
+                return
+        raise StoreError(
+            f"A reader keeps the write-ahead log of {self.path} open.",
+            hint="Run the same command again when the reader has ended.",
+        )
 
     def backup_to(self, target: Path) -> None:
         """Write a consistent copy of the whole database, even while another process writes."""
@@ -167,7 +284,7 @@ class DatabaseTable:
 
     def _whole(self, table: str, row: str) -> str:
         """Return an SQL condition that is true, or ends the statement with StoreError if a row is damaged."""
-        return self._database.checked_tables[table].condition(row)
+        return self._database.whole(table, row)
 
 
 CHECKSUM_COLUMN = "row_checksum"
@@ -195,7 +312,7 @@ class CheckedTable(NamedTuple):
         return f"CASE WHEN {row}.{CHECKSUM_COLUMN} IS {self.checksum(row)} THEN 1 ELSE {refused} END"
 
 
-def read_checked_tables(database: Database) -> dict[str, CheckedTable]:
+def read_checked_tables(database: SqliteDatabase) -> dict[str, CheckedTable]:
     """Return the tables that have checksums, by name. A store of an older schema has none."""
     found = {}
     for (name,) in database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"):
@@ -209,6 +326,11 @@ def read_checked_tables(database: Database) -> dict[str, CheckedTable]:
                 blobs=tuple(column for column, kind in others if kind == "BLOB"),
             )
     return found
+
+
+def replacing(columns: str) -> str:
+    """Return the assignments that replace a row by the one that conflicts with it, for `ON CONFLICT ... DO UPDATE`."""
+    return ", ".join(f"{column} = excluded.{column}" for column in columns.split(", "))
 
 
 def placeholders(values: Sequence[object]) -> str:
@@ -238,23 +360,28 @@ def _connect(path: Path, for_writing: bool) -> Any:
 
 def schema_version(database: Database) -> int:
     """Return the schema version of the database, or 0 for an empty file."""
-    row = database.row("PRAGMA user_version")
-    return int(row[0]) if row else 0
+    return database.schema_version()
+
+
+def schema_steps(database: Database, package: str) -> int:
+    """Return the number of schema steps that a package has for this kind of database."""
+    names = [path.name for path in (resources.files(package) / database.schema_folder).iterdir()]
+    return sum(name.endswith(".sql") for name in names)
 
 
 def apply_schema_step(database: Database, package: str, version: int) -> None:
-    """Run `schema/<version>.sql` of a package and set the schema version. The caller opens the transaction."""
-    step = (resources.files(package) / "schema" / f"{version}.sql").read_text(encoding="utf-8")
+    """Run a step `<version>.sql` of a package and set the schema version. The caller opens the transaction."""
+    step = (resources.files(package) / database.schema_folder / f"{version}.sql").read_text(encoding="utf-8")
     for statement in filter(None, map(str.strip, step.split(";\n"))):
         database.execute(statement)
-    database.execute(f"PRAGMA user_version = {version}")
+    database.set_schema_version(version)
 
 
 def check_not_newer(database: Database) -> None:
     """Raise StoreError if a newer program wrote this store."""
-    if schema_version(database) > STORE_VERSION:
+    latest = schema_steps(database, "elt_llm_core.store")
+    if schema_version(database) > latest:
         raise StoreError(
-            f"{database.path} has schema {schema_version(database)}, but this program supports schemas up to"
-            f" {STORE_VERSION}.",
+            f"{database.name} has schema {schema_version(database)}, but this program supports schemas up to {latest}.",
             hint="Use the newer version of elt-llm that wrote the store.",
         )

@@ -20,11 +20,11 @@ from elt_llm_core.store.records import (
 from elt_llm_core.text.outline import Outline, Section
 
 # The fields of StoredDocument, in their order.
-_COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, lower(hex(v.content_hash)), v.outcome, '', v.pages, v.size,
+_COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.outcome, '', v.pages, v.size,
     (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes, v.part, v.modified_at"""
 _NOT_COLUMNS = {"text", "nodes", "artefacts"}
 _DOCUMENT_COLUMNS = tuple(one.name for one in fields(NewDocument) if one.name not in _NOT_COLUMNS)
-_NODE_COLUMNS = tuple(one.name for one in fields(NewNode))
+_NODE_COLUMNS = tuple('"end"' if one.name == "end" else one.name for one in fields(NewNode))  # a word of SQL
 _CHECKED = (
     "key", "root", "path", "reader", "chunker", "tokeniser", "outcome", "title",
     "pages", "sections", "metadata", "notes",
@@ -60,7 +60,8 @@ class DocumentTable(DatabaseTable):
     def touch(self, version: int, modified_at: str) -> None:
         """Store the new modification time of a file with unchanged bytes, without a new version."""
         self._database.execute(
-            "UPDATE document_versions SET modified_at = ?1 WHERE (id = ?2 OR part_of = ?2) AND modified_at IS NOT ?1",
+            "UPDATE document_versions SET modified_at = ?1 WHERE (id = ?2 OR part_of = ?2)"
+            " AND modified_at IS DISTINCT FROM ?1",
             (modified_at, version),
         )
 
@@ -166,6 +167,8 @@ class DocumentTable(DatabaseTable):
         }
 
     def _rows_of(self, columns: str, collection: int, generation: int, document_ids: Sequence[str]) -> list[Row]:
+        if not document_ids:
+            return []
         return self._database.rows(
             f"SELECT v.document_id, {columns} FROM document_versions v"
             " CROSS JOIN generation_documents g ON g.version = v.id AND g.collection = ? AND g.generation = ?"
@@ -223,7 +226,7 @@ class DocumentTable(DatabaseTable):
             ),
             "created_at": created_at,
         }
-        return self._database.execute(
+        return self._database.insert(
             f"INSERT INTO document_versions ({', '.join(values)}) VALUES ({placeholders(list(values))})",
             list(values.values()),
         )
@@ -233,7 +236,7 @@ class DocumentTable(DatabaseTable):
         row = self._database.row("SELECT id FROM texts WHERE hash = ?", (digest,))
         if row is not None:
             return int(row[0])
-        return self._database.execute("INSERT INTO texts (hash, text) VALUES (?, ?)", (digest, text))
+        return self._database.insert("INSERT INTO texts (hash, text) VALUES (?, ?)", (digest, text))
 
 
 def _metadata(described: NewDocument | NewNode) -> str:
@@ -247,9 +250,9 @@ def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], a
 
 
 def _document_from_row(row: Row) -> StoredDocument:
-    *described, pages, size, nodes, metadata, notes, part, modified_at = row
+    *described, digest, outcome, text, pages, size, nodes, metadata, notes, part, modified_at = row
     parsed = (tuple(json.loads(pages)), size, nodes, json.loads(metadata), tuple(json.loads(notes)), part, modified_at)
-    return StoredDocument(*(*described, *parsed))
+    return StoredDocument(*(*described, bytes(digest).hex(), outcome, text, *parsed))
 
 
 @dataclass(frozen=True)
@@ -367,8 +370,8 @@ class ForgottenTable(DatabaseTable):
         """Add documents in one transaction. A document may have several hashes; an empty hash matches no file."""
         with self._database.transaction():
             self._database.execute_many(
-                "INSERT OR IGNORE INTO forgotten (collection, document_id, content_hash, name, forgotten_at)"
-                " VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO forgotten (collection, document_id, content_hash, name, forgotten_at)"
+                " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [(collection, it.document_id, it.content_hash, it.name, utc_now()) for it in documents],
             )
 

@@ -2,14 +2,11 @@
 
 import json
 import mmap
-import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database
-from elt_llm_core.store.disk import require_space
 from elt_llm_core.store.nodes import vector_key
 from elt_llm_core.store.records import CollectionRecord, utc_now
 from elt_llm_core.store.store import Store
@@ -111,7 +108,6 @@ def _delete_dead_vectors(database: Database) -> int:
 
 
 _FEW = 1000  # hashes; for more of them, reading the hashes of all nodes is faster than searching these
-_ATTEMPTS = 3  # to empty the write-ahead log
 
 
 def unpublished_versions(store: Store, record: CollectionRecord) -> list[int]:
@@ -136,29 +132,6 @@ def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Seq
             (f"elt-llm ingest -c {record.name}", utc_now(), record.id),
         )
     sweep(database, store.collections.with_unfinished_runs())
-
-
-def vacuum(database: Database) -> None:
-    """Rewrite the database without deleted rows and empty its write-ahead log.
-
-    Raises StoreError if there is too little space, or if a reader keeps the log open.
-    """
-    # SQLite's temporary file has no name, so a crash leaves nothing of it.
-    named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
-    choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
-    temporary = next((Path(it) for it in choices if Path(it).is_dir()), Path())
-    for folder in (database.path.parent, temporary):
-        require_space(folder, database.size(), "rewriting the store")
-    database.execute("PRAGMA secure_delete = ON")
-    database.execute("VACUUM")
-    for _ in range(_ATTEMPTS):
-        [(busy, *_)] = database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-        if not busy:
-            return
-    raise StoreError(
-        f"A reader keeps the write-ahead log of {database.path} open.",
-        hint="Run the same command again when the reader has ended.",
-    )
 
 
 def _delete_missing_files(store: Store, record: CollectionRecord) -> None:
@@ -234,15 +207,19 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 def is_text_published(store: Store, sample: str) -> bool:
     """Return whether a row still contains the sample. If so, a file that contains it shows no failed erasure."""
+    text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
-        "SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE instr(t.text, ?1) OR instr(v.path, ?1)"
-        " OR instr(v.title, ?1) OR instr(v.sections, ?1) OR instr(v.metadata, ?1)"
-        " UNION ALL SELECT 1 FROM nodes WHERE instr(stems, ?1) OR instr(context, ?1) OR instr(metadata, ?1)"
-        " UNION ALL SELECT 1 FROM files WHERE instr(path, ?1) UNION ALL SELECT 1 FROM roots WHERE instr(path, ?1)"
-        " UNION ALL SELECT 1 FROM sqlite_schema WHERE instr(sql, ?1) LIMIT 1",
+        f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"
+        f" UNION ALL SELECT 1 FROM nodes WHERE {_any_contains(['stems', 'context', 'metadata'])}"
+        f" UNION ALL SELECT 1 FROM files WHERE {_any_contains(['path'])}"
+        f" UNION ALL SELECT 1 FROM roots WHERE {_any_contains(['path'])} LIMIT 1",
         (sample,),
     )
-    return row is not None
+    return row is not None or store.database.schema_contains(sample)
+
+
+def _any_contains(columns: Sequence[str]) -> str:
+    return " OR ".join(f"replace({column}, ?1, '') <> {column}" for column in columns)
 
 
 SAMPLES_NAME = "forgotten-samples.json"

@@ -14,7 +14,7 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import nearest_names
 
 # The files of a collection, from the last scan and from every stored version.
-_KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, size, 1 AS present
+_KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, size, 1 = 1 AS present
     FROM files WHERE collection = ?1
     UNION ALL SELECT document_id, root, path, title, content_hash, size,
         id IN (SELECT version FROM generation_documents JOIN collections c ON c.id = collection

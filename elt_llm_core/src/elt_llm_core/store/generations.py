@@ -7,10 +7,11 @@ import shutil
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.store.database import DatabaseTable
+from elt_llm_core.store.database import Database, DatabaseTable, SqliteDatabase
 from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import GenerationRecord, utc_now
 
@@ -80,7 +81,7 @@ class GenerationTable(DatabaseTable):
             self._insert(collection, record, versions)
             self._database.execute(
                 "UPDATE collections SET previous = published, published = ?, rolled_back = ? WHERE id = ?",
-                (record.number, int(rolled_back), collection),
+                (record.number, rolled_back, collection),
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
@@ -104,9 +105,10 @@ class GenerationTable(DatabaseTable):
             if number not in {record.number for record in self.of_collection(collection)}:
                 raise UsageError(f"There is no generation {number}.", hint="Run: elt-llm status")
             self._database.execute(
-                "UPDATE collections SET published = ?1, rolled_back = NOT (rolled_back AND previous IS ?1),"
-                " previous = CASE WHEN rolled_back AND previous IS NOT ?1 THEN previous ELSE published END"
-                " WHERE id = ?2 AND published IS NOT ?1",
+                "UPDATE collections SET published = ?1,"
+                " rolled_back = NOT (rolled_back AND previous IS NOT DISTINCT FROM ?1),"
+                " previous = CASE WHEN rolled_back AND previous IS DISTINCT FROM ?1 THEN previous ELSE published END"
+                " WHERE id = ?2 AND published IS DISTINCT FROM ?1",
                 (number, collection),
             )
 
@@ -149,15 +151,18 @@ _ATTEMPTS = 100  # to pin the published generation while other generations are b
 class GenerationPin:
     """A reader's pin of one generation. The pin ends with `release` or with the process."""
 
-    def __init__(self, number: int, descriptor: int) -> None:
+    def __init__(self, number: int, descriptor: int | None, unpin: Callable[[], None] | None = None) -> None:
         self.number = number
-        self._descriptor: int | None = descriptor
+        self._descriptor, self._unpin = descriptor, unpin
 
     def release(self) -> None:
         """Release the pin. A second call does nothing."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+        if self._unpin is not None:
+            unpin, self._unpin = self._unpin, None
+            unpin()
 
 
 def pin_published(folder: Path, pointer: Callable[[], int | None]) -> GenerationPin | None:
@@ -182,6 +187,68 @@ def pin_published(folder: Path, pointer: Callable[[], int | None]) -> Generation
         f"The published generation {number} of '{folder.name}' is not in {folder}.",
         hint=f"Run: elt-llm verify -c {folder.name}",
     )
+
+
+def pin_shared(
+    database: Database,
+    collection: int,
+    pointer: Callable[[], int | None],
+    folder: Path,
+    provide: Callable[[int], None] | None,
+) -> GenerationPin | None:
+    """Pin the rows of the published generation with a lock of the server, and its files on this machine.
+
+    `provide` builds the files unless they are there. Without it, only the rows are pinned. The lock is the session's,
+    so that a generation is kept while any machine reads it.
+    """
+    from elt_llm_core.store.postgres import as_server
+
+    server = as_server(database)
+    number = pointer()
+    for _ in range(_ATTEMPTS):
+        if number is None:
+            return None
+        key = _pin_key(collection, number)
+        if server.try_lock(key, shared=True):
+            if pointer() == number:
+                break
+            server.unlock(key, shared=True)
+        number = pointer()
+    else:
+        raise StoreError(f"Generations of '{folder.name}' are published too fast.", hint="Run the same command again.")
+    unpin = partial(server.unlock, key, shared=True)
+    try:
+        if provide is None:
+            return GenerationPin(number, None, unpin)
+        provide(number)
+        descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
+        if descriptor is None:
+            raise StoreError(
+                f"The files of generation {number} of '{folder.name}' are being deleted.", hint="Try again."
+            )
+    except BaseException:
+        unpin()
+        raise
+    return GenerationPin(number, descriptor, unpin)
+
+
+def is_unpinned(database: Database, collection: int, number: int) -> bool:
+    """Return whether no session of a database server pins a generation. With SQLite, its files tell that."""
+    if isinstance(database, SqliteDatabase):
+        return True
+    from elt_llm_core.store.postgres import as_server
+
+    server, key = as_server(database), _pin_key(collection, number)
+    if not server.try_lock(key):
+        return False
+    server.unlock(key)
+    return True
+
+
+def _pin_key(collection: int, number: int) -> int:
+    from elt_llm_core.store.postgres import lock_key
+
+    return lock_key("pin", collection, number)
 
 
 def discard_generation(directory: Path, trash: Path) -> bool:

@@ -1,15 +1,16 @@
-"""The writer's lock: one `flock` per data directory, held by the process that writes to the directory."""
+"""The writer's lock of a workspace: a `flock` in its folder, or an advisory lock of its PostgreSQL database."""
 
 import fcntl
 import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import LockHeld
+from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.records import utc_now
 
 LOCK_NAME = "lock"
@@ -18,31 +19,39 @@ _PATIENCE_SECONDS = 0.5  # lock_holder() may hold the lock briefly
 
 @dataclass(frozen=True)
 class LockHolder:
-    """The process that holds the lock, as recorded in the lock file."""
+    """The process that holds the lock, as recorded in the lock file or by the server. `host` is empty for this one."""
 
     pid: int
     started_at: str
     command: str
+    host: str = ""
 
     def __str__(self) -> str:
-        """Return id, command and start time of the process, for error messages."""
-        return f"process {self.pid} ({self.command}, since {self.started_at})"
+        """Return id, host, command and start time of the process, for error messages."""
+        return f"process {self.pid}{' on ' if self.host else ''}{self.host} ({self.command}, since {self.started_at})"
 
 
 @contextmanager
-def writer_lock(data_dir: Path, command: str) -> Iterator[None]:
-    """Hold the writer's lock of `data_dir` during the block. A missing folder is created with mode 0700.
+def writer_lock(place: Path | Workspace, command: str, part: str = "") -> Iterator[None]:
+    """Hold the writer's lock of a workspace during the block, or the lock of the job that `part` names, a subfolder.
 
-    Raises LockHeld, which names the process that holds the lock, after half a second.
+    A missing folder is created with mode 0700. Raises LockHeld, which names the process that holds the lock, after half
+    a second. With PostgreSQL, raises StoreError if locks do not stay with a connection.
     """
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    workspace = as_workspace(place)
+    if workspace.is_shared:
+        with _advisory_lock(workspace, command, part):
+            yield
+        return
+    folder = workspace.folder / part
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not try_lock(descriptor, fcntl.LOCK_EX):
             if time.monotonic() > deadline:
                 raise LockHeld(
-                    f"{data_dir} is being written by {_read_holder(descriptor) or 'another process'}.",
+                    f"{folder} is being written by {_read_holder(descriptor) or 'another process'}.",
                     hint="Questions are still answered. Run this command again when that process has ended.",
                 )
             time.sleep(0.05)
@@ -54,10 +63,13 @@ def writer_lock(data_dir: Path, command: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def lock_holder(data_dir: Path) -> LockHolder | None:
-    """Return the process that is writing to `data_dir` now, or None."""
+def lock_holder(place: Path | Workspace, part: str = "") -> LockHolder | None:
+    """Return the process that is writing to a workspace, or to the part of it that `part` names, or None."""
+    workspace = as_workspace(place)
+    if workspace.is_shared:
+        return _advisory_holder(workspace, part)
     try:
-        descriptor = os.open(data_dir / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(workspace.folder / part / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
@@ -66,6 +78,26 @@ def lock_holder(data_dir: Path) -> LockHolder | None:
         return _read_holder(descriptor) or LockHolder(0, "unknown", "unknown command")
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _advisory_lock(workspace: Workspace, command: str, part: str) -> Iterator[None]:
+    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, check_session_locks, take_lock, writer_key
+
+    workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with closing(PostgresDatabase(workspace, STORE_SCHEMA, command)) as session:
+        take_lock(session, writer_key(part), f"{session.name}{': ' if part else ''}{part}")
+        with closing(PostgresDatabase(workspace, STORE_SCHEMA, command)) as other:
+            check_session_locks(session, other, writer_key(part))
+        yield
+
+
+def _advisory_holder(workspace: Workspace, part: str) -> LockHolder | None:
+    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, session_of, writer_key
+
+    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as session:
+        found = session_of(session, writer_key(part))
+    return LockHolder(found[1], found[3], found[2], found[0]) if found else None
 
 
 def try_lock(descriptor: int, kind: int) -> bool:

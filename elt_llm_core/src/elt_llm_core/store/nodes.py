@@ -62,8 +62,9 @@ class NodeTable(DatabaseTable):
     ) -> dict[str, tuple[str | None, str | None]]:
         """Return, by node id, (stems, None), or (None, embedded text) if another tokeniser made the stored stems."""
         statement = (
-            "SELECT n.node_id, iif(v.tokeniser = ?, n.stems, NULL),"
-            f" iif(v.tokeniser = ?, NULL, n.context || char(10) || n.text){_OF_GENERATION} WHERE n.node_id IN ({{}})"
+            "SELECT n.node_id, CASE WHEN v.tokeniser = ? THEN n.stems END,"
+            f" CASE WHEN v.tokeniser <> ? THEN n.context || '\n' || n.text END"
+            f"{_OF_GENERATION} WHERE n.node_id IN ({{}})"
             f" AND {self._whole('nodes', 'n')}"
         )
         rows = self._database.rows_in(statement, node_ids, tokeniser, tokeniser, collection, generation)
@@ -73,7 +74,7 @@ class NodeTable(DatabaseTable):
         """Return, by node id, context, text, and metadata with page, section and span, for the collection hash."""
         found: dict[str, tuple[str, str, str]] = {}
         for node_id, context, text, metadata, page, section, start, end in self._database.rows_in(
-            "SELECT node_id, context, text, metadata, page, section, start, end FROM nodes WHERE version IN ({})",
+            'SELECT node_id, context, text, metadata, page, section, start, "end" FROM nodes WHERE version IN ({})',
             versions,
         ):
             place = canonical_json({"page": page, "section": section, "span": [start, end]})
@@ -82,12 +83,12 @@ class NodeTable(DatabaseTable):
 
     def spans(self, version: int) -> list[tuple[int, int, str]]:
         """Return start offset, end offset and text of each node of a document version, in order."""
-        statement = "SELECT start, end, text FROM nodes WHERE version = ? ORDER BY ordinal"
+        statement = 'SELECT start, "end", text FROM nodes WHERE version = ? ORDER BY ordinal'
         return [(int(start), int(end), str(text)) for start, end, text in self._database.rows(statement, (version,))]
 
     def count_texts(self, versions: Sequence[int]) -> int:
         """Return the number of distinct embedded texts of these document versions."""
-        statement = "SELECT count(DISTINCT embedded_hash) FROM nodes WHERE version IN (SELECT value FROM json_each(?))"
+        statement = f"SELECT count(DISTINCT embedded_hash) FROM nodes WHERE version IN {self._database.EACH_NUMBER}"
         return int(self._database.rows(statement, (json.dumps(list(versions)),))[0][0])
 
     def embedded_hashes(self, versions: Sequence[int]) -> dict[bytes, int]:
@@ -185,7 +186,7 @@ class VectorTable(DatabaseTable):
     def add_within(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
         """Store one vector per hash within the caller's transaction. Existing vectors are kept."""
         self._database.execute_many(
-            "INSERT OR IGNORE INTO vectors (key, vector) VALUES (?, ?)",
+            "INSERT INTO vectors (key, vector) VALUES (?, ?) ON CONFLICT DO NOTHING",
             [
                 (vector_key(fingerprint, digest), vector.astype("<f4").tobytes())
                 for digest, vector in zip(embedded_hashes, vectors, strict=True)
@@ -221,4 +222,6 @@ class EnrichmentTable(DatabaseTable):
     def add(self, key: bytes, text: str) -> None:
         """Store a text durably. An existing text of the same key is kept."""
         with self._database.transaction():
-            self._database.execute("INSERT OR IGNORE INTO enrichments (key, text) VALUES (?, ?)", (key, text))
+            self._database.execute(
+                "INSERT INTO enrichments (key, text) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, text)
+            )

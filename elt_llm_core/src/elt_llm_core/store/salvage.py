@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.backups import list_backups
-from elt_llm_core.store.database import CHECKSUM_COLUMN, STORE_NAME, CheckedTable, Database
+from elt_llm_core.store.database import CHECKSUM_COLUMN, STORE_NAME, CheckedTable, SqliteDatabase
 
 _BLOCK = 1000  # rows that one statement copies
 _MAX_EMPTY_BLOCKS = 20  # blocks without a readable row, if the number of the last row cannot be read
@@ -30,7 +30,7 @@ class SalvagedRows:
     lost: dict[str, int]
 
 
-def salvage_rows(data_dir: Path, target: Database, workspace: Path) -> SalvagedRows:
+def salvage_rows(data_dir: Path, target: SqliteDatabase, workspace: Path) -> SalvagedRows:
     """Copy the undamaged rows of the store into `target`, a new and empty store without foreign keys.
 
     If the header or the schema of the file is damaged, it is replaced, in a copy below `workspace`, by that of a backup
@@ -51,7 +51,7 @@ def salvage_rows(data_dir: Path, target: Database, workspace: Path) -> SalvagedR
 
 
 @contextmanager
-def _attached(target: Database, source: Path) -> Iterator[None]:
+def _attached(target: SqliteDatabase, source: Path) -> Iterator[None]:
     """Attach a database as `damaged` during the block. Raises StoreError if its schema cannot be read."""
     target.execute("ATTACH DATABASE ? AS damaged", (f"{source.absolute().as_uri()}?immutable=1",))
     try:
@@ -60,7 +60,7 @@ def _attached(target: Database, source: Path) -> Iterator[None]:
         target.execute("DETACH DATABASE damaged")
 
 
-def _readable_sources(data_dir: Path, target: Database, workspace: Path) -> Iterator[Path]:
+def _readable_sources(data_dir: Path, target: SqliteDatabase, workspace: Path) -> Iterator[Path]:
     """Yield the store, copies of it with another header or schema, and the backups, latest first."""
     path, backups = data_dir / STORE_NAME, list_backups(data_dir)[::-1]
     if path.is_file():
@@ -100,7 +100,7 @@ def _schema_pages(content: bytes) -> list[int]:
     return [1, *children] if inner else [1]
 
 
-def _has_tables(target: Database) -> bool:
+def _has_tables(target: SqliteDatabase) -> bool:
     """Return whether the attached database has all columns of all tables, or is of a schema without checksums."""
     tables = target.checked_tables.values()
     found = {table.name: _columns(target, table) for table in tables}
@@ -109,13 +109,13 @@ def _has_tables(target: Database) -> bool:
     return all(len(found[table.name]) == len(table.values + table.blobs) + 1 for table in tables)
 
 
-def _columns(target: Database, table: CheckedTable) -> list[str]:
+def _columns(target: SqliteDatabase, table: CheckedTable) -> list[str]:
     """Return the columns that a table of the attached database shares with the new store."""
     own = (*table.values, *table.blobs, CHECKSUM_COLUMN)
     return [name for _, name, *_ in target.rows(f"PRAGMA damaged.table_info({table.name})") if name in own]
 
 
-def _copy_table(target: Database, table: CheckedTable) -> tuple[int, int]:
+def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
     """Copy the undamaged rows of a table, and return how many were copied and lost."""
     columns = _columns(target, table)
     if not columns:
@@ -135,7 +135,7 @@ def _copy_table(target: Database, table: CheckedTable) -> tuple[int, int]:
     return int(copied), 1
 
 
-def _copy_blocks(target: Database, name: str, statement: str) -> None:
+def _copy_blocks(target: SqliteDatabase, name: str, statement: str) -> None:
     """Copy the rows of a table with numbers, block by block. A block with an unreadable page is halved."""
     last = None
     with suppress(StoreError):
@@ -151,7 +151,7 @@ def _copy_blocks(target: Database, name: str, statement: str) -> None:
         empty = 0 if last is not None or after > before else empty + 1
 
 
-def _copy_range(target: Database, statement: str, start: int, end: int) -> None:
+def _copy_range(target: SqliteDatabase, statement: str, start: int, end: int) -> None:
     try:
         target.execute(statement, (start, end))
     except StoreError:
@@ -161,7 +161,7 @@ def _copy_range(target: Database, statement: str, start: int, end: int) -> None:
             _copy_range(target, statement, middle + 1, end)
 
 
-def _copy_from_both_ends(target: Database, table: CheckedTable, insert: str, select: str) -> None:
+def _copy_from_both_ends(target: SqliteDatabase, table: CheckedTable, insert: str, select: str) -> None:
     """Copy the rows of a table without numbers: all, or those before the first and after the last unreadable page."""
     try:
         target.execute(f"{insert} {select}")
@@ -179,5 +179,5 @@ def _copy_from_both_ends(target: Database, table: CheckedTable, insert: str, sel
 
 def empty_log(path: Path) -> None:
     """Move committed changes from the write-ahead log of a database into its file, if the file permits that."""
-    with suppress(StoreError), closing(Database(path, for_writing=True)) as database:
+    with suppress(StoreError), closing(SqliteDatabase(path, for_writing=True)) as database:
         database.rows("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,11 +1,14 @@
 """An open data directory: its database, folders and tables, and the status of a collection."""
 
 import json
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from elt_llm_core.errors import OutdatedStore, StoreError
+from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.backups import back_up
 from elt_llm_core.store.checksums import check_truth, fill_checksums, keep_checksums
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
@@ -13,23 +16,33 @@ from elt_llm_core.store.database import (
     STORE_NAME,
     STORE_VERSION,
     Database,
+    SqliteDatabase,
     apply_schema_step,
     check_not_newer,
+    schema_steps,
     schema_version,
 )
 from elt_llm_core.store.disk import refuse_network_file_system, tree_size
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
-from elt_llm_core.store.generations import GenerationTable
+from elt_llm_core.store.generations import (
+    GenerationPin,
+    GenerationTable,
+    discard_generation,
+    is_unpinned,
+    pin_published,
+    pin_shared,
+)
 from elt_llm_core.store.nodes import NodeTable, VectorTable
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.utilities import Closeable, Failpoint, failpoint
 
 
 class Store(Closeable):
-    """An open data directory. A writer holds `writer_lock` while the directory is open for writing."""
+    """An open workspace. A writer holds `writer_lock` while it is open for writing."""
 
-    def __init__(self, data_dir: Path, database: Database) -> None:
-        self.data_dir = data_dir
+    def __init__(self, place: Path | Workspace, database: Database) -> None:
+        self.workspace = as_workspace(place)
+        self.data_dir = self.workspace.folder
         self.database = database
         self.collections = CollectionTable(database)
         self.documents = DocumentTable(database)
@@ -42,6 +55,25 @@ class Store(Closeable):
     def folder(self, collection: str) -> Path:
         """Return the folder of a collection's generations."""
         return self.data_dir / "collections" / collection
+
+    def pin_published(
+        self, record: CollectionRecord, provide: Callable[[int], None] | None = None
+    ) -> GenerationPin | None:
+        """Pin the published generation of a collection, or return None if nothing is published.
+
+        With a database server, `provide` builds the files of a generation on this machine unless they are there;
+        without `provide`, only the rows are pinned. Raises StoreError if the files are missing.
+        """
+        folder = self.folder(record.name)
+        if not self.workspace.is_shared:
+            return pin_published(folder, lambda: self.generations.pointer(record.id))
+        return pin_shared(self.database, record.id, lambda: self.generations.pointer(record.id), folder, provide)
+
+    def discard_files(self, record: CollectionRecord, number: int) -> bool:
+        """Delete the files of a generation unless a reader, on any machine, pins it. Return whether nobody does."""
+        if not is_unpinned(self.database, record.id, number):
+            return False
+        return discard_generation(self.folder(record.name) / str(number), self.trash)
 
     def generation_names(self) -> dict[str, set[str]]:
         """Return, by collection, the names of the directories of its generations."""
@@ -65,30 +97,46 @@ class Store(Closeable):
         self.database.close()
 
 
-def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
-    """Open a data directory. If `for_writing`, the caller holds the lock, and the directory is created or migrated.
+def has_store(place: Path | Workspace) -> bool:
+    """Return whether the workspace has a store, which may be empty. Raises StoreError if its server does not answer."""
+    workspace = as_workspace(place)
+    if not workspace.is_shared:
+        return (workspace.folder / STORE_NAME).exists()
+    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
+
+    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
+        return bool(database.schema_version())
+
+
+def open_store(place: Path | Workspace, *, for_writing: bool = False) -> Store:
+    """Open a workspace. If `for_writing`, the caller holds the lock, and the store is created or migrated.
 
     A writer checks every row first. Raises StoreError if there is no data to read, if a newer program wrote the data,
     or, for a writer, if the store is damaged.
     """
+    workspace = as_workspace(place)
+    if workspace.is_shared:
+        return _open_shared_store(workspace, for_writing=for_writing)
+    data_dir = workspace.folder
+    _refuse_other_backend(data_dir)
     path = data_dir / STORE_NAME
     if for_writing:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         refuse_network_file_system(data_dir)
         if not path.exists():
             _refuse_lost_record(data_dir)
-        store = Store(data_dir, Database(path, for_writing=True))
-        if not schema_version(store.database):
+        database = SqliteDatabase(path, for_writing=True)
+        if not schema_version(database):
             _refuse_lost_record(data_dir)
         try:
-            migrate(store.database)
+            migrate(database)
         except StoreError:
-            store.close()
+            database.close()
             raise
-        return store
+        return Store(data_dir, database)
     if not path.exists():
         raise _no_data_error(data_dir)
-    store = Store(data_dir, Database(path, for_writing=False))
+    store = Store(data_dir, SqliteDatabase(path, for_writing=False))
     check_not_newer(store.database)
     if not schema_version(store.database):
         raise _no_data_error(data_dir)
@@ -101,7 +149,77 @@ def open_store(data_dir: Path, *, for_writing: bool = False) -> Store:
     return store
 
 
-def migrate(database: Database) -> None:
+CACHE_OF = "cache-of"
+"""The file in the folder of a workspace that has the identity of the PostgreSQL database whose files it keeps."""
+
+
+def _open_shared_store(workspace: Workspace, *, for_writing: bool) -> Store:
+    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
+
+    workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    refuse_network_file_system(workspace.folder)
+    database = PostgresDatabase(workspace, STORE_SCHEMA, is_writer=for_writing)
+    try:
+        if for_writing:
+            database.prepare()
+            migrate_server(database, "elt_llm_core.store")
+        check_not_newer(database)
+        present = schema_version(database)
+        if not present:
+            raise StoreError(
+                f"There is no data in {database.name} yet.",
+                hint="Run: elt-llm ingest PATH -c NAME   (or: elt-llm demo)",
+            )
+        if present < schema_steps(database, "elt_llm_core.store"):
+            raise OutdatedStore(
+                f"{database.name} was written by an older version.",
+                hint="Back up the database, then run: elt-llm verify   (this command migrates it)",
+            )
+        _claim_folder(workspace.folder, database.identity())
+    except StoreError:
+        database.close()
+        raise
+    return Store(workspace, database)
+
+
+def migrate_server(database: Database, package: str) -> None:
+    """Run the missing schema steps of a package in one transaction. Raises StoreError if a newer program wrote it.
+
+    No backup is made: that of a server is its operator's.
+    """
+    with failpoint(Failpoint.MIGRATE), database.transaction():
+        present, latest = schema_version(database), schema_steps(database, package)
+        if present > latest:
+            raise StoreError(
+                f"{database.name} has schema {present}, but this program supports schemas up to {latest}.",
+                hint="Use the newer version of elt-llm that wrote it.",
+            )
+        for version in range(present + 1, latest + 1):
+            apply_schema_step(database, package, version)
+
+
+def _claim_folder(folder: Path, identity: str) -> None:
+    """Record in the folder of a workspace which database it belongs to. Raises StoreError if that is another one."""
+    path = folder / CACHE_OF
+    if not path.exists():
+        path.write_text(identity, encoding="utf-8")
+    elif path.read_text(encoding="utf-8", errors="replace") != identity:
+        raise StoreError(
+            f"{folder} keeps files of another PostgreSQL database.",
+            hint="Choose another folder for this database: --data-dir DIR or ELT_LLM_DATA_DIR.",
+        )
+
+
+def _refuse_other_backend(folder: Path) -> None:
+    """Raise StoreError if the folder keeps files of a PostgreSQL database, so that no second truth begins there."""
+    if (folder / CACHE_OF).exists():
+        raise StoreError(
+            f"{folder} belongs to a PostgreSQL database.",
+            hint="Set storage.backend: postgres. To use SQLite instead, choose another folder: --data-dir DIR.",
+        )
+
+
+def migrate(database: SqliteDatabase) -> None:
     """Check the store for damage, migrate it to the current schema, and let it keep the checksums of its rows.
 
     There is one transaction per schema step. A store with data is backed up first. Raises StoreError if the store is

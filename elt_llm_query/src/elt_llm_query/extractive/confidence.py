@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final, Literal, Self
 from elt_llm_core.errors import StoreError
 from elt_llm_core.results import AnswerOutcome
 from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, AnswerSettings, Settings
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.calibrations import CalibrationTable, StoredCalibration
-from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.state.database import has_state, open_state
 
 from elt_llm_query.extractive.evidence import AnswerEvidence
 
@@ -108,16 +109,16 @@ def calibration_json(weights: ConfidenceWeights) -> str:
     return json.dumps(fitted, sort_keys=True)
 
 
-def read_calibration(data_dir: Path, generations: "Sequence[Searchable]", settings: Settings) -> Calibration:
+def read_calibration(place: Path | Workspace, generations: "Sequence[Searchable]", settings: Settings) -> Calibration:
     """Return the weights fitted to this generation and these settings, else the shipped ones.
 
     Several collections together use the shipped weights: no weights were fitted to all of them.
     """
-    if len(generations) != 1 or not (data_dir / STATE_NAME).exists():
+    if len(generations) != 1 or not has_state(place):
         return NOT_CALIBRATED
     generation, profile = generations[0], settings_key(settings)
     try:
-        with closing(open_state(data_dir)) as database:
+        with closing(open_state(place)) as database:
             table = CalibrationTable(database)
             fitted = table.find(generation.collection, generation.identity, profile)
             earlier = table.has_others(generation.collection, generation.identity, profile)

@@ -124,7 +124,7 @@ def open_engine_for(
         settings = settings.model_copy(update={"llm": llm})
     return open_engine(
         settings,
-        loaded.data_dir,
+        loaded.workspace,
         collections or profile.collections,
         prefixes=() if collections else profile.collection_prefixes,
         aliases=load_aliases(loaded),

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import EltError, StoreError, UsageError
 from elt_llm_core.results import QueryResult, TraceStage
-from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.state.database import has_state, open_state
 from elt_llm_core.state.sessions import ConversationTurn, SessionRecord, SessionTable
 from elt_llm_core.utilities import Closeable
 
@@ -75,18 +75,18 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     Conversations are stored on this machine, beside the collections. Type /help for the commands.
     """
-    data_dir = context.load().data_dir
-    if not (data_dir / STATE_NAME).exists() and (listed or deleted or continued):
+    workspace = context.load().workspace
+    if not has_state(workspace) and (listed or deleted or continued):
         if not listed:
             raise _no_session_error()
         return _list_sessions([], as_json=as_json)
     if listed or deleted:
-        with closing(open_state(data_dir)) as database:
+        with closing(open_state(workspace)) as database:
             sessions = SessionTable(database)
             if deleted:
                 return _delete_session(sessions, deleted, yes, as_json)
             return _list_sessions(sessions.all(), as_json=as_json)
-    record = _find_session(data_dir, continued) if continued else None
+    record = _find_session(workspace, continued) if continued else None
     profile = profile or (record.profile if record else DEFAULT_PROFILE)
     return _run_chat(context, collections or (record.collections if record else ()), profile, record, as_json=as_json)
 
@@ -97,7 +97,7 @@ def _run_chat(
     # Open the engine first: an unknown name must not leave an empty state database behind.
     engine = open_engine_for(context, tuple(collections), profile)
     try:
-        database = open_state(context.load().data_dir)
+        database = open_state(context.load().workspace)
     except StoreError:
         engine.close()
         raise
@@ -109,8 +109,8 @@ def _run_chat(
         return converse_in_json(session) if as_json else converse(session)
 
 
-def _find_session(data_dir: Path, continued: str) -> SessionRecord:
-    with closing(open_state(data_dir)) as database:
+def _find_session(workspace: Workspace, continued: str) -> SessionRecord:
+    with closing(open_state(workspace)) as database:
         sessions = SessionTable(database)
         if continued != _LATEST:
             return sessions.get(continued)

@@ -50,7 +50,7 @@ def status_command(context: CommandContext, collection: str | None, as_json: boo
         records = [store.collections.get(collection)] if collection else store.collections.all()
         statuses = [collection_status(store, record).to_json() for record in records]
         fitted = {record.name: load_calibrations(loaded, store, record) for record in records}
-    holder = lock_holder(loaded.data_dir)
+    holder = lock_holder(loaded.workspace)
     place = {"data_dir": str(loaded.data_dir), "writer": str(holder) if holder else None}
     calibrations = {name: [asdict(one) for one in found] for name, found in fitted.items()}
     shown = [

@@ -201,7 +201,7 @@ def measure_refusals_of_collection(
     from elt_llm_query.extractive.confidence import read_calibration
 
     with _open_collection(asking.loaded, collection) as (store, generation, embedding):
-        calibration = read_calibration(asking.loaded.data_dir, [generation], asking.settings)
+        calibration = read_calibration(asking.loaded.workspace, [generation], asking.settings)
         with QuotingSession(generation, embedding, asking.settings, calibration.weights) as quoting:
             outcomes = _answer_own_and_foreign(asking, store, generation, quoting)
         return refusal_report(collection, outcomes), calibration.state
@@ -221,7 +221,7 @@ def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCal
     with _open_collection(asking.loaded, collection) as (store, generation, embedding):
         with QuotingSession(generation, embedding, asking.settings) as quoting:
             fitted = calibrate(_answer_own_and_foreign(asking, store, generation, quoting))
-        with closing(open_state(asking.loaded.data_dir)) as state:
+        with closing(open_state(asking.loaded.workspace)) as state:
             key = settings_key(asking.settings)
             CalibrationTable(state).put(collection, generation.identity, key, calibration_json(fitted.weights))
         return fitted
@@ -252,7 +252,7 @@ def _answer_questions(
 def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tuple[Store, Searchable, EmbeddingModel]]":
     from elt_llm_core.store.store import open_store
 
-    with open_store(loaded.data_dir) as store:
+    with open_store(loaded.workspace) as store:
         store.collections.get(collection)  # report an unknown name before heavy imports
         from elt_llm_core.collection.lifecycle import open_generation
         from elt_llm_core.models.factory import create_embedding

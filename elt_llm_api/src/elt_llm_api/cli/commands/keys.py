@@ -27,7 +27,7 @@ def _open_keys(context: CommandContext) -> "Iterator[KeyTable]":
     from elt_llm_core.state.database import open_state
     from elt_llm_core.state.keys import KeyTable
 
-    with closing(open_state(context.load().data_dir)) as state:
+    with closing(open_state(context.load().workspace)) as state:
         yield KeyTable(state)
 
 

@@ -21,9 +21,15 @@ def command(context: CommandContext, no_ingest: bool, as_json: bool) -> int:
     The damaged file is kept in the folder backups. Stop the server first. Exit code 1 if documents remain lost.
     """
     from elt_llm_core.collection.recovery import recover
+    from elt_llm_core.errors import UsageError
     from elt_llm_core.store.lock import writer_lock
 
-    data_dir = context.load().data_dir
+    workspace = context.load().workspace
+    if workspace.is_shared:
+        raise UsageError(
+            "elt-llm recover repairs a file of SQLite only.", hint="Restore the PostgreSQL database from its backup."
+        )
+    data_dir = workspace.folder
     with writer_lock(data_dir, "elt-llm recover"), progress_display(quiet=as_json) as progress:
         report = recover(data_dir, progress)
     if report is None:

@@ -84,7 +84,7 @@ def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposur
         address = url_of(bound, encrypted=exposure.encrypted)
         app = create_app(named, token=exposure.token)
         freeze_garbage_collector()
-        with KeyCache(loaded.data_dir) as keys:
+        with KeyCache(loaded.workspace) as keys:
             needs_key = exposure.token is not None or keys.has_keys
 
         def print_address() -> None:

@@ -31,11 +31,11 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
     loaded = context.load()
     if not check_only:
         _migrate(loaded)
-    with open_store(loaded.data_dir) as store:
+    with open_store(loaded.workspace) as store:
         chosen = list(names) or [record.name for record in store.collections.all()]
         broken = find_store_damage(store)
         findings = [] if broken else [verify_collection(store, name, deep=deep) for name in chosen]
-        leftovers = not broken and has_leftovers(store) and lock_holder(loaded.data_dir) is None
+        leftovers = not broken and has_leftovers(store) and lock_holder(loaded.workspace) is None
     copies = backup_faults(loaded.data_dir) if deep else []
     damage = [fault for finding in findings for fault in finding.damage]
     unchecked = [sentence for finding in findings for sentence in finding.unchecked]
@@ -63,10 +63,10 @@ def _migrate(loaded: "LoadedSettings") -> None:
     if not loaded.data_dir.is_dir():
         return
     try:
-        open_store(loaded.data_dir).close()
+        open_store(loaded.workspace).close()
     except OutdatedStore:
-        with writer_lock(loaded.data_dir, "elt-llm verify"):
-            open_store(loaded.data_dir, for_writing=True).close()
+        with writer_lock(loaded.workspace, "elt-llm verify"):
+            open_store(loaded.workspace, for_writing=True).close()
 
 
 def _rebuild(context: CommandContext, names: list[str], *, deep: bool, quiet: bool) -> list[tuple[int, int]]:

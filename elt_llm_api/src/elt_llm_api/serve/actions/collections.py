@@ -95,7 +95,7 @@ class CollectionActions(ServiceActions):
         return CollectionOverview(
             status=status,
             health=self._health(status),
-            being_written=lock_holder(self._services.loaded.data_dir) is not None,
+            being_written=lock_holder(self._services.loaded.workspace) is not None,
             calibrations=tuple(load_calibrations(self._services.loaded, self._services.store, record)),
         )
 
@@ -116,8 +116,8 @@ class CollectionActions(ServiceActions):
         """
         self._record(principal, name)
         principal.require_write(name)
-        data_dir = self._services.loaded.data_dir
-        with writer_lock(data_dir, f"serve: rollback -c {name}"), open_store(data_dir, for_writing=True) as store:
+        place = self._services.loaded.workspace
+        with writer_lock(place, f"serve: rollback -c {name}"), open_store(place, for_writing=True) as store:
             left, now = roll_back(store, name, to, again=again)
         return RollbackReport(collection=name, left=left, now=now)
 
@@ -125,8 +125,8 @@ class CollectionActions(ServiceActions):
         found = verify_collection(self._services.store, name, deep=deep)
         healed: tuple[tuple[int, int], ...] = ()
         if mend and found.damage:
-            data_dir, keep = self._services.loaded.data_dir, self._services.loaded.settings.storage.keep_generations
-            with writer_lock(data_dir, f"serve: verify -c {name}"), open_store(data_dir, for_writing=True) as store:
+            place, keep = self._services.loaded.workspace, self._services.loaded.settings.storage.keep_generations
+            with writer_lock(place, f"serve: verify -c {name}"), open_store(place, for_writing=True) as store:
                 healed = tuple(repair(store, verify_collection(store, name, deep=deep).damage, SilentListener()))
                 collect_garbage(store, keep)
         ok = not found.damage or bool(healed)

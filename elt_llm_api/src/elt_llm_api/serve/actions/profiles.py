@@ -105,7 +105,7 @@ class SearchTrial:
         active = self._services.active
         with open_engine(
             profile.apply_to(active.loaded.settings),
-            active.loaded.data_dir,
+            active.loaded.workspace,
             scope,
             embedding=self._services.embedding,
             aliases=active.aliases,

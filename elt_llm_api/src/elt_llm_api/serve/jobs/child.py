@@ -46,17 +46,17 @@ def main() -> NoReturn:
 
 def run_job(identity: str, loaded: LoadedSettings) -> int:
     """Run a queued job unless another process runs it, record its outcome, and return an exit code."""
-    with closing(open_state(loaded.data_dir)) as state:
+    with closing(open_state(loaded.workspace)) as state:
         queue = JobQueue(state)
         try:
-            with claim_job(loaded.data_dir, identity):
+            with claim_job(loaded.workspace, identity):
                 try:
                     code = _run_and_record(queue, identity, loaded) if queue.begin(identity, os.getpid()) else DONE
                 except StopRequested:
                     queue.wait_again(identity, counted=False)
                     code = STOPPED
                 if queue.get(identity).has_ended:
-                    delete_claim(loaded.data_dir, identity)
+                    delete_claim(loaded.workspace, identity)
         except LockHeld:
             return LOCK_HELD_EXIT
     return code

@@ -12,6 +12,7 @@ from typing import Any
 from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import Settings
+from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.lock import lock_holder, writer_lock
 
@@ -19,27 +20,28 @@ _FOLDER = Path("jobs") / "queue"
 
 
 @contextmanager
-def claim_job(data_dir: Path, identity: str) -> Iterator[None]:
+def claim_job(place: Path | Workspace, identity: str) -> Iterator[None]:
     """Hold the lock of a queued job. Raises LockHeld if another process of this or another server runs the job."""
-    folder = _lock_path(data_dir, identity)
-    for private in (data_dir, folder.parent.parent, folder.parent):
+    workspace = as_workspace(place)
+    folder = workspace.folder / _FOLDER
+    for private in (workspace.folder, folder.parent, folder):
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with writer_lock(folder, f"job {identity}"):
+    with writer_lock(workspace, f"job {identity}", _part(identity)):
         yield
 
 
-def is_claimed(data_dir: Path, identity: str) -> bool:
+def is_claimed(place: Path | Workspace, identity: str) -> bool:
     """Return whether a running process holds the lock of a job."""
-    return lock_holder(_lock_path(data_dir, identity)) is not None
+    return lock_holder(place, _part(identity)) is not None
 
 
-def delete_claim(data_dir: Path, identity: str) -> None:
+def delete_claim(place: Path | Workspace, identity: str) -> None:
     """Delete the lock of a finished job."""
-    shutil.rmtree(_lock_path(data_dir, identity), ignore_errors=True)
+    shutil.rmtree(as_workspace(place).folder / _part(identity), ignore_errors=True)
 
 
-def _lock_path(data_dir: Path, identity: str) -> Path:
-    return data_dir / _FOLDER / identity
+def _part(identity: str) -> str:
+    return (_FOLDER / identity).as_posix()
 
 
 def encode_settings(loaded: LoadedSettings) -> bytes:

@@ -122,7 +122,7 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
     profiles = {name: load_profile(name, loaded).apply_to(loaded.settings) for name in names}
     embedding = create_embedding(loaded.settings)
     with (
-        open_store(loaded.data_dir) as store,
+        open_store(loaded.workspace) as store,
         open_generation(store, collection, embedding.fingerprint) as generation,
     ):
         number, seed = int(arguments.get("questions") or DEFAULT_NUMBER), int(arguments.get("seed", 1))
@@ -138,11 +138,11 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
     Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
     """
     collection = str(arguments["collection"])
-    with writer_lock(loaded.data_dir, f"forget in {collection}"):
+    with writer_lock(loaded.workspace, f"forget in {collection}"):
         from elt_llm_core.collection.forgetting import forget
         from elt_llm_core.store.store import open_store
 
-        with open_store(loaded.data_dir, for_writing=True) as store:
+        with open_store(loaded.workspace, for_writing=True) as store:
             asked_at = float(arguments["asked_at"])
             report = forget(store, collection, str(arguments["document"]), progress, asked_at=asked_at)
     return {**asdict(report), "documents": len(report.documents)}

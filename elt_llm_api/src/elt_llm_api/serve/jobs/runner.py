@@ -62,9 +62,9 @@ class JobLane:
 
     def _recover(self) -> None:
         """Queue jobs again that are marked as running although their process was killed."""
-        data_dir = self._current_settings().data_dir
+        workspace = self._current_settings().workspace
         for job in self._queue.all(("running",)):
-            if job.kind in self._kinds and not is_claimed(data_dir, job.id):
+            if job.kind in self._kinds and not is_claimed(workspace, job.id):
                 self._queue.abandoned(job.id, "The process that ran it was killed.")
                 self._update_delay(job.id)
 
@@ -77,7 +77,7 @@ class JobLane:
         code = process.returncode
         exit_reason = f"signal {-code}" if code < 0 else f"exit code {code}"
         status = self._queue.get(job.id).status
-        if status == "running" and not is_claimed(self._current_settings().data_dir, job.id):
+        if status == "running" and not is_claimed(self._current_settings().workspace, job.id):
             self._queue.abandoned(job.id, f"Its process ended with {exit_reason}.")
         if status == "queued" and code not in _STARTED_EXIT_CODES and self._attempts(job.id) >= _MAX_ATTEMPTS - 1:
             self._queue.end(job.id, "failed", {}, f"Its process does not start: it ended with {exit_reason}.")
@@ -90,7 +90,7 @@ class JobLane:
         """Delay a job that must run again: by 1 s, then each time twice as long. Delete the lock of an ended job."""
         if self._queue.get(identity).has_ended:
             self._delays.pop(identity, None)
-            delete_claim(self._current_settings().data_dir, identity)
+            delete_claim(self._current_settings().workspace, identity)
         else:
             attempts = self._attempts(identity)
             self._delays[identity] = attempts + 1, time.monotonic() + min(_MAX_DELAY, 2.0**attempts)

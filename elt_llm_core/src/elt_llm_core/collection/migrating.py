@@ -1,0 +1,179 @@
+"""Copy a workspace from SQLite into an empty PostgreSQL database, without embedding anything."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elt_llm_core.errors import StoreError
+from elt_llm_core.index.contents import collection_hash, read_contents
+from elt_llm_core.index.passport import Passport
+from elt_llm_core.progress import ProgressListener
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.state.database import STATE_NAME, STATE_VERSION, open_state
+from elt_llm_core.store.checksums import check_truth
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
+from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.store import CACHE_OF, Store, open_store
+
+if TYPE_CHECKING:
+    from elt_llm_core.store.postgres import PostgresDatabase
+
+# In this order, every row is copied after the rows that it refers to.
+_STORE_TABLES = (
+    "collections", "roots", "files", "texts", "document_versions", "nodes", "vectors", "generations",
+    "generation_documents", "runs", "artefacts", "forgotten", "enrichments",
+)  # fmt: skip
+_STATE_TABLES = (
+    "sessions", "turns", "calibrations", "job_rows", "job_shown", "job_reviews", "job_review_history", "api_keys",
+    "queued_jobs", "measures", "feedback",
+)  # fmt: skip
+_BLOCK = 2000  # rows that are read at once
+
+
+@dataclass(frozen=True)
+class MigrationReport:
+    """What was copied: the number of rows by table, and the verified hash of each published collection, in hex."""
+
+    database: str
+    rows: dict[str, int]
+    hashes: dict[str, str]
+    was_done: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain JSON types."""
+        return asdict(self)
+
+
+def migrate_to_server(target: Workspace, progress: ProgressListener) -> MigrationReport:
+    """Copy documents, vectors and state of the SQLite files in the workspace's folder into its empty database.
+
+    Store and state are copied in one transaction each, after their rows were checked; the hash of each published
+    collection is computed from the copy before it is committed. Files of generations are used as they are. If the
+    database has the same collections already, or a state, these are left as they are.
+
+    Raises StoreError if it has others, if the source is
+    damaged or of an older version, or if a hash differs; the database is then as before.
+    """
+    from elt_llm_core.store.postgres import as_server
+
+    with writer_lock(target.folder, "elt-llm migrate"), writer_lock(target, "elt-llm migrate"):
+        with _source(target.folder / STORE_NAME, STORE_VERSION) as source:
+            check_truth(source)
+            published = _published_hashes(Store(target.folder, source))
+            with _released_on_failure(target.folder), open_store(target, for_writing=True) as store:
+                name, rows = store.database.name, dict[str, int]()
+                if store.collections.all():
+                    _refuse_others(store, published)
+                else:
+                    with store.database.transaction():
+                        rows = _copied(source, as_server(store.database), _STORE_TABLES, progress)
+                        _verify(store, published, progress)
+        rows |= _migrate_state(target, progress)
+        return MigrationReport(name, rows, published, was_done=not rows)
+
+
+@contextmanager
+def _released_on_failure(folder: Path) -> Iterator[None]:
+    """If the block fails, let SQLite use the folder as before."""
+    path = folder / CACHE_OF
+    was_there = path.exists()
+    try:
+        yield
+    except StoreError:
+        if not was_there:
+            path.unlink(missing_ok=True)
+        raise
+
+
+def _migrate_state(target: Workspace, progress: ProgressListener) -> dict[str, int]:
+    from elt_llm_core.store.postgres import as_server
+
+    if not (target.folder / STATE_NAME).exists():
+        return {}
+    open_state(target.folder).close()  # which migrates an older one
+    path = target.folder / STATE_NAME
+    with _source(path, STATE_VERSION) as source, closing(open_state(target)) as state, state.transaction():
+        if any(state.row(f"SELECT 1 FROM {table} LIMIT 1") for table in _STATE_TABLES):  # noqa: S608 - names of ours
+            return {}
+        return _copied(source, as_server(state), _STATE_TABLES, progress)
+
+
+@contextmanager
+def _source(path: Path, version: int) -> Iterator[SqliteDatabase]:
+    if not path.exists():
+        raise StoreError(f"There is no {path}.", hint="Name the folder of the workspace to move: --data-dir DIR")
+    with closing(SqliteDatabase(path, for_writing=False)) as database:
+        if schema_version(database) != version:
+            raise StoreError(
+                f"{path} was written by another version.",
+                hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store), then this again.",
+            )
+        yield database
+
+
+def _published_hashes(store: Store) -> dict[str, str]:
+    return {
+        record.name: store.generations.get(record.id, record.published).collection_hash.hex()
+        for record in store.collections.all()
+        if record.published is not None
+    }
+
+
+def _refuse_others(store: Store, published: dict[str, str]) -> None:
+    if _published_hashes(store) != published:
+        raise StoreError(
+            f"{store.database.name} has other collections already; nothing was changed.",
+            hint="Create an empty database with createdb, and name it in the connection string. To add a collection to"
+            " a filled one, use elt-llm export and elt-llm import.",
+        )
+
+
+def _copied(
+    source: SqliteDatabase, target: "PostgresDatabase", tables: Sequence[str], progress: ProgressListener
+) -> dict[str, int]:
+    counts = {}
+    for table in tables:
+        [(total,)] = source.rows(f"SELECT count(*) FROM {table}")  # noqa: S608 - a name of ours
+        progress.stage(f"copy {table}", int(total))
+        counts[table] = target.copy_rows(table, lambda columns, table=table: _rows_of(source, table, columns))
+        if counts[table] != total:
+            raise StoreError(f"{counts[table]} of {total} rows of {table} were copied; nothing was stored.")
+        progress.advance(int(total))
+    return counts
+
+
+def _rows_of(source: SqliteDatabase, table: str, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Yield the rows of a table in blocks: by their ids, or, without ids, all in the order in which they were added."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    if columns[0] not in {"id", "number"} or table in {"sessions", "queued_jobs", "feedback", "api_keys"}:
+        order = "rowid" if table == "queued_jobs" else "1, 2"
+        yield from source.rows(f"SELECT {names} FROM {table} ORDER BY {order}")  # noqa: S608 - names of the schema
+        return
+    last = 0
+    while True:
+        statement = f"SELECT {names} FROM {table} WHERE {columns[0]} > ? ORDER BY {columns[0]} LIMIT ?"  # noqa: S608
+        block = source.rows(statement, (last, _BLOCK))
+        yield from block
+        if len(block) < _BLOCK:
+            return
+        last = int(block[-1][0])
+
+
+def _verify(store: Store, published: dict[str, str], progress: ProgressListener) -> None:
+    """Compute the hash of each published collection from the copied rows. Raises StoreError if one differs."""
+    progress.stage("verify", len(published))
+    for record in store.collections.all():
+        if record.published is None:
+            continue
+        row = store.generations.get(record.id, record.published)
+        passport = Passport.from_json(row.passport)
+        versions = store.generations.versions(record.id, record.published)
+        contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
+        if collection_hash(store, contents, passport.hashing).hex() != published[record.name]:
+            raise StoreError(
+                f"The copy of '{record.name}' differs from its original; nothing was stored.",
+                hint="Run: elt-llm verify",
+            )
+        progress.advance(1)

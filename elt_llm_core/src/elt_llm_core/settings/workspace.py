@@ -1,0 +1,54 @@
+"""The identity of a workspace: its folder on this machine, and the database that has its documents and state."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from elt_llm_core.errors import SettingsError
+
+DSN_VARIABLE = "ELT_LLM_DSN"
+StorageBackend = Literal["sqlite", "postgres"]
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A workspace. With SQLite, `folder` has everything.
+
+    With PostgreSQL, `folder` has uploads, models, and a cache of generation files, which any machine builds again. The
+    connection string is read when a connection is opened, so that no object holds the password.
+    """
+
+    folder: Path
+    backend: StorageBackend = "sqlite"
+    dsn_file: Path | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether documents and state are on a database server, which other machines can use as well."""
+        return self.backend == "postgres"
+
+    def connection_string(self) -> str:
+        """Return the connection string from its file or from ELT_LLM_DSN. Raises SettingsError if there is none."""
+        if self.dsn_file is None:
+            found = os.environ.get(DSN_VARIABLE, "")
+        else:
+            try:
+                found = self.dsn_file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise SettingsError(
+                    f"The file {self.dsn_file} with the connection string cannot be read.",
+                    hint="storage.dsn_file names it; its text is like postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
+                ) from error
+        if not found.strip():
+            raise SettingsError(
+                f"storage.backend is postgres, but {self.dsn_file or DSN_VARIABLE} is empty.",
+                hint=f"Put postgresql://USER:PASSWORD@HOST:5432/DATABASE into {DSN_VARIABLE}, or into the file that"
+                " storage.dsn_file names.",
+            )
+        return found.strip()
+
+
+def as_workspace(place: Path | Workspace) -> Workspace:
+    """Return the workspace; a path is the folder of a workspace with SQLite."""
+    return place if isinstance(place, Workspace) else Workspace(place)

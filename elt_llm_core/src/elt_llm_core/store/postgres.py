@@ -1,0 +1,471 @@
+"""A PostgreSQL database: connections, transactions that run one after the other, and advisory locks.
+
+This is the only module that imports psycopg. No message contains the connection string, the user or the password.
+"""
+
+import hashlib
+import os
+import platform
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from elt_llm_core.errors import LockHeld, SettingsError, StoreError
+from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
+from elt_llm_core.store.database import Database, Row
+
+if TYPE_CHECKING:
+    import psycopg
+
+STORE_SCHEMA = "elt_llm"
+STATE_SCHEMA = "elt_llm_state"
+MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
+_CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_PATIENCE_SECONDS = 0.5
+_MAX_NAME = 63  # bytes of `application_name` that the server keeps
+_PLACEHOLDER = re.compile(r"\?(\d*)")
+_AGAIN = "Run the same command again."
+_Result = TypeVar("_Result")
+
+
+def lock_key(*names: str | int) -> int:
+    """Return the number of an advisory lock, 64 bits with sign."""
+    digest = hashlib.sha256("\0".join(("elt-llm", *map(str, names))).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def writer_key(part: str = "") -> int:
+    """Return the lock of a workspace's writer, or of one job if `part` names it."""
+    return lock_key("writer", part)
+
+
+class PostgresDatabase(Database):
+    """One session of a server, whose tables are in one schema.
+
+    A lost connection is replaced before the next statement, with the shared locks that it held, and a read that it
+    interrupted is repeated once. The session of the writer is never replaced, because its lock is lost with it.
+    """
+
+    EACH_NUMBER = "(SELECT CAST(each.value AS bigint) FROM json_array_elements_text(CAST(? AS json)) AS each (value))"
+    schema_folder = "schema/postgres"
+
+    def __init__(self, workspace: Workspace, schema: str, command: str = "", *, is_writer: bool = False) -> None:
+        """Connect. `command` is shown to others that wait for a lock. If `is_writer`, take the lock of the store.
+
+        Raises StoreError, LockHeld if another session writes, or SettingsError if the connection string is not valid.
+        """
+        self._workspace, self._schema, self._command, self._is_writer = workspace, schema, command, is_writer
+        self._mutex = threading.RLock()
+        self._shared: Counter[int] = Counter()
+        self._is_closed = False
+        self._connection = self._connect()
+        if is_writer:
+            try:
+                take_lock(self, lock_key("store"), self.name)
+            except StoreError:
+                self.close()
+                raise
+
+    @property
+    def name(self) -> str:
+        """The host, the port and the name of the database."""
+        info = self._connection.info
+        return "PostgreSQL" if self._connection.closed else f"PostgreSQL {info.host}:{info.port}/{info.dbname}"
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the workspace on this machine."""
+        return self._workspace.folder
+
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Return all rows of one statement. Raises StoreError if the statement fails."""
+        text, order = _translated(statement)
+        values = [parameters[place] for place in order]
+
+        def fetched() -> list[Row]:
+            return self._connection.execute(text.encode(), values).fetchall()
+
+        return self._run(fetched, is_read=statement.lstrip().startswith("SELECT"))
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Run one statement that returns no rows."""
+        text, order = _translated(statement)
+        values = [parameters[place] for place in order]
+        self._run(lambda: self._connection.execute(text.encode(), values))
+
+    def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
+        """Run one SQL statement once for each of `parameters`, without waiting for each."""
+        text, order = _translated(statement)
+        values = [[row[place] for place in order] for row in parameters]
+        self._run(lambda: self._connection.cursor().executemany(text.encode(), values))
+
+    def copy_rows(self, table: str, rows_of: "Callable[[list[str]], Iterable[Sequence[Any]]]") -> int:
+        """Add rows to a table by COPY and return how many. `rows_of` gets the names of the columns, in their order.
+
+        Numbers 0 and 1 become booleans where the column is one. New rows get higher ids than these.
+        """
+        found = self.rows(
+            "SELECT column_name, data_type, is_identity FROM information_schema.columns"
+            " WHERE table_schema = current_schema() AND table_name = ?"
+            " AND identity_generation IS DISTINCT FROM 'ALWAYS' ORDER BY ordinal_position",
+            (table,),
+        )
+        names = [name for name, _, _ in found]
+        flags = [place for place, (_, kind, _) in enumerate(found) if kind == "boolean"]
+        target = ", ".join(f'"{name}"' for name in names)
+        count = 0
+
+        def copy() -> None:
+            nonlocal count
+            with self._connection.cursor().copy(f"COPY {table} ({target}) FROM STDIN".encode()) as stream:
+                for row in rows_of(names):
+                    values = list(row)
+                    for place in flags:
+                        values[place] = bool(values[place])
+                    stream.write_row(values)
+                    count += 1
+
+        self._run(copy)
+        for name in (name for name, _, is_identity in found if is_identity == "YES"):
+            self.rows(
+                f"SELECT setval(pg_get_serial_sequence(?, ?), (SELECT max({name}) FROM {table}))",
+                (f"{self._schema}.{table}", name),
+            )
+        return count
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the statements of the block atomically, after every earlier transaction of the same schema.
+
+        So a transaction never sees, or overwrites, half of what another one does, as with SQLite.
+        """
+        with self._mutex:
+            self.execute(f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})")
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def whole(self, table: str, row: str) -> str:
+        """Return a condition that is true: the server has checksums of its pages."""
+        return "TRUE"
+
+    def schema_version(self) -> int:
+        """Return the number of the last schema step, or 0 if there is none."""
+        if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) == [(None,)]:
+            return 0
+        return int(self.rows(f"SELECT coalesce(max(version), 0) FROM {self._schema}.schema_version")[0][0])
+
+    def set_schema_version(self, version: int) -> None:
+        """Store the number of the last schema step."""
+        self.execute("INSERT INTO schema_version (version) VALUES (?)", (version,))
+
+    def prepare(self) -> None:
+        """Create the schema, if needed. Raises StoreError if the role has no right to do so."""
+        if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) != [(None,)]:
+            return
+        with self.transaction():
+            self.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
+            self.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._schema}.schema_version"
+                " (version BIGINT PRIMARY KEY, workspace UUID NOT NULL DEFAULT gen_random_uuid())"
+            )
+
+    def identity(self) -> str:
+        """Return a text that is unique for this database, made at its first schema step."""
+        return str(self.rows("SELECT workspace FROM schema_version ORDER BY version LIMIT 1")[0][0])
+
+    def schema_contains(self, text: str) -> bool:
+        """Return False: pages of the server's catalogue are not ours to read."""
+        return False
+
+    def change_mark(self) -> object:
+        """Return a new value, since any other session may have changed the database."""
+        return object()
+
+    def size(self) -> int:
+        """Return the size of the database in bytes."""
+        return int(self.rows("SELECT pg_database_size(current_database())")[0][0])
+
+    def erase_deleted(self) -> None:
+        """Rewrite the tables without deleted rows. Write-ahead logs, replicas and backups are the operator's."""
+        tables = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY tablename", (self._schema,))
+        for (table,) in tables:
+            self.execute(f"VACUUM (FULL) {self._schema}.{table}")
+
+    def try_lock(self, key: int, *, shared: bool = False) -> bool:
+        """Take a lock of this session without waiting. A shared lock is taken again after a lost connection."""
+        with self._mutex:
+            [(taken,)] = self.rows(f"SELECT pg_try_advisory_lock{'_shared' if shared else ''}(?)", (key,))
+            if taken and shared:
+                self._shared[key] += 1
+            return bool(taken)
+
+    def unlock(self, key: int, *, shared: bool = False) -> None:
+        """Release a lock of this session. Nothing happens if it was lost."""
+        with self._mutex:
+            self._shared[key] -= int(shared)
+            if not self._is_closed:
+                self.rows(f"SELECT pg_advisory_unlock{'_shared' if shared else ''}(?)", (key,))
+
+    def holds(self, key: int) -> bool:
+        """Return whether this session still has a lock. A pooler in transaction mode changes sessions."""
+        return bool(self.rows(f"SELECT 1 FROM pg_locks WHERE {_OF_LOCK} AND pid = pg_backend_pid()", _halves(key)))
+
+    def server_version(self) -> int:
+        """Return the version of the server, such as 180006."""
+        return self._connection.info.server_version
+
+    def close(self) -> None:
+        """Close the connection, which releases its locks. Further use raises StoreError."""
+        with self._mutex:
+            self._is_closed = True
+            self._connection.close()
+
+    def _connect(self) -> "psycopg.Connection[Row]":
+        connection = connect(self._workspace, self._command)
+        try:
+            check_server_version(connection.info.server_version)
+            connection.execute(
+                "SELECT set_config('search_path', %s, false), set_config('client_min_messages', 'warning', false)",
+                (self._schema,),
+            )
+        except StoreError:
+            connection.close()
+            raise
+        return connection
+
+    def _run(self, work: "Callable[[], _Result]", *, is_read: bool = False) -> _Result:
+        import psycopg
+
+        with self._mutex:
+            if self._is_closed:
+                raise StoreError("The connection to PostgreSQL is closed.")
+            self._replace_lost_connection()
+            within = self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+            try:
+                return work()
+            except psycopg.Error as error:
+                if not self._connection.closed or not is_read or within or self._is_writer:
+                    raise self._named(error) from None
+                self._replace_lost_connection()
+            try:
+                return work()
+            except psycopg.Error as error:
+                raise self._named(error) from None
+
+    def _replace_lost_connection(self) -> None:
+        if not self._connection.closed:
+            return
+        if self._is_writer:
+            raise _connection_lost()
+        self._connection = self._connect()
+        for key in +self._shared:
+            for _ in range(self._shared[key]):
+                if self.rows("SELECT pg_try_advisory_lock_shared(?)", (key,)) != [(True,)]:
+                    raise StoreError(
+                        "The connection to PostgreSQL was lost, and an open generation is being deleted.", hint=_AGAIN
+                    )
+
+    def _roll_back(self) -> None:
+        import psycopg
+
+        if self._connection.closed:
+            return
+        if self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            with suppress(psycopg.Error):
+                self._connection.execute("ROLLBACK")
+                return
+            self._connection.close()  # the server ends what it cannot roll back
+
+    def _named(self, error: "psycopg.Error") -> StoreError:
+        """Return the error in the words of this program. Details of the server may quote a document; they are left."""
+        code = error.sqlstate or ""
+        if self._connection.closed or code.startswith(("57P", "08")):
+            self._connection.close()
+            return _connection_lost()
+        said = error.diag.message_primary or type(error).__name__
+        message = f"The database {self.name} cannot be used: {said}."
+        return StoreError(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
+
+
+def as_server(database: Database) -> PostgresDatabase:
+    """Return a database that is on a server. Raises TypeError for one that is not."""
+    if not isinstance(database, PostgresDatabase):
+        raise TypeError("Only a database server has locks and COPY.")
+    return database
+
+
+_HINTS = {
+    "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
+    "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
+    "53300": "The server has no free connection. Raise max_connections, or stop what uses them.",
+    "42501": "Let its owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own both schemas elt_llm)",
+    "25006": "The server is a read-only replica. Name the primary server in the connection string.",
+    "22021": "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite.",
+}
+
+
+def _connection_lost() -> StoreError:
+    return StoreError(
+        "The connection to PostgreSQL was lost, and its lock with it; nothing was published after that.", hint=_AGAIN
+    )
+
+
+@lru_cache(maxsize=512)
+def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
+    """Return a statement with the placeholders of psycopg, and the parameter of each: `?` and `?2` become `%s`."""
+    order: list[int] = []
+
+    def placed(found: re.Match[str]) -> str:
+        order.append(int(found[1]) - 1 if found[1] else len(order))
+        return "%s"
+
+    text = _PLACEHOLDER.sub(placed, statement.replace("%", "%%"))
+    # CROSS JOIN tells SQLite in which order to read tables; here it would not allow a condition.
+    return text.replace("CROSS JOIN", "JOIN"), tuple(order)
+
+
+def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]":
+    """Connect to the server of a workspace. Raises SettingsError for the connection string, else StoreError."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise SettingsError(
+            "storage.backend is postgres, but its package is not installed.",
+            hint="Run: uv sync --extra postgres   (or: pip install 'elt-llm[postgres]')",
+        ) from error
+
+    source = workspace.dsn_file or DSN_VARIABLE
+    dsn = workspace.connection_string()
+    try:
+        psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        raise SettingsError(
+            f"The connection string in {source} cannot be parsed.",
+            hint="Write postgresql://USER:PASSWORD@HOST:5432/DATABASE; replace @ : / % in the password by %40 %3A"
+            " %2F %25.",
+        ) from None
+    name = f"elt-llm|{platform.node()}|{os.getpid()}|{command.removeprefix('elt-llm ')}"
+    short = name.encode("ascii", "replace")[:_MAX_NAME].decode("ascii")
+    try:
+        return psycopg.connect(dsn, autocommit=True, application_name=short, **_CONNECT)  # type: ignore[arg-type]
+    except psycopg.OperationalError as error:
+        raise _connect_error(str(error), str(source)) from None
+
+
+def _connect_error(said: str, source: str) -> StoreError:
+    """Return what is wrong with a connection. libpq tells it only in words, which may contain host and user."""
+    causes = {
+        "password": ("The server refused the password", f"Correct the password in {source}."),
+        "no pg_hba.conf entry": (
+            "The server accepts no connection from here",
+            "Add this machine to pg_hba.conf.",
+        ),
+        "role": ("The server does not know the user", f"Correct the user in {source}, or run: CREATE ROLE ... LOGIN"),
+        "database": ("There is no such database", f"Run: createdb ...   (or correct its name in {source})"),
+        "too many": ("The server has no free connection", "Raise max_connections, or stop what uses them."),
+        "starting up": ("The server is starting", _AGAIN),
+        "recovery": ("The server is recovering", _AGAIN),
+        "SSL": ("The encrypted connection failed", f"Check sslmode and the certificates in {source}."),
+    }
+    about = said.partition("FATAL:")[2] or (said if "SSL" in said else "")
+    for word, (what, hint) in causes.items():
+        if word in about:
+            return StoreError(f"PostgreSQL cannot be used: {what[0].lower()}{what[1:]}.", hint=hint)
+    hint = f"Start the server, or correct host and port in {source}. Then run: elt-llm doctor"
+    return StoreError("PostgreSQL cannot be reached.", hint=hint)
+
+
+def check_server_version(version: int) -> None:
+    """Raise StoreError if the server is too old. `version` is like 180006."""
+    if version < MIN_SERVER:
+        raise StoreError(
+            f"The server is PostgreSQL {version // 10_000}, but {MIN_SERVER // 10_000} or newer is needed.",
+            hint="Use a newer server; pg_upgrade or pg_dump moves a database.",
+        )
+
+
+_OF_LOCK = (
+    "locktype = 'advisory' AND classid::bigint = ? AND objid::bigint = ? AND objsubid = 1 AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+def _halves(key: int) -> tuple[int, int]:
+    unsigned = key & 0xFFFF_FFFF_FFFF_FFFF
+    return unsigned >> 32, unsigned & 0xFFFF_FFFF
+
+
+def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str] | None:
+    """Return host, process id, command and start (ISO 8601) of the session that has a lock, or None if it is free."""
+    row = database.row(
+        "SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
+        f" FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE {_OF_LOCK}",
+        _halves(key),
+    )
+    if row is None:
+        return None
+    _, host, pid, command = (*str(row[0] or "").split("|", 3), "", "", "", "")[:4]
+    return host or "an unknown host", int(pid) if pid.isdecimal() else 0, command or "unknown", str(row[1] or "unknown")
+
+
+def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
+    """Take a lock of a session. Raises LockHeld, which names the process that has it, after half a second."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not database.try_lock(key):
+        if time.monotonic() > deadline:
+            found = session_of(database, key)
+            who = f"process {found[1]} on {found[0]} ({found[2]}, since {found[3]})" if found else "another process"
+            raise LockHeld(
+                f"{what} is being written by {who}.",
+                hint="Questions are still answered. Run this command again when that process has ended.",
+            )
+        time.sleep(0.05)
+
+
+def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key: int) -> None:
+    """Raise StoreError if a lock that `database` has taken does not stay with it while `other` is in a transaction.
+
+    That is so behind a pooler in transaction mode, which gives the session of one client to the next.
+    """
+    with other.transaction():
+        stays = database.holds(key)
+    if not stays:
+        raise StoreError(
+            "Locks do not stay with a connection: a pooler in transaction mode is in front of PostgreSQL.",
+            hint="Name the server itself in the connection string, or a pooler with pool_mode = session.",
+        )
+
+
+def describe_server(workspace: Workspace) -> str:
+    """Check that a server can be used and return its version, host and database.
+
+    Raises StoreError if the server is too old, if locks do not stay with a session, or if the role can neither use nor
+    create the schemas.
+    """
+    key = lock_key("doctor", os.getpid(), time.monotonic_ns())
+    with (
+        closing(PostgresDatabase(workspace, STORE_SCHEMA)) as session,
+        closing(PostgresDatabase(workspace, STORE_SCHEMA)) as other,
+    ):
+        session.try_lock(key)
+        check_session_locks(session, other, key)
+        for schema in (STORE_SCHEMA, STATE_SCHEMA):
+            [(may,)] = session.rows(
+                "SELECT CASE WHEN to_regnamespace(?) IS NULL THEN"
+                " has_database_privilege(current_database(), 'CREATE') ELSE has_schema_privilege(?, 'CREATE') END",
+                (schema, schema),
+            )
+            if not may:
+                raise StoreError(f"The role may not create tables in the schema {schema}.", hint=_HINTS["42501"])
+        version = session.server_version()
+        return f"{session.name}, version {version // 10_000}.{version % 10_000}, session locks hold"

@@ -1,0 +1,264 @@
+"""A PostgreSQL database: its locks, its lost connections, and what is said of one that cannot be used."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.state.database import open_state
+from elt_llm_core.store.database import SqliteDatabase
+from elt_llm_core.store.lock import lock_holder, writer_lock
+from elt_llm_core.store.postgres import (
+    STORE_SCHEMA,
+    PostgresDatabase,
+    check_server_version,
+    check_session_locks,
+    describe_server,
+)
+from elt_llm_core.store.store import has_store, open_store
+from stored.shelf import writing
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
+
+
+@pytest.fixture
+def shared(postgres: "PostgresServer", tmp_path: Path) -> Workspace:
+    """An empty workspace with a database of its own."""
+    return postgres.workspace(tmp_path / "shared")
+
+
+@pytest.fixture
+def session(shared: Workspace) -> Iterator[PostgresDatabase]:
+    with closing(PostgresDatabase(shared, STORE_SCHEMA)) as database:
+        yield database
+
+
+def _with_dsn(workspace: Workspace, change: Callable[[str], str]) -> Workspace:
+    assert workspace.dsn_file is not None
+    changed = workspace.folder / "changed-dsn"
+    changed.write_text(change(workspace.dsn_file.read_text(encoding="utf-8")), encoding="utf-8")
+    return replace(workspace, dsn_file=changed)
+
+
+def _cut(postgres: "PostgresServer", database: PostgresDatabase) -> None:
+    [(pid,)] = database.rows("SELECT pg_backend_pid()")
+    postgres.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+
+
+def test_both_databases_have_the_same_tables_and_columns(shared: Workspace, tmp_path: Path) -> None:
+    with open_store(shared, for_writing=True) as store, closing(open_state(shared)) as state:
+        statement = (
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        )
+        theirs = {row for database in (store.database, state) for row in database.rows(statement)}
+    with open_store(tmp_path / "local", for_writing=True) as store, closing(open_state(tmp_path / "local")) as state:
+        ours = set()
+        for database in (store.database, state):
+            assert isinstance(database, SqliteDatabase)
+            for (table,) in database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'"):
+                ours |= {(table, row[1]) for row in database.rows(f"PRAGMA table_info({table})")}
+    ours = {(table, column) for table, column in ours if not table.startswith("sqlite") and column != "row_checksum"}
+    of_the_server = {("schema_version", "version"), ("schema_version", "workspace"), ("queued_jobs", "rowid")}
+    assert theirs - of_the_server == ours
+
+
+def test_a_second_writer_is_refused_at_once_and_told_who_writes(shared: Workspace) -> None:
+    assert lock_holder(shared) is None
+    with writer_lock(shared, "elt-llm ingest"):
+        began = time.monotonic()
+        with (
+            pytest.raises(LockHeld, match=r"process \d+ on .* \(ingest, since 20"),
+            writer_lock(shared, "elt-llm purge"),
+        ):
+            pass
+        assert time.monotonic() - began < 2
+        holder = lock_holder(shared)
+        assert holder is not None
+        assert holder.command == "ingest"
+        assert holder.host
+    assert lock_holder(shared) is None
+
+
+def test_the_store_can_be_opened_for_writing_once(shared: Workspace) -> None:
+    with open_store(shared, for_writing=True), pytest.raises(LockHeld):
+        open_store(shared, for_writing=True)
+
+
+def test_jobs_have_locks_of_their_own(shared: Workspace) -> None:
+    with writer_lock(shared, "job", "jobs/a"), writer_lock(shared, "job", "jobs/b"), writer_lock(shared, "ingest"):
+        assert lock_holder(shared, "jobs/a") is not None
+        assert lock_holder(shared, "jobs/c") is None
+
+
+def test_a_writer_whose_connection_is_cut_stores_nothing_more(shared: Workspace, postgres: "PostgresServer") -> None:
+    def cut_in_a_transaction(database: PostgresDatabase) -> None:
+        with database.transaction():
+            database.execute("UPDATE collections SET last_number = 7")
+            _cut(postgres, database)
+
+    with writing(shared) as store:
+        assert isinstance(store.database, PostgresDatabase)
+        store.collections.create("before")
+        with pytest.raises(StoreError, match="lost, and its lock with it"):
+            cut_in_a_transaction(store.database)
+    with open_store(shared) as store:
+        assert [(record.name, record.last_number) for record in store.collections.all()] == [("before", 0)]
+
+
+def test_a_cut_writer_is_not_connected_again(shared: Workspace, postgres: "PostgresServer") -> None:
+    with writing(shared) as store:
+        assert isinstance(store.database, PostgresDatabase)
+        _cut(postgres, store.database)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="lost"):
+                store.collections.create("after")
+        with open_store(shared, for_writing=True) as next_writer:
+            next_writer.collections.create("next")
+    with open_store(shared) as store:
+        assert [record.name for record in store.collections.all()] == ["next"]
+
+
+def test_a_read_that_a_lost_connection_interrupts_is_repeated_once(
+    shared: Workspace, postgres: "PostgresServer"
+) -> None:
+    with writing(shared) as store:
+        store.collections.create("library")
+    with open_store(shared) as reader:
+        assert isinstance(reader.database, PostgresDatabase)
+        assert reader.database.try_lock(5, shared=True)
+        _cut(postgres, reader.database)
+        assert [record.name for record in reader.collections.all()] == ["library"]
+        assert reader.database.holds(5), "a pin is taken again"
+        with closing(PostgresDatabase(shared, STORE_SCHEMA)) as collector:
+            assert not collector.try_lock(5)
+            reader.database.unlock(5, shared=True)
+            assert collector.try_lock(5)
+
+
+def test_transactions_of_the_same_schema_run_one_after_the_other(session: PostgresDatabase, shared: Workspace) -> None:
+    session.execute("CREATE TABLE public.counter (n BIGINT)")
+    session.execute("INSERT INTO public.counter VALUES (0)")
+
+    def count() -> None:
+        with closing(PostgresDatabase(shared, STORE_SCHEMA)) as database:
+            for _ in range(20):
+                with database.transaction():
+                    [(n,)] = database.rows("SELECT n FROM public.counter")
+                    database.execute("UPDATE public.counter SET n = ?", (n + 1,))
+
+    threads = [threading.Thread(target=count) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert session.rows("SELECT n FROM public.counter") == [(60,)]
+
+
+def test_placeholders_are_translated_in_one_place(session: PostgresDatabase) -> None:
+    assert session.rows("SELECT ?2 || ?1 || ?2 || '%'", ("a", "b")) == [("bab%",)]
+    assert sorted(session.rows("SELECT value FROM " + session.EACH_NUMBER + " AS v", ("[3, 1]",))) == [(1,), (3,)]  # noqa: S608
+
+
+def test_text_is_ordered_by_its_bytes(shared: Workspace) -> None:
+    with writing(shared) as store:
+        for name in ("b", "a-c", "a_b", "ab"):
+            store.collections.create(name)
+        assert [record.name for record in store.collections.all()] == sorted(["b", "a-c", "a_b", "ab"])
+
+
+def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "PostgresServer") -> None:
+    with writing(shared):
+        pass
+    with pytest.raises(StoreError, match="belongs to a PostgreSQL database"):
+        open_store(shared.folder, for_writing=True)
+    other = postgres.workspace(shared.folder)
+    with pytest.raises(StoreError, match="keeps files of another"), writing(other):
+        pass
+
+
+def _refusal(workspace: Workspace) -> EltError:
+    with pytest.raises(EltError) as caught:
+        open_store(workspace, for_writing=True)
+    assert "correct" not in str(caught.value), "a message never has the password"
+    assert "horse" not in f"{caught.value} {caught.value.hint}"
+    return caught.value
+
+
+def test_a_connection_string_that_cannot_be_used_is_named_and_never_printed(shared: Workspace) -> None:
+    changes: list[tuple[Callable[[str], str], str]] = [
+        (lambda _: "postgresql://user:correct horse@[::1", "cannot be parsed"),
+        (lambda _: "host=127.0.0.1 nonsense=horse", "cannot be parsed"),
+        (lambda _: " ", "is empty"),
+        (lambda dsn: dsn.replace("horse", "house"), "refused the password"),
+        (lambda dsn: dsn.replace("/test_", "/absent_"), "no such database"),
+        (lambda _: "postgresql://postgres@127.0.0.1:1/x", "cannot be reached"),
+    ]
+    for change, expected in changes:
+        error = _refusal(_with_dsn(shared, change))
+        assert expected in str(error)
+        assert error.hint
+    missing = replace(shared, dsn_file=shared.folder / "absent")
+    assert "cannot be read" in str(_refusal(missing))
+
+
+def test_a_role_without_rights_is_told_what_it_lacks(shared: Workspace, postgres: "PostgresServer") -> None:
+    role = f"reader_{uuid.uuid4().hex}"
+    postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'plain'")
+    limited = _with_dsn(shared, lambda dsn: dsn.replace("postgres:correct%20horse", f"{role}:plain"))
+    error = _refusal(limited)
+    assert "permission denied" in str(error)
+    assert "GRANT CREATE" in error.hint
+    with pytest.raises(StoreError, match="may not create tables"):
+        describe_server(limited)
+
+
+def test_a_statement_that_takes_too_long_names_the_setting(session: PostgresDatabase) -> None:
+    session.execute("SET statement_timeout = 50")
+    with pytest.raises(StoreError, match="timeout") as caught:
+        session.rows("SELECT pg_sleep(5)")
+    assert "statement_timeout" in caught.value.hint
+    assert session.rows("SELECT 1") == [(1,)]
+
+
+def test_a_server_that_is_too_old_is_refused() -> None:
+    with pytest.raises(StoreError, match="PostgreSQL 13, but 14"):
+        check_server_version(130_014)
+
+
+def test_a_pooler_that_mixes_sessions_is_found_out(shared: Workspace, session: PostgresDatabase) -> None:
+    class Pooled(PostgresDatabase):
+        """A session as a pooler in transaction mode gives it: while another client uses it, statements go elsewhere."""
+
+        def holds(self, key: int) -> bool:
+            with closing(PostgresDatabase(shared, STORE_SCHEMA)) as elsewhere:
+                return elsewhere.holds(key)
+
+    with closing(Pooled(shared, STORE_SCHEMA)) as pooled:
+        assert pooled.try_lock(7)
+        with pytest.raises(StoreError, match="pooler in transaction mode"):
+            check_session_locks(pooled, session, 7)
+
+
+def test_the_doctor_describes_a_server_and_changes_nothing(shared: Workspace) -> None:
+    assert "version 18." in describe_server(shared)
+    assert not has_store(shared)
+
+
+def test_a_workspace_never_shows_its_connection_string(shared: Workspace) -> None:
+    assert "horse" not in repr(shared)
+    with closing(psycopg.connect(shared.connection_string())):
+        pass
+
+
+def test_without_a_connection_string_the_variable_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="ELT_LLM_DSN is empty"):
+        open_store(Workspace(tmp_path, "postgres"))

