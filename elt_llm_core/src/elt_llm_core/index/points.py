@@ -63,6 +63,10 @@ class PointDatabase(Protocol):
     Every method raises IndexUnavailable if the database cannot be reached, and IndexRefused if it refuses the request.
     """
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether every search is exact, so that only a few are needed to check it."""
+
     def prepare(self) -> None:
         """Create what is missing, and check dimension, distance and the right to write. Nothing else is changed."""
 
@@ -337,9 +341,10 @@ def points_faults(
     size = len(arrays.ids)
     if (found := database.count(view)) != size:
         return [f"The database has {found} points of the generation, not {size}."]
-    spread = np.linspace(0, size - 1, min(_SAMPLE, size)).astype(np.int64)
+    sample = _SAMPLE // 10 if database.is_exact else _SAMPLE
+    spread = np.linspace(0, size - 1, min(sample, size)).astype(np.int64)
     if changed is not None and len(changed):
-        spread = np.concatenate([spread[:: _SAMPLE // 20], changed[:: max(1, len(changed) // _SAMPLE)]])
+        spread = np.concatenate([spread[::10], changed[:: 1 + len(changed) // sample]])
     places = np.unique(spread)
     asked = np.ascontiguousarray(arrays.vectors[places])
     lost, recalls, depth = 0, [], min(_DEPTH, size)

@@ -1,5 +1,6 @@
 """Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md."""
 
+import fcntl
 import sqlite3
 import uuid
 import warnings
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from elt_llm_core.errors import EltError, IndexRefused, IndexUnavailable, SettingsError
 from elt_llm_core.index.points import TENANT_FIELD, Point, PointDatabase, PointsFilter, PointsView
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
+from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable, install_command
 
@@ -46,6 +48,7 @@ def open_qdrant(
         warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
         if settings.is_folder:
             folder = data_dir / settings.url
+            _refuse_open_folder(settings, folder)
             client = QdrantClient(path=str(folder), force_disable_check_same_thread=True)
         else:
             client = QdrantClient(
@@ -76,6 +79,11 @@ class QdrantPoints(Closeable):
     def name(self) -> str:
         """The name of the collection in Qdrant."""
         return collection_name(self.fingerprint)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every search is exact: true for a folder, which has no graph."""
+        return self.settings.is_folder
 
     def prepare(self) -> None:
         """Create the collection and its payload indexes, check both, and write and delete one point."""
@@ -299,12 +307,25 @@ def _translated(settings: IndexSettings) -> Iterator[None]:
     except RuntimeError as error:
         if "already accessed" not in str(error):
             raise
-        raise IndexUnavailable(
-            f"Another process has the folder {settings.url} of the data directory open.",
-            hint="Wait for the other command, or start a Qdrant server and set index.url to it; see docs/qdrant.md.",
-        ) from error
+        raise _folder_is_open(settings) from error
     except (sqlite3.Error, OSError) as error:  # the folder of a client without a server
         raise _refusal(settings, str(error), 0) from error
+
+
+def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
+    """Raise IndexUnavailable if another client has the folder open. The library finds this out too, but leaks a file."""
+    lock = folder / ".lock"
+    if lock.is_file():
+        with lock.open("r+b") as stream:
+            if not try_lock(stream.fileno(), fcntl.LOCK_EX):
+                raise _folder_is_open(settings)
+
+
+def _folder_is_open(settings: IndexSettings) -> EltError:
+    return IndexUnavailable(
+        f"Another process has the folder {settings.url} of the data directory open.",
+        hint="Wait for the other command, or start a Qdrant server and set index.url to it; see docs/qdrant.md.",
+    )
 
 
 def _unreachable(settings: IndexSettings, why: str) -> EltError:
