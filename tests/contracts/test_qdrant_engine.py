@@ -1,8 +1,7 @@
-"""The filters of our points in Qdrant's own engine, which runs in this process, and in a server if QDRANT_URL names one."""
+"""The filters of our points in Qdrant's own engine in this process, and in a server if QDRANT_URL names one."""
 
 import os
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +43,9 @@ class Shard:
         for field in ("born", "died", "codes"):
             self.engine.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Integer))
         for start in range(0, SIZE, 500):
-            self.engine.update(edge.UpdateOperation.upsert_points([self._point(it) for it in range(start, start + 500)]))
+            self.engine.update(
+                edge.UpdateOperation.upsert_points([self._point(it) for it in range(start, start + 500)])
+            )
         self.engine.optimize()
 
     def _point(self, place: int) -> edge.Point:
@@ -57,7 +58,9 @@ class Shard:
         }
         return edge.Point(str(uuid.UUID(int=place)), self.vectors[place].tolist(), payload)
 
-    def found(self, view: int, vector: np.ndarray, count: int, filters: list[PointsFilter], *, exact: bool) -> list[int]:
+    def found(
+        self, view: int, vector: np.ndarray, count: int, filters: list[PointsFilter], *, exact: bool
+    ) -> list[int]:
         """Ask the engine with the filter that `elt_llm_core.index.qdrant` sends."""
         alive = [
             edge.FieldCondition(key="lineage", match=edge.MatchValue(LINEAGE)),
@@ -122,11 +125,11 @@ def test_the_recall_of_the_engine_within_one_generation_is_at_least_98_percent(s
 
 
 @pytest.fixture
-def server() -> Iterator[IndexSettings]:
+def server() -> IndexSettings:
     url = os.environ.get("QDRANT_URL")
     if not url:
         pytest.skip("needs a Qdrant server: QDRANT_URL=http://localhost:6333")
-    yield IndexSettings(backend="qdrant", url=url)
+    return IndexSettings(backend="qdrant", url=url)
 
 
 @pytest.mark.network

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,8 @@ from elt_llm_core.collection.lifecycle import (
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.points import PointDatabases, PointsView, database_key, stable_code
+from elt_llm_core.index.databases import PointDatabases, database_key
+from elt_llm_core.index.points import PointsView, stable_code
 from elt_llm_core.index.searchable import Searchable, ValueFilter
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener

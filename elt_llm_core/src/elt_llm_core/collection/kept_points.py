@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from elt_llm_core.errors import CorruptIndex, IndexRefused, IndexUnavailable, SettingsError
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport
-from elt_llm_core.index.points import LineageRecord, PointDatabases, StoredLineage
+from elt_llm_core.index.points import LineageRecord, StoredLineage
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.store.store import Store

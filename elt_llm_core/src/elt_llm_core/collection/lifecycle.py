@@ -11,8 +11,8 @@ from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.kept_points import collect_points, generations_of_lineage
 from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.passport import Passport
-from elt_llm_core.index.points import PointDatabases
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings

@@ -11,9 +11,10 @@ from elt_llm_core.collection.lifecycle import rebuild_generation, remove_leftove
 from elt_llm_core.errors import CorruptIndex, IndexRefused, IndexUnavailable, SettingsError, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
 from elt_llm_core.index.contents import FIELDS_NAME, collection_hash, read_arrays, read_contents
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.fields import open_fields
 from elt_llm_core.index.passport import Passport, damaged_files
-from elt_llm_core.index.points import NodeCodes, PointDatabases, PointsView, compared_points, points_faults
+from elt_llm_core.index.points import NodeCodes, PointsView, compared_points, points_faults
 from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
@@ -80,9 +81,7 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
         if not deep and generation.number not in (record.published, record.previous):
             continue
         directory = store.folder(name) / str(generation.number)
-        faults = damaged_files(directory, generation.passport) or _index_damage(
-            store, directory, generation, unchecked
-        )
+        faults = damaged_files(directory, generation.passport) or _index_damage(store, directory, generation, unchecked)
         damage += [GenerationDamage(name, generation.number, fault) for fault in faults]
         lost = _record_damage(store, record, generation)
         if deep and not lost:
@@ -134,9 +133,7 @@ def _points_damage(store: Store, directory: Path, passport: Passport, unchecked:
         return []
 
 
-def _index_damage(
-    store: Store, directory: Path, generation: GenerationRecord, unchecked: list[str]
-) -> list[str]:
+def _index_damage(store: Store, directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
     """Return the faults of the vector index that only searches show, such as a low recall."""
     passport = Passport.from_json(generation.passport)
     if passport.exact:

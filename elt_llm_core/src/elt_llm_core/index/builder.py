@@ -31,6 +31,7 @@ from elt_llm_core.index.contents import (
     write_arrays,
     write_artefacts,
 )
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.fields import (
     FilterField,
     build_fields,
@@ -52,7 +53,6 @@ from elt_llm_core.index.points import (
     LineageRecord,
     NodeCodes,
     PointDatabase,
-    PointDatabases,
     PointsChange,
     PointsTarget,
     PointsView,

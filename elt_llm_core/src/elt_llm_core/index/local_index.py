@@ -13,7 +13,15 @@ from elt_llm_core.index.contents import GenerationArrays, top_positions
 from elt_llm_core.index.fields import FilterFields
 from elt_llm_core.index.keyword_index import KeywordIndex
 from elt_llm_core.index.points import PointSearch, points_filters
-from elt_llm_core.index.searchable import AllowedChunks, BothScores, FieldValue, FieldValues, KeywordQuery, Ranking, ValueFilter
+from elt_llm_core.index.searchable import (
+    AllowedChunks,
+    BothScores,
+    FieldValue,
+    FieldValues,
+    KeywordQuery,
+    Ranking,
+    ValueFilter,
+)
 from elt_llm_core.index.vector_index import EXACT_BELOW, ExactVectorStore
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -106,7 +114,10 @@ class LocalIndex:
         vectors, most = self.arrays.vectors, min(top_k, self.size)
         if most == 0:
             return []
-        if self.points is not None and (ranking := self._nearest_points(self.points, vector, most, allowed)) is not None:
+        if (
+            self.points is not None
+            and (ranking := self._nearest_points(self.points, vector, most, allowed)) is not None
+        ):
             return ranking
         if allowed is not None:
             places = np.flatnonzero(self._mask(allowed))

@@ -8,26 +8,22 @@ directories, dropped collections and crashed builds never share points, also wit
 
 import hashlib
 import json
-import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elt_llm_core.errors import CorruptIndex, SettingsError
+from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.index.contents import GenerationArrays, top_positions
 from elt_llm_core.index.fields import FilterField, FilterFields
 from elt_llm_core.index.searchable import FieldValue
-from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE
-from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
+from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.records import EmbeddingFingerprint
-from elt_llm_core.utilities import Closeable
 
 POINTS_FOLDER = "points"
 TENANT_FIELD = "tenant_id"
@@ -49,7 +45,7 @@ class PointsFilter(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A node as a point. `codes` are the stable codes of its values in all fields; `tenants` are those of its tenant."""
+    """A node as a point. `codes` are the stable codes of its values in all fields, `tenants` its tenants."""
 
     node_id: str
     vector: NDArray[np.float32]
@@ -97,61 +93,12 @@ class PointDatabase(Protocol):
         """Close the connection."""
 
 
-class PointDatabases(Closeable):
-    """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
-        self._open: dict[tuple[str, bytes], PointDatabase] = {}
-        self._lock = Lock()
-
-    def get(
-        self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings | None = None
-    ) -> PointDatabase:
-        """Return the points of an embedding model. `graph` has the parameters of the graph if it must be created.
-
-        Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
-        """
-        name = settings.model_dump_json(), fingerprint.key
-        with self._lock:
-            if name not in self._open:
-                from elt_llm_core.index.qdrant import open_qdrant
-
-                self._open[name] = open_qdrant(
-                    settings, fingerprint, graph or ChromaSettings(), self._data_dir, database_key(os.environ)
-                )
-            return self._open[name]
-
-    def close(self) -> None:
-        """Close all connections."""
-        with self._lock:
-            for database in self._open.values():
-                database.close()
-            self._open.clear()
-
-
-def database_key(environment: Mapping[str, str]) -> str | None:
-    """Return the key of the database from the environment, or from the file that the environment names.
-
-    Raises SettingsError, without the key, if the file cannot be read.
-    """
-    if key := environment.get(INDEX_KEY_VARIABLE, "").strip():
-        return key
-    if not (path := environment.get(INDEX_KEY_FILE_VARIABLE, "")):
-        return None
-    try:
-        return Path(path).read_text(encoding="utf-8").strip() or None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"{INDEX_KEY_FILE_VARIABLE} names {path}, which cannot be read.", hint="Correct the path or its permissions."
-        ) from error
-
-
 @dataclass(frozen=True)
 class StoredLineage:
     """A lineage that has points in a database.
 
-    `kept` are the generations whose points were kept when garbage was last collected; None if points were written since.
+    `kept` are the generations whose points were kept when garbage was last collected, or None if points were written
+    since then.
     """
 
     name: str
@@ -164,8 +111,8 @@ class StoredLineage:
 class LineageRecord:
     """The lineages of a data directory, one small file each, written before the first point.
 
-    So no point is forgotten, whatever crashes. A copied data directory has the lineages of another one, which it must not
-    change: each has the path of its own data directory as its `home`.
+    So no point is forgotten, whatever crashes. A copied data directory has the lineages of another one, which it must
+    not change: each has the path of its own data directory as its `home`.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -282,7 +229,7 @@ def points_change(
 ) -> PointsChange:
     """Compare the nodes and codes of two generations. `vectors_added` are the nodes with another vector than before.
 
-    Metadata of one document can change codes of others, as that of identical documents, so the codes of all nodes count.
+    Metadata of one document can change codes of others, such as identical documents, so all nodes are compared.
     """
     (old, old_codes), (new, new_codes) = before, after
     places = np.searchsorted(old.ids, new.ids)

@@ -313,7 +313,7 @@ def _translated(settings: IndexSettings) -> Iterator[None]:
 
 
 def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
-    """Raise IndexUnavailable if another client has the folder open. The library finds this out too, but leaks a file."""
+    """Raise IndexUnavailable if another client has the folder open. The library would leak a file."""
     lock = folder / ".lock"
     if lock.is_file():
         with lock.open("r+b") as stream:
