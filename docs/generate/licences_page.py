@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 PAGE = Path(__file__).parents[1] / "licences.md"
-EXTRAS = ("ui", "mcp", "formats", "remote", "multilingual", "openai-like", "llama-cpp", "otel", "langchain")
+EXTRAS = ("ui", "mcp", "formats", "remote", "multilingual", "openai-like", "llama-cpp", "otel", "langchain", "qdrant")
 NOT_DECLARED = {"pysqlite3": "Zlib"}
 """Licences of the files in libraries whose metadata name none."""
 

@@ -21,11 +21,14 @@ from elt_llm_core.index.searchable import (
 )
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.store.store import open_store
+from optional import needs
 from stored.shelf import COLLECTION, put, some_documents, writing
 
 DOCUMENTS = {**some_documents(12), "same-1.md": ["The tide is the same."], "same-2.md": ["The tide is the same."]}
 MODEL = FakeEmbedding(64)
+QDRANT_FOLDER = IndexSettings(backend="qdrant", url="qdrant")
 QUESTION = "Which vessel is at the quay at ebb, and which quay has a mast?"
 
 
@@ -33,7 +36,7 @@ QUESTION = "Which vessel is at the quay at ebb, and which quay has a mast?"
 def published(folder: Path, documents: Mapping[str, Sequence[str]], kind: str) -> Iterator[Searchable]:
     """Publish documents and open them as an index of a kind."""
     with writing(folder) as store:
-        put(store, documents, MODEL)
+        put(store, documents, MODEL, index=QDRANT_FOLDER if kind == "qdrant" else None)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(folder))
         if kind == "exact":  # small collections are searched exactly in an engine
@@ -45,8 +48,10 @@ def published(folder: Path, documents: Mapping[str, Sequence[str]], kind: str) -
             yield opened.enter_context(open_generation(store, COLLECTION))
 
 
-@pytest.fixture(scope="module", params=["chroma", "exact", "pooled"])
+@pytest.fixture(scope="module", params=["chroma", "exact", "pooled", "qdrant"])
 def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searchable]:
+    if request.param == "qdrant":
+        needs("qdrant_client")
     with published(tmp_path_factory.mktemp("contract"), DOCUMENTS, request.param) as opened:
         assert opened.notes == ()
         yield opened

@@ -30,6 +30,8 @@ PROVIDED_BY = {
     "PIL": "--group samples",
     "openpyxl": "--group samples",
     "pptx": "--group samples",
+    "qdrant_client": "--extra qdrant",
+    "qdrant_edge": "--group dev",
     "schemathesis": "--group serve-tests",
     "xllamacpp": "--extra llama-cpp",
 }

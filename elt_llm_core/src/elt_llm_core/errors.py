@@ -55,6 +55,16 @@ class CorruptIndex(StoreError):
     """A file of a published generation is missing or damaged. `elt-llm verify` rebuilds the generation."""
 
 
+class IndexUnavailable(StoreError):
+    """The database that searches the vectors cannot be reached, or another process has its folder open."""
+
+    retryable = True
+
+
+class IndexRefused(StoreError):
+    """The database that searches the vectors does not fit the settings or refuses to be changed."""
+
+
 class IngestError(EltError):
     """Nothing could be ingested."""
 

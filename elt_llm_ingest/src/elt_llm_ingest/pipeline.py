@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from elt_llm_core.collection.kept_points import check_index
 from elt_llm_core.collection.lifecycle import check_fingerprint, collect_garbage, publish, remove_leftovers
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.builder import GenerationRecipe
@@ -108,6 +109,7 @@ class _Run:
     def begin(self, sources: CollectionSources, writer: ContextWriter | None) -> None:
         """Check that the ingest is allowed, and record its start and the names of its roots."""
         self._check_allowed()
+        check_index(self._store, self._settings.index, self._embedding.fingerprint, self._settings.chroma)
         if self._settings.chunking.enrichment == "llm":
             self._writer = writer or create_context_writer(self._settings, self._embedding)
         self._store.collections.begin_run(self._record.id, self._request.command)
@@ -210,6 +212,7 @@ class _Run:
             or versions != sorted(document.version for document in self._published.values())
             or self._passport.tokeniser != recipe.tokeniser.fingerprint
             or self._passport.chroma != recipe.chroma.model_dump()
+            or not self._passport.index_settings.is_same_place(recipe.index)
             or not (self._store.folder(self._record.name) / str(self._record.published)).is_dir()
         )
 

@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import GenerationArrays, read_arrays, top_positions, write_arrays
+from elt_llm_core.index.contents import (
+    GenerationArrays,
+    GenerationChange,
+    GenerationContents,
+    read_arrays,
+    top_positions,
+    write_arrays,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -87,3 +94,10 @@ def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "ids.npy", np.array([{"an": "object"}], dtype=object), allow_pickle=True)
     with pytest.raises(CorruptIndex, match=r"ids\.npy"):
         read_arrays(tmp_path)
+
+
+def test_a_change_moves_the_first_kept_node_although_the_nodes_before_it_are_removed() -> None:
+    nothing = GenerationContents((), (), np.zeros((0, 1), dtype=np.float32))
+    moved, none = np.array([-1, 0, 1, -1, 2]), np.zeros(0, dtype=np.int64)
+    change = GenerationChange((1, 2), (2,), moved, (), nothing, none, np.array([b"b", b"c", b"e"]))
+    assert change.applied(np.array([10, 11, 12, 13, 14]), none).tolist() == [11, 12, 14]

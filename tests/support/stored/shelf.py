@@ -11,7 +11,7 @@ from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
@@ -143,9 +143,17 @@ def new_document(
     )
 
 
-def recipe_of(embedding: EmbeddingModel, chroma: ChromaSettings | None = None) -> GenerationRecipe:
+def recipe_of(
+    embedding: EmbeddingModel, chroma: ChromaSettings | None = None, index: IndexSettings | None = None
+) -> GenerationRecipe:
     """Return the recipe that `put` publishes with."""
-    return GenerationRecipe(embedding.fingerprint, "line-1", KeywordTokeniser(), chroma or ChromaSettings())
+    return GenerationRecipe(
+        embedding.fingerprint,
+        "line-1",
+        KeywordTokeniser(),
+        chroma or ChromaSettings(),
+        index=index or IndexSettings(),
+    )
 
 
 def stored_versions(
@@ -172,8 +180,9 @@ def put(
     *,
     name: str = COLLECTION,
     afresh: bool = False,
+    index: IndexSettings | None = None,
 ) -> PublishedGeneration:
-    """Publish a generation with exactly these documents."""
+    """Publish a generation with exactly these documents; `index` says where vectors are searched."""
     model = embedding or FakeEmbedding()
     versions = stored_versions(store, documents, model, name)
-    return publish(store, name, versions, recipe_of(model), SilentListener(), afresh=afresh)
+    return publish(store, name, versions, recipe_of(model, index=index), SilentListener(), afresh=afresh)

@@ -5,7 +5,10 @@ import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from elt_llm_core.index.databases import PointDatabases, database_key
+from elt_llm_core.index.points import LineageRecord, PointsView
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.backups import backup_age
 from elt_llm_core.store.database import STORE_NAME
@@ -16,6 +19,7 @@ from elt_llm_core.store.store import has_store, open_store
 from elt_llm_api.display.text import count_noun
 from elt_llm_api.doctor.check import CheckVerdict, failure, ok, warning, with_settings
 
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MEGABYTE = 10**6
 _NEEDED_SPACE = 200 * _MEGABYTE
 _COMFORTABLE_SPACE = 2000 * _MEGABYTE
@@ -121,6 +125,26 @@ def backups(loaded: LoadedSettings) -> CheckVerdict:
     return warning(detail, "The store has changed since; the next ingest makes a copy") if unsaved else ok(detail)
 
 
+def vector_database(loaded: LoadedSettings) -> CheckVerdict:
+    """Check that the database of the vectors can be reached, and that it has no points that nobody uses."""
+    index, folder = loaded.settings.index, loaded.data_dir
+    waiting = [it for it in LineageRecord(folder).all() if it.kept is None] if folder.is_dir() else []
+    used = sorted({it.settings.url for it in LineageRecord(folder).all()}) if folder.is_dir() else []
+    if index.backend == "local" and not used:
+        return ok("not checked: index.backend is local")
+    with PointDatabases(folder) as databases:
+        for lineage in LineageRecord(folder).all():
+            databases.get(lineage.settings, lineage.fingerprint).count(PointsView(lineage.name, 0))
+        if not used:
+            return ok(f"index.url is {index.url}; nothing is stored there yet")
+    without_tls = [url for url in used if url.startswith("http://") and urlsplit(url).hostname not in _LOOPBACK]
+    if without_tls and database_key(os.environ):
+        return warning(f"the key is sent to {without_tls[0]} without encryption", "Set index.url to an https address")
+    if waiting:
+        return ok(f"{', '.join(used)}; the next writing command deletes points that are not used any more")
+    return ok(", ".join(used))
+
+
 def _shown_age(age: timedelta) -> str:
     if age.days:
         return count_noun(age.days, "day")
@@ -142,6 +166,7 @@ CHECKS = {
     for name, look in _LOOKS.items()
 } | {
     "database server": with_settings(database_server),
+    "vector database": with_settings(vector_database),
     "writer's lock": with_settings(lock),
     "unfinished runs": with_settings(unfinished_runs),
     "collections": with_settings(collections),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ from elt_llm_core.index.contents import (
     read_contents,
     read_json,
 )
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.fields import FilterFields, build_fields, fields_in_memory, open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity, passport_on_disk
+from elt_llm_core.index.points import PointSearch, PointsView
 from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
 from elt_llm_core.settings.tree import ChromaSettings
@@ -52,11 +55,13 @@ class Generation(LocalIndex, Closeable):
         passport: Passport,
         indexes: VectorIndexPool | None = None,
         tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
+        databases: PointDatabases | None = None,
     ) -> None:
         """Open the generation's files.
 
         `indexes` lets generations share a limited number of open vector indexes. Without `indexes`, the vector index is
-        opened now. `tokeniser_of` returns the tokeniser of a language, so that generations can share a tokeniser.
+        opened now. `tokeniser_of` returns the tokeniser of a language, so that generations can share a tokeniser. A
+        database is connected to at the first search, through `databases` or a connection of this generation alone.
         """
         self.collection = record.name
         self.number = pin.number
@@ -65,19 +70,20 @@ class Generation(LocalIndex, Closeable):
         self._on_disk = passport_on_disk(self.directory, passport) if store.workspace.is_shared else passport
         self._store, self._record, self._pin = store, record, pin
         self._chroma: ChromaIndex | None = None
+        self._databases: PointDatabases | None = None
         arrays, fields, array_notes = self._open_arrays()
         tokeniser = tokeniser_of(passport.language)
         self._tokeniser_key = tokeniser.fingerprint
         keyword, keyword_notes = self._open_keyword(tokeniser, len(arrays.ids))
         vector_store, vector_notes = self._open_vectors(arrays, indexes, rebuilt=bool(array_notes))
-        super().__init__(arrays, fields, keyword, vector_store)
+        super().__init__(arrays, fields, keyword, vector_store, self._open_points(databases))
         self._opening_notes = (*array_notes, *keyword_notes, *vector_notes)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on every index that was rebuilt or replaced because it is damaged or outdated."""
         lent = self.vector_store.notes if isinstance(self.vector_store, PooledVectorStore) else ()
-        return (*self._opening_notes, *lent)
+        return (*self._opening_notes, *lent, *(self.points.notes if self.points else ()))
 
     @property
     def identity(self) -> str:
@@ -159,6 +165,8 @@ class Generation(LocalIndex, Closeable):
             self._chroma = None
         if isinstance(self.vector_store, PooledVectorStore):
             self.vector_store.let_go()
+        if self._databases:
+            self._databases.close()
         self._pin.release()
 
     def _check_files(self, part: str) -> None:
@@ -184,6 +192,17 @@ class Generation(LocalIndex, Closeable):
             fields = build_fields(self._store, contents, contents.arrays.fields["document"])
             note = f"{error} It was rebuilt in memory. Run: elt-llm verify -c {self.collection}"
             return contents.arrays, fields_in_memory(fields, contents.arrays.fields), (note,)
+
+    def _open_points(self, databases: PointDatabases | None) -> PointSearch | None:
+        """Return the search in the database that has the points of this generation, if there is one."""
+        passport = self.passport
+        if not passport.lineage:
+            return None
+        if databases is None:
+            databases = self._databases = PointDatabases(self._store.data_dir)
+        graph = ChromaSettings.model_validate(passport.chroma)
+        database_of = partial(databases.get, passport.index_settings, passport.fingerprint, graph)
+        return PointSearch(database_of, PointsView(passport.lineage, self.number), passport.nodes, self.collection)
 
     def _contents(self) -> GenerationContents:
         """Read the contents of the generation from the store. Raises StoreError if they are not as published."""
@@ -224,7 +243,8 @@ class Generation(LocalIndex, Closeable):
         A graph of usearch names rows of `vectors.npy`, so it does not fit arrays that were `rebuilt` from the store.
         """
         exact = ExactVectorStore(arrays)
-        if self._on_disk.exact or (rebuilt and self._on_disk.index == "usearch"):
+        on_disk = self._on_disk
+        if on_disk.exact or on_disk.index == "qdrant" or (rebuilt and on_disk.index == "usearch"):
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:

@@ -9,9 +9,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from elt_llm_core.collection.generation import Generation
+from elt_llm_core.collection.kept_points import collect_points, generations_of_lineage
 from elt_llm_core.errors import CorruptIndex, FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
 from elt_llm_core.index.contents import DIGESTS_NAME, hash_of_digests, load_array
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, passport_on_disk
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener, SilentListener
@@ -45,8 +47,9 @@ def open_generation(
     fingerprint: EmbeddingFingerprint | None = None,
     indexes: VectorIndexPool | None = None,
     tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
+    databases: PointDatabases | None = None,
 ) -> Generation:
-    """Pin and open the published generation of a collection. `Generation` describes `indexes` and `tokeniser_of`.
+    """Pin and open the published generation of a collection. `Generation` describes the last three arguments.
 
     Raises UnknownCollection if there is no such collection, and UsageError if nothing was ever published. Raises
     FingerprintMismatch if the generation was built with another `fingerprint`, and CorruptIndex if it is damaged.
@@ -61,7 +64,7 @@ def open_generation(
         passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
         if fingerprint is not None:
             check_fingerprint(passport, fingerprint)
-        return Generation(store, record, pin, passport, indexes, tokeniser_of)
+        return Generation(store, record, pin, passport, indexes, tokeniser_of, databases)
     except BaseException:
         pin.release()
         raise
@@ -69,9 +72,10 @@ def open_generation(
 
 @contextmanager
 def generation_opener(store: Store) -> Iterator[Callable[[str], Generation]]:
-    """Yield a function that opens published generations, which share a limited number of vector indexes."""
-    with VectorIndexPool() as indexes:
-        yield partial(open_generation, store, indexes=indexes, tokeniser_of=cache(KeywordTokeniser))
+    """Yield a function that opens published generations, which share vector indexes and connections to databases."""
+    with VectorIndexPool() as indexes, PointDatabases(store.data_dir) as databases:
+        shared = cache(KeywordTokeniser)
+        yield partial(open_generation, store, indexes=indexes, tokeniser_of=shared, databases=databases)
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
@@ -106,6 +110,7 @@ def publish(
             store.generations.get(record.id, record.published),
             store.folder(record.name) / str(record.published),
         )
+        lineage = Passport.from_json(row.passport).lineage
         if store.workspace.is_shared:
             provide_files(store, record, record.published)
             row = replace(row, passport=passport_on_disk(directory, Passport.from_json(row.passport)).to_json())
@@ -113,6 +118,7 @@ def publish(
             record=row,
             directory=directory,
             versions=tuple(store.generations.versions(record.id, record.published)),
+            is_latest=not lineage or max(generations_of_lineage(store, lineage)) == record.published,
         )
     built = build_next_generation(store, record, versions, recipe, base, progress)
     row = generation_row(built)
@@ -158,6 +164,7 @@ def drop(store: Store, name: str) -> None:
     sweep(store.database, store.collections.with_unfinished_runs())
     shutil.rmtree(uploads_folder(store.data_dir, name), ignore_errors=True)
     _trash_folder(store, store.folder(name))
+    collect_points(store)
     erase_dropped(store, name)
 
 
@@ -177,6 +184,7 @@ def remove_leftovers(store: Store) -> None:
             if directory.name not in numbers[folder.name]:
                 discard_generation(directory, store.trash)
     shutil.rmtree(store.trash, ignore_errors=True)
+    collect_points(store)
 
 
 def has_leftovers(store: Store) -> bool:
@@ -213,6 +221,7 @@ def collect_garbage(store: Store, keep: int) -> SweepCounts:
             for number in numbers:
                 if number not in kept and store.discard_files(record, number):
                     store.generations.delete(record.id, number)
+        collect_points(store)
         return sweep(store.database, store.collections.with_unfinished_runs())
 
 
@@ -322,6 +331,7 @@ def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
         tokeniser=KeywordTokeniser(passport.language),
         chroma=ChromaSettings.model_validate(passport.chroma),
         graph_from=passport.graph_from,
+        index=passport.index_settings,
     )
 
 

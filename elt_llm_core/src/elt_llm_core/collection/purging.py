@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from elt_llm_core.collection.kept_points import check_databases, databases_of
 from elt_llm_core.collection.lifecycle import rebuild_generation, remove_leftovers
 from elt_llm_core.index.chroma import CHROMA_FOLDER, has_uncleared_bytes
 from elt_llm_core.progress import ProgressListener
@@ -67,6 +68,9 @@ class PurgeReceipt:
         return {**asdict(self), "clean": self.is_clean}
 
 
+_DATABASE = "snapshots of {0}, and its files until it has optimised them"
+
+
 def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> PurgeReceipt:
     """Erase the unpublished text of these collections (default: all), every backup, and the trash.
 
@@ -74,6 +78,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
     to rewrite the database. By then rows and files are deleted, but the bytes of the rows are still in the database.
     """
     chosen = [store.collections.get(name) for name in names] or store.collections.all()
+    check_databases(store)  # erased text must not be left as vectors in a database that is down
     before, files = tree_size(store.data_dir), _files_to_delete(store, chosen)
     generations = sum(len(store.generations.of_collection(record.id)) for record in chosen)
     cut_off = [it.name for it in chosen if it.id in store.collections.with_unfinished_runs()]
@@ -103,6 +108,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
         check=_search_samples(store, samples),
         pinned=tuple(_pinned_directories(store)),
         sources=tuple(sources),
+        beyond_reach=(*OUT_OF_REACH, *(_DATABASE.format(url) for url in databases_of(store))),
     )
 
 

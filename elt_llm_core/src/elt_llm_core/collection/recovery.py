@@ -260,6 +260,8 @@ def _recipe_of(store: Store, record: CollectionRecord, published: GenerationReco
             chunker=passport.chunker,
             tokeniser=KeywordTokeniser(passport.language),
             chroma=ChromaSettings.model_validate(passport.chroma),
+            graph_from=passport.graph_from,
+            index=passport.index_settings,
         )
     return None
 

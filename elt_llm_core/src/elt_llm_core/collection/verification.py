@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from elt_llm_core.collection.lifecycle import provide_files, rebuild_generation, remove_leftovers
-from elt_llm_core.errors import CorruptIndex, StoreError
+from elt_llm_core.errors import CorruptIndex, IndexRefused, IndexUnavailable, SettingsError, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
-from elt_llm_core.index.contents import collection_hash, read_arrays, read_contents
+from elt_llm_core.index.contents import FIELDS_NAME, collection_hash, read_arrays, read_contents
+from elt_llm_core.index.databases import PointDatabases
+from elt_llm_core.index.fields import open_fields
 from elt_llm_core.index.passport import Passport, damaged_files, passport_on_disk
+from elt_llm_core.index.points import NodeCodes, PointsView, compared_points, points_faults
 from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
@@ -84,7 +87,7 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
                 continue
             passport = passport_on_disk(directory, Passport.from_json(generation.passport))
             here = replace(generation, passport=passport.to_json())
-        faults = damaged_files(directory, here.passport) or _index_damage(directory, here, unchecked)
+        faults = damaged_files(directory, here.passport) or _index_damage(store, directory, here, unchecked)
         damage += [GenerationDamage(name, generation.number, fault) for fault in faults]
         lost = _record_damage(store, record, generation)
         if deep and not lost:
@@ -128,11 +131,27 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
     return rebuilt
 
 
-def _index_damage(directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
+def _points_damage(store: Store, directory: Path, passport: Passport, unchecked: list[str]) -> list[str]:
+    """Return the differences between the points in the database and the files of the generation."""
+    arrays, view = read_arrays(directory), PointsView(passport.lineage, passport.number)
+    codes = NodeCodes.of(open_fields(directory / FIELDS_NAME, arrays.fields), len(arrays.ids))
+    try:
+        with PointDatabases(store.data_dir) as databases:
+            graph = ChromaSettings.model_validate(passport.chroma)
+            database = databases.get(passport.index_settings, passport.fingerprint, graph)
+            return points_faults(database, view, arrays) or compared_points(database, view, arrays, codes)
+    except (IndexUnavailable, IndexRefused, SettingsError) as error:
+        unchecked.append(f"The points of '{passport.collection}' cannot be checked: {error} {error.hint}")
+        return []
+
+
+def _index_damage(store: Store, directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
     """Return the faults of the vector index that only searches show, such as a low recall."""
     passport = Passport.from_json(generation.passport)
     if passport.exact:
         return []
+    if passport.lineage:
+        return _points_damage(store, directory, passport, unchecked)
     if passport.index == "usearch":
         arrays = read_arrays(directory)
         graph = GraphVectorStore(directory, arrays, ChromaSettings.model_validate(passport.chroma))

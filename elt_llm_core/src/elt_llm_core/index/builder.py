@@ -3,9 +3,9 @@
 import importlib.metadata
 import os
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,15 @@ from elt_llm_core.index.contents import (
     write_arrays,
     write_artefacts,
 )
-from elt_llm_core.index.fields import FilterField, build_fields, open_fields, updated_fields, write_fields
+from elt_llm_core.index.databases import PointDatabases
+from elt_llm_core.index.fields import (
+    FilterField,
+    build_fields,
+    fields_in_memory,
+    open_fields,
+    updated_fields,
+    write_fields,
+)
 from elt_llm_core.index.keyword_index import TermCounts, keyword_index_of, read_term_counts, write_keyword_index
 from elt_llm_core.index.passport import (
     PASSPORT_NAME,
@@ -41,9 +49,19 @@ from elt_llm_core.index.passport import (
     file_hashes,
     file_stamps,
 )
+from elt_llm_core.index.points import (
+    LineageRecord,
+    NodeCodes,
+    PointDatabase,
+    PointsChange,
+    PointsTarget,
+    PointsView,
+    points_change,
+    points_faults,
+)
 from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.progress import ProgressListener
-from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
+from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings
 from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.disk import sync_tree
 from elt_llm_core.store.generations import PIN_NAME
@@ -69,7 +87,7 @@ _LIBRARIES = (
 class GenerationRecipe:
     """The models and parameters that all generations of one ingest are built with.
 
-    From `graph_from` nodes, vectors are indexed by usearch instead of Chroma.
+    From `graph_from` nodes, vectors are indexed by usearch instead of Chroma. `index` may name a database instead.
     """
 
     fingerprint: EmbeddingFingerprint
@@ -77,6 +95,7 @@ class GenerationRecipe:
     tokeniser: KeywordTokeniser
     chroma: ChromaSettings
     graph_from: int = GRAPH_FROM
+    index: IndexSettings = field(default_factory=IndexSettings)
 
 
 @dataclass(frozen=True)
@@ -90,11 +109,15 @@ class BuildTarget:
 
 @dataclass(frozen=True)
 class BaseGeneration:
-    """The published generation, from which the next one may be built."""
+    """The published generation, from which the next one may be built.
+
+    `is_latest` is false if a later generation has points of the same lineage, as after a rollback.
+    """
 
     record: GenerationRecord
     directory: Path
     versions: tuple[int, ...]
+    is_latest: bool = True
 
 
 # The large files of a usearch generation never change. The next generation links to them; their bytes are not read.
@@ -141,6 +164,11 @@ class _Contents:
     fields: Sequence[FilterField]
     counts: TermCounts
 
+    @property
+    def codes(self) -> NodeCodes:
+        """The filter codes of all nodes, equal in every generation."""
+        return NodeCodes.of(fields_in_memory(self.fields, self.arrays.fields), len(self.arrays.ids))
+
 
 @dataclass(frozen=True)
 class _Builder:
@@ -162,13 +190,17 @@ class _Builder:
         digests = node_digests(self.store, contents)
         fields = build_fields(self.store, contents, contents.arrays.fields["document"])
         counts = TermCounts.of_stems(node_stems(self.store, contents.nodes, self.recipe.tokeniser))
-        self._write(_Contents(contents.versions, contents.arrays, digests, fields, counts))
-        library: IndexLibrary = "usearch" if size >= self.recipe.graph_from else "chroma"
+        written = _Contents(contents.versions, contents.arrays, digests, fields, counts)
+        self._write(written)
+        library, lineage, faults = self._library(size), "", []
         # For a single vector, Chroma stores no graph, and it rewrites its files whenever it opens them.
-        faults = [] if size < 2 else self._fresh_index(contents.vectors, contents.arrays, library)
+        if library == "qdrant" and size >= 2:
+            lineage, faults = self._fresh_points(written)
+        elif size >= 2:
+            faults = self._fresh_index(contents.vectors, contents.arrays, library)
         for fault in faults:
             self.progress.note(f"The vector index is not used; vectors are searched exactly instead: {fault}")
-        passport = self._finish(size, library, exact=size < 2 or bool(faults))
+        passport = self._finish(size, library, exact=size < 2 or bool(faults), lineage=lineage)
         digest = hash_of_digests(digests)
         return BuiltGeneration(self.place, contents.versions, size, digest, passport, self.place.number, 0)
 
@@ -187,7 +219,10 @@ class _Builder:
         change = read_change(self.store, before, base.versions, versions, self.recipe.fingerprint)
         size, removed, added = len(change.ids), change.vectors_removed, change.vectors_added
         changed = base.record.changed_since_fresh + len({*removed, *added})
-        if size < 2 or changed * 10 > size or passport.index != self._library_after(passport, size):
+        in_points = passport.index == "qdrant"
+        if size < 2 or passport.index != self._library_after(passport, size):
+            return None
+        if not self._has_points(base, passport) if in_points else changed * 10 > size:
             return None
         self.progress.stage("index", size)
         contents = self._updated_contents(base, before, change, passport)
@@ -195,13 +230,17 @@ class _Builder:
             return None
         present = [name for name in linked if (base.directory / name).is_file()]
         self._write(contents, {name: base.directory / name for name in present})
-        faults = [] if passport.exact else self._changed_index(base, passport, contents.arrays, removed, added)
+        if in_points:
+            faults = self._changed_points(base, passport, before, contents, added)
+        else:
+            faults = [] if passport.exact else self._changed_index(base, passport, contents.arrays, removed, added)
         for fault in faults:
             self.progress.note(f"The vector index is rebuilt instead of copied: {fault}")
         if faults:
             return None
         known = {name: passport.files[name] for name in present}
-        passport = self._finish(size, passport.index, exact=passport.exact, known=known)
+        lineage = passport.lineage
+        passport = self._finish(size, passport.index, exact=passport.exact, known=known, lineage=lineage)
         digest = hash_of_digests(contents.digests)
         return BuiltGeneration(self.place, change.versions, size, digest, passport, base.record.fresh_base, changed)
 
@@ -212,12 +251,18 @@ class _Builder:
             and passport.fingerprint == recipe.fingerprint
             and passport.chroma == recipe.chroma.model_dump()
             and passport.tokeniser == recipe.tokeniser.fingerprint
+            and passport.index_settings.is_same_place(recipe.index)
         )
+
+    def _library(self, size: int) -> IndexLibrary:
+        if self.recipe.index.backend == "qdrant":
+            return "qdrant"
+        return "usearch" if size >= self.recipe.graph_from else "chroma"
 
     def _library_after(self, before: Passport, size: int) -> IndexLibrary:
         """Return the library for the index. A collection that shrinks a little keeps its usearch index."""
         keeps = before.index == "usearch" and size * 5 >= self.recipe.graph_from * 4
-        return "usearch" if keeps or size >= self.recipe.graph_from else "chroma"
+        return before.index if keeps else self._library(size)
 
     def _updated_contents(
         self, base: BaseGeneration, before: GenerationArrays, change: GenerationChange, passport: Passport
@@ -280,6 +325,53 @@ class _Builder:
                 shutil.rmtree(self.directory / folder, ignore_errors=True)
         return faults
 
+    @contextmanager
+    def _database(self) -> Iterator[PointDatabase]:
+        """Yield the database of the points, checked before anything is written to it."""
+        with PointDatabases(self.store.data_dir) as databases:
+            database = databases.get(self.recipe.index, self.recipe.fingerprint, self.recipe.chroma)
+            database.prepare()
+            yield database
+
+    def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
+        """Return whether the points of the base generation are those of this data directory, and its last ones."""
+        known = passport.lineage and LineageRecord(self.store.data_dir).find(passport.lineage)
+        return bool(known) and base.is_latest
+
+    def _fresh_points(self, contents: _Contents) -> tuple[str, list[str]]:
+        """Write the points of a new lineage. Return its name and the faults; a lineage with faults has no name."""
+        with self._database() as database:
+            lineage = LineageRecord(self.store.data_dir).start(self.recipe.index, self.recipe.fingerprint).name
+            view = PointsView(lineage, self.place.number)
+            every = np.arange(len(contents.arrays.ids))
+            target = PointsTarget(database, view, self.place.collection, contents.arrays, contents.codes)
+            target.write(PointsChange(every, ()))
+            with failpoint(Failpoint.VERIFY):
+                faults = points_faults(database, view, contents.arrays)
+        return "" if faults else lineage, faults
+
+    def _changed_points(
+        self,
+        base: BaseGeneration,
+        passport: Passport,
+        before: GenerationArrays,
+        contents: _Contents,
+        added: Sequence[str],
+    ) -> list[str]:
+        """Write the points that differ from those of the base generation, and return the faults."""
+        former = open_fields(base.directory / FIELDS_NAME, before.fields)
+        codes = contents.codes
+        pairs = (before, NodeCodes.of(former, len(before.ids))), (contents.arrays, codes)
+        change, record = points_change(*pairs, added), LineageRecord(self.store.data_dir)
+        with self._database() as database:
+            if lineage := record.find(passport.lineage):
+                record.save(replace(lineage, kept=None))
+            database.rewind(PointsView(passport.lineage, base.record.number))
+            view = PointsView(passport.lineage, self.place.number)
+            PointsTarget(database, view, self.place.collection, contents.arrays, codes).write(change)
+            with failpoint(Failpoint.VERIFY):
+                return points_faults(database, view, contents.arrays, change.written)
+
     def _changed_index(
         self,
         base: BaseGeneration,
@@ -308,7 +400,13 @@ class _Builder:
             return graph_faults(store, arrays, added, fresh=fresh)
 
     def _finish(
-        self, size: int, library: IndexLibrary, *, exact: bool, known: Mapping[str, str] | None = None
+        self,
+        size: int,
+        library: IndexLibrary,
+        *,
+        exact: bool,
+        known: Mapping[str, str] | None = None,
+        lineage: str = "",
     ) -> Passport:
         """Write the passport and flush all files to the disk. The hashes of `known` files are not computed again."""
         clear_reserved_bytes(self.directory / CHROMA_FOLDER)
@@ -330,6 +428,8 @@ class _Builder:
             index=library,
             graph_from=recipe.graph_from,
             stamps=file_stamps(self.directory),
+            database=recipe.index.model_dump() if library == "qdrant" else {},
+            lineage=lineage,
         )
         (self.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")
         sync_tree(self.directory)

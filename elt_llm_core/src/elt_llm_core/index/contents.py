@@ -274,7 +274,8 @@ class GenerationChange:
     def applied(self, before: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
         """Return the rows of the next generation, given the rows of the nodes before, and of the added nodes."""
         rows = np.empty((len(self.ids), *before.shape[1:]), dtype=before.dtype)
-        starts = np.flatnonzero(np.diff(self.moved, prepend=-2) != 1)  # of runs that move together, or of single nodes
+        # Of runs that move together, or of single nodes. A node that moves to 0 starts a run, also after a removed one.
+        starts = np.flatnonzero((np.diff(self.moved, prepend=-2) != 1) | (self.moved == 0))
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(self.moved)], strict=True):
             if (place := int(self.moved[start])) >= 0:
                 rows[place : place + end - start] = before[start:end]

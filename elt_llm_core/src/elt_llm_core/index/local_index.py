@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from elt_llm_core.index.contents import GenerationArrays, top_positions
 from elt_llm_core.index.fields import FilterFields
 from elt_llm_core.index.keyword_index import KeywordIndex
-from elt_llm_core.index.searchable import AllowedChunks, BothScores, FieldValues, KeywordQuery, Ranking, ValueFilter
+from elt_llm_core.index.points import PointSearch, points_filters
+from elt_llm_core.index.searchable import (
+    AllowedChunks,
+    BothScores,
+    FieldValue,
+    FieldValues,
+    KeywordQuery,
+    Ranking,
+    ValueFilter,
+)
 from elt_llm_core.index.vector_index import EXACT_BELOW, ExactVectorStore
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -23,10 +32,11 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class _AllowedNodes:
-    """The allowed nodes as a mask, shape (nodes,), and their number."""
+    """The allowed nodes as a mask, shape (nodes,), their number, and the filters that allow them."""
 
     mask: NDArray[np.bool_]
     count: int
+    filters: tuple[ValueFilter, ...]
 
 
 @dataclass(eq=False, repr=False)
@@ -40,6 +50,8 @@ class LocalIndex:
     filter_fields: FilterFields
     keyword: KeywordIndex
     vector_store: BasePydanticVectorStore
+    points: PointSearch | None = None
+    """The database that searches the vectors, if the generation has points in one."""
 
     @property
     def size(self) -> int:
@@ -59,7 +71,7 @@ class LocalIndex:
     @property
     def answers_at_once(self) -> bool:
         """Whether a search takes less time than handing it to another thread."""
-        return self.size < EXACT_BELOW
+        return self.size < EXACT_BELOW and self.points is None
 
     @property
     def field_names(self) -> list[str]:
@@ -86,7 +98,7 @@ class LocalIndex:
         for one in filters:
             having = self._having_codes(one.codes)
             np.logical_and(mask, ~having if one.denies else having, out=mask)
-        return _AllowedNodes(mask, int(np.count_nonzero(mask)))
+        return _AllowedNodes(mask, int(np.count_nonzero(mask)), tuple(filters))
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
         """Return those of these nodes that are allowed."""
@@ -102,6 +114,11 @@ class LocalIndex:
         vectors, most = self.arrays.vectors, min(top_k, self.size)
         if most == 0:
             return []
+        if (
+            self.points is not None
+            and (ranking := self._nearest_points(self.points, vector, most, allowed)) is not None
+        ):
+            return ranking
         if allowed is not None:
             places = np.flatnonzero(self._mask(allowed))
             few = len(places) * _FEW < self.size
@@ -170,6 +187,28 @@ class LocalIndex:
     @cached_property
     def _sorted_stems(self) -> list[str]:
         return sorted(self.keyword.vocabulary)
+
+    def _nearest_points(
+        self, points: PointSearch, vector: NDArray[np.float32], most: int, allowed: AllowedChunks | None
+    ) -> Ranking | None:
+        """Search in the database; None if it must be done here. Raises IndexUnavailable and IndexRefused."""
+        if allowed is None:
+            found = points.nearest(self.arrays, vector, most)
+        else:
+            mask = self._mask(allowed)
+            filters = allowed.filters if isinstance(allowed, _AllowedNodes) else ()
+            pairs = points_filters(([self._value_of(code) for code in one.codes], one.denies) for one in filters)
+            found = points.nearest(self.arrays, vector, most, pairs, mask)
+        return None if found is None else self._ranking(*found)
+
+    def _value_of(self, code: int) -> tuple[str, FieldValue]:
+        """Return the field and the value that have a code."""
+        number, place = divmod(code, _CODES_OF_A_FIELD)
+        name = self.field_names[number]
+        field = self.filter_fields.get(name)
+        if field is None:
+            raise ValueError(f"No field has the code {code}.")
+        return name, field.values[place]
 
     def _having_codes(self, codes: Sequence[int]) -> NDArray[np.bool_]:
         """Return for each node whether it has a value with one of these codes."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.contents import Hashing
-from elt_llm_core.settings.tree import GRAPH_FROM
+from elt_llm_core.settings.tree import GRAPH_FROM, IndexSettings
 from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.disk import file_sha256
 from elt_llm_core.store.generations import PIN_NAME
@@ -18,7 +18,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
 PASSPORT_FORMAT = 1
-IndexLibrary = Literal["chroma", "usearch"]
+IndexLibrary = Literal["chroma", "usearch", "qdrant"]
 STAMPED_FROM = 32 << 20  # bytes; reading and hashing a smaller file takes some 20 ms
 _CHROMA_DATABASE = "chroma/chroma.sqlite3"
 # Chroma writes to these tables of its database when it opens or maintains it. All other rows and files never change.
@@ -33,7 +33,8 @@ class Passport:
     `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without Chroma, whose index
     had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, and "each" in
     older generations. `hashing` has the values of `collection_hash`. `index` is the library of the vector index, which
-    is usearch from `graph_from` nodes. `stamps` has size and modification time (ns) of each large file.
+    is usearch from `graph_from` nodes. `stamps` has size and modification time (ns) of each large file. `database` has
+    the `IndexSettings` of a generation whose vectors are points of a database, and `lineage` is their name there.
     """
 
     collection: str
@@ -52,6 +53,8 @@ class Passport:
     index: IndexLibrary = "chroma"
     graph_from: int = GRAPH_FROM
     stamps: dict[str, list[int]] = field(default_factory=dict)
+    database: dict[str, str | int | bool] = field(default_factory=dict)
+    lineage: str = ""
 
     def to_json(self) -> str:
         """Return the text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""
@@ -60,6 +63,11 @@ class Passport:
             indent=1,
             sort_keys=True,
         )
+
+    @property
+    def index_settings(self) -> IndexSettings:
+        """The settings of the database that has the vectors; those of a local index if there is none."""
+        return IndexSettings.model_validate(self.database)
 
     @staticmethod
     def from_json(text: str) -> "Passport":

@@ -237,7 +237,17 @@ def _choices(annotation: object) -> list[str]:
 SETTINGS_FILE = Path("config") / "rag_config.yaml"
 DATA_DIR_VARIABLE = "ELT_LLM_DATA_DIR"
 _PREFIX = "ELT_LLM_"
-_OTHER_VARIABLES = (DATA_DIR_VARIABLE, FAILPOINT_VARIABLE, "ELT_LLM_DATASETS", "ELT_LLM_SERVE_TOKEN", DSN_VARIABLE)
+# The key of the index's database is no setting, so that no file or page can show it.
+INDEX_KEY_VARIABLE, INDEX_KEY_FILE_VARIABLE = "ELT_LLM_INDEX__API_KEY", "ELT_LLM_INDEX__API_KEY_FILE"
+_OTHER_VARIABLES = (
+    DATA_DIR_VARIABLE,
+    FAILPOINT_VARIABLE,
+    INDEX_KEY_VARIABLE,
+    INDEX_KEY_FILE_VARIABLE,
+    DSN_VARIABLE,
+    "ELT_LLM_DATASETS",
+    "ELT_LLM_SERVE_TOKEN",
+)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from elt_llm_core.settings.workspace import StorageBackend
 
@@ -166,6 +167,39 @@ class ChromaSettings(SettingsSection):
     ef_construction: int = key(100, "Candidates examined when a vector is added.", ge=10, le=1000)
     ef_search: int = key(100, "Candidates examined by a search.", ge=10, le=1000)
     max_neighbors: int = key(16, "Links per vector.", ge=4, le=128)
+
+
+class IndexSettings(SettingsSection):
+    """Where vectors are searched; see docs/qdrant.md. ELT_LLM_INDEX__API_KEY or _API_KEY_FILE has the server's key."""
+
+    backend: Literal["local", "qdrant"] = key("local", "local: in files of the data directory; qdrant needs its extra.")
+    url: str = key(
+        "http://localhost:6333", "Address of Qdrant, or a folder in the data directory that one command at a time uses."
+    )
+    prefer_grpc: bool = key(False, "Search over gRPC, at port 6334 of the same host.")
+    timeout_seconds: int = key(30, "Seconds that one request to the database may take.", ge=1, le=3600)
+    shards: int = key(1, "Shards of a new Qdrant collection.", ge=1, le=1024)
+    replicas: int = key(1, "Copies of each shard of a new Qdrant collection.", ge=1, le=32)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether `url` is a folder in the data directory, so that this process searches without a server."""
+        return "://" not in self.url
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if "://" not in url:
+            if not url or Path(url).is_absolute() or ".." in Path(url).parts:
+                raise ValueError("must be an address such as http://localhost:6333, or a folder in the data directory")
+        elif parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+            raise ValueError("must be http or https with a host, without a user or password")
+        return url
+
+    def is_same_place(self, other: "IndexSettings") -> bool:
+        """Return whether both name the same database, so that its points can be kept."""
+        return self.backend == other.backend and (self.backend == "local" or self.url == other.url)
 
 
 class EmbeddingSettings(SettingsSection):
@@ -332,6 +366,7 @@ class Settings(SettingsSection):
     storage: StorageSettings = Field(default_factory=StorageSettings, description="Where collections are stored.")
     ingest: IngestSettings = Field(default_factory=IngestSettings, description="Which files may be read.")
     chroma: ChromaSettings = Field(default_factory=ChromaSettings, description="The vector index.")
+    index: IndexSettings = Field(default_factory=IndexSettings, description="Where vectors are searched.")
     ollama: OllamaSettings = Field(default_factory=OllamaSettings, description="A local Ollama server.")
     openai_like: OpenAiLikeSettings = Field(default_factory=OpenAiLikeSettings, description="Another local server.")
     llama_cpp: LlamaCppSettings = Field(default_factory=LlamaCppSettings, description="A model in this process.")

@@ -182,6 +182,7 @@ def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -
         tokeniser=KeywordTokeniser(language),
         chroma=settings.chroma,
         graph_from=settings.storage.graph_from,
+        index=settings.index,
     )
 
 

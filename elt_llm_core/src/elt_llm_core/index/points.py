@@ -1,0 +1,391 @@
+"""Vectors as points of a database: what a publish writes, a search asks and garbage collection deletes there.
+
+A *lineage* is one fresh build of a collection and the generations that were built upon it, one after the other. Its
+points are alive in a range of generation numbers, from `born` to before `died`, so that a publish writes only changed
+points and a reader of a former generation still finds its own. Names of lineages are random: collections, data
+directories, dropped collections and crashed builds never share points, also within one collection of the database.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import CorruptIndex
+from elt_llm_core.index.contents import GenerationArrays, top_positions
+from elt_llm_core.index.fields import FilterField, FilterFields
+from elt_llm_core.index.searchable import FieldValue
+from elt_llm_core.settings.tree import IndexSettings
+from elt_llm_core.store.disk import sync_file
+from elt_llm_core.store.records import EmbeddingFingerprint
+
+POINTS_FOLDER = "points"
+TENANT_FIELD = "tenant_id"
+_WRITTEN_AT_ONCE = 256  # points
+
+
+class PointsView(NamedTuple):
+    """The points of a lineage that are alive in one generation."""
+
+    lineage: str
+    generation: int
+
+
+class PointsFilter(NamedTuple):
+    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true."""
+
+    codes: Sequence[int]
+    denies: bool
+
+
+class Point(NamedTuple):
+    """A node as a point. `codes` are the stable codes of its values in all fields, `tenants` its tenants."""
+
+    node_id: str
+    vector: NDArray[np.float32]
+    codes: list[int]
+    tenants: list[str]
+
+
+class PointDatabase(Protocol):
+    """The points of one embedding model in a database. Many threads may share one object.
+
+    Every method raises IndexUnavailable if the database cannot be reached, and IndexRefused if it refuses the request.
+    """
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every search is exact, so that only a few are needed to check it."""
+
+    def prepare(self) -> None:
+        """Create what is missing, and check dimension, distance and the right to write. Nothing else is changed."""
+
+    def rewind(self, view: PointsView) -> None:
+        """Undo all that was written for generations after that of `view`."""
+
+    def write(self, view: PointsView, collection: str, points: Sequence[Point]) -> None:
+        """Write points that are born in the generation of `view`. `collection` is for the eyes of administrators."""
+
+    def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
+        """Let the points of these nodes that are alive before the generation of `view` die in it."""
+
+    def keep(self, lineage: str, numbers: Sequence[int]) -> None:
+        """Delete every point that is not alive in one of these generations."""
+
+    def nearest(
+        self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
+    ) -> list[list[str]]:
+        """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact."""
+
+    def count(self, view: PointsView) -> int:
+        """Return the exact number of points that are alive."""
+
+    def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
+        """Yield node id and codes of each point that is alive, in any order."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+@dataclass(frozen=True)
+class StoredLineage:
+    """A lineage that has points in a database.
+
+    `kept` are the generations whose points were kept when garbage was last collected, or None if points were written
+    since then.
+    """
+
+    name: str
+    settings: IndexSettings
+    fingerprint: EmbeddingFingerprint
+    home: str
+    kept: tuple[int, ...] | None
+
+
+class LineageRecord:
+    """The lineages of a data directory, one small file each, written before the first point.
+
+    So no point is forgotten, whatever crashes. A copied data directory has the lineages of another one, which it must
+    not change: each has the path of its own data directory as its `home`.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / POINTS_FOLDER
+        self._home = str(data_dir.resolve())
+
+    def start(self, settings: IndexSettings, fingerprint: EmbeddingFingerprint) -> StoredLineage:
+        """Record a new lineage."""
+        lineage = StoredLineage(uuid.uuid4().hex, settings, fingerprint, self._home, None)
+        self.save(lineage)
+        return lineage
+
+    def all(self) -> list[StoredLineage]:
+        """Return the lineages of this data directory."""
+        found = [_read_lineage(path) for path in sorted(self._folder.glob("*.json"))]
+        return [lineage for lineage in found if lineage is not None and lineage.home == self._home]
+
+    def find(self, name: str) -> StoredLineage | None:
+        """Return the lineage with this name, or None if it is not of this data directory."""
+        return next((lineage for lineage in self.all() if lineage.name == name), None)
+
+    def save(self, lineage: StoredLineage) -> None:
+        """Write the record of a lineage to the disk."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        content = {
+            "name": lineage.name,
+            "settings": lineage.settings.model_dump(),
+            "fingerprint": asdict(lineage.fingerprint),
+            "home": lineage.home,
+            "kept": lineage.kept,
+        }
+        path = self._folder / f"{lineage.name}.json"
+        new = path.with_suffix(".new")
+        new.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        sync_file(new)
+        new.replace(path)
+        sync_file(self._folder)
+
+    def remove(self, lineage: StoredLineage) -> None:
+        """Delete the record of a lineage that has no points any more."""
+        (self._folder / f"{lineage.name}.json").unlink(missing_ok=True)
+
+
+def _read_lineage(path: Path) -> StoredLineage | None:
+    """Return a recorded lineage; None if its file is damaged, so that its points are left alone."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return StoredLineage(
+            content["name"],
+            IndexSettings.model_validate(content["settings"]),
+            EmbeddingFingerprint(**content["fingerprint"]),
+            content["home"],
+            None if content["kept"] is None else tuple(content["kept"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def stable_code(field: str, value: FieldValue) -> int:
+    """Return the code of a value of a field as 63 bits of a hash, equal in every generation of every collection."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 2020.0 and 2020 are one value of a field
+    digest = hashlib.blake2b(json.dumps([field, value]).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+@dataclass(frozen=True)
+class NodeCodes:
+    """The stable codes of all nodes of a generation: a sum of each node's codes, and the codes of chosen nodes."""
+
+    sums: NDArray[np.uint64]
+    """A sum, modulo 2**64, of the codes of each node, shape (nodes,); equal codes have equal sums."""
+    _parts: Sequence[tuple[FilterField, NDArray[np.uint64]]]
+
+    @classmethod
+    def of(cls, fields: FilterFields, size: int) -> "NodeCodes":
+        """Compute the codes of `size` nodes."""
+        sums, parts = np.zeros(size, dtype=np.uint64), []
+        for name in fields.names:
+            if (field := fields.get(name)) is not None:
+                codes = np.array([stable_code(name, value) for value in field.values] + [0], dtype=np.uint64)
+                parts.append((field, codes))
+                of_rows = codes[field.codes]  # the code -1 (no value) selects the 0 at the end
+                if field.bounds is not None:
+                    totals = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(of_rows, dtype=np.uint64)])
+                    of_rows = totals[field.bounds[1:]] - totals[field.bounds[:-1]]
+                sums += of_rows if field.rows is None else of_rows[field.rows]
+        return cls(sums, parts)
+
+    def at(self, place: int) -> tuple[list[int], list[str]]:
+        """Return the codes of the node at this place, and the values of its tenant field as texts."""
+        found: list[int] = []
+        tenants: list[str] = []
+        for field, codes in self._parts:
+            row = place if field.rows is None else int(field.rows[place])
+            bounds = (row, row + 1) if field.bounds is None else (int(field.bounds[row]), int(field.bounds[row + 1]))
+            numbers = [number for number in field.codes[slice(*bounds)].tolist() if number >= 0]
+            found += codes[numbers].tolist()
+            if field.name == TENANT_FIELD:
+                tenants = [str(field.values[number]) for number in numbers]
+        return found, tenants
+
+
+@dataclass(frozen=True)
+class PointsChange:
+    """The points to write and to retire: positions in the arrays of the new generation, and node ids of the former."""
+
+    written: NDArray[np.int64]
+    retired: Sequence[str]
+
+
+def points_change(
+    before: tuple[GenerationArrays, NodeCodes], after: tuple[GenerationArrays, NodeCodes], vectors_added: Sequence[str]
+) -> PointsChange:
+    """Compare the nodes and codes of two generations. `vectors_added` are the nodes with another vector than before.
+
+    Metadata of one document can change codes of others, such as identical documents, so all nodes are compared.
+    """
+    (old, old_codes), (new, new_codes) = before, after
+    places = np.searchsorted(old.ids, new.ids)
+    known = np.zeros(len(new.ids), dtype=bool)
+    inside = places < len(old.ids)
+    known[inside] = old.ids[places[inside]] == new.ids[inside]
+    same = known.copy()
+    same[known] = old_codes.sums[places[known]] == new_codes.sums[known]
+    same[new.positions(vectors_added)] = False
+    stays = np.zeros(len(old.ids), dtype=bool)
+    stays[places[same]] = True
+    return PointsChange(np.flatnonzero(~same), old.ids_at(np.flatnonzero(~stays)))
+
+
+@dataclass(frozen=True)
+class PointsTarget:
+    """A generation whose points are written: its database, the name of its collection, its arrays and codes."""
+
+    database: PointDatabase
+    view: PointsView
+    collection: str
+    arrays: GenerationArrays
+    codes: NodeCodes
+
+    def write(self, change: PointsChange) -> None:
+        """Write new points first, which no reader sees, then retire those of the former generation.
+
+        A crash leaves points that no generation sees, and the next writer deletes them.
+        """
+        for places in _batches(change.written.tolist()):
+            ids, vectors = self.arrays.ids_at(np.array(places)), self.arrays.vectors[np.array(places)]
+            codes = [self.codes.at(place) for place in places]
+            points = [Point(*row, *both) for *row, both in zip(ids, vectors, codes, strict=True)]
+            self.database.write(self.view, self.collection, points)
+        for batch in _batches(change.retired):
+            self.database.retire(self.view, batch)
+
+
+_Item = TypeVar("_Item")
+
+
+def _batches(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    return (items[start : start + _WRITTEN_AT_ONCE] for start in range(0, len(items), _WRITTEN_AT_ONCE))
+
+
+_SAMPLE, _DEPTH, _MIN_RECALL, _ROUNDING = 200, 10, 0.99, 1e-5
+
+
+def points_faults(
+    database: PointDatabase, view: PointsView, arrays: GenerationArrays, changed: NDArray[np.int64] | None = None
+) -> list[str]:
+    """Return the faults of the points of a generation: a wrong number, or vectors that a search does not find.
+
+    A sample of all and of the `changed` positions is searched; each node must find itself, or a vector that is equal.
+    """
+    size = len(arrays.ids)
+    if (found := database.count(view)) != size:
+        return [f"The database has {found} points of the generation, not {size}."]
+    sample = _SAMPLE // 10 if database.is_exact else _SAMPLE
+    spread = np.linspace(0, size - 1, min(sample, size)).astype(np.int64)
+    if changed is not None and len(changed):
+        spread = np.concatenate([spread[::10], changed[:: 1 + len(changed) // sample]])
+    places = np.unique(spread)
+    asked = np.ascontiguousarray(arrays.vectors[places])
+    lost, recalls, depth = 0, [], min(_DEPTH, size)
+    for vector, ids in zip(asked, database.nearest(view, asked, depth), strict=True):
+        cosines = arrays.vectors @ vector
+        best = cosines[top_positions(cosines, depth)]
+        try:
+            hits = cosines[arrays.positions(ids)]
+        except CorruptIndex:
+            return ["The database has points of nodes that the generation does not have."]
+        lost += hits.max(initial=-1) < best[0] - _ROUNDING
+        recalls.append(float(np.mean(np.sort(hits)[::-1] >= best - _ROUNDING)) if len(hits) == depth else 0.0)
+    faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
+    if recalls and np.mean(recalls) < _MIN_RECALL:
+        faults.append(f"Recall@{_DEPTH} against exact search is {np.mean(recalls):.3f}.")
+    return faults
+
+
+def compared_points(database: PointDatabase, view: PointsView, arrays: GenerationArrays, codes: NodeCodes) -> list[str]:
+    """Return the faults that reading every point shows: points too many, missing, or with other codes."""
+    sums: dict[str, int] = {}
+    for node_id, own in database.every_point(view):
+        if node_id in sums:
+            return ["The database has two points of one node."]
+        sums[node_id] = sum(own) % (1 << 64)
+    expected = dict(zip(arrays.ids_at(np.arange(len(arrays.ids))), codes.sums.tolist(), strict=True))
+    if sums.keys() != expected.keys():
+        return [f"The database has {len(sums)} points of the generation, and not those of its {len(expected)} nodes."]
+    wrong = sum(sums[node_id] != expected[node_id] for node_id in expected)
+    return [f"{wrong} points have other filter codes than their nodes."] if wrong else []
+
+
+_FURTHER = 32  # results beyond those asked for, so that ties do not end a search
+_MOST_CODES = 5000  # in one request; a longer filter is searched on this machine
+_TIE = 1e-6
+
+
+class PointSearch:
+    """The search of one generation in a database. Cosines are computed here, from the vectors of the generation.
+
+    `notes` has a note once the points of the generation are found damaged; then vectors are searched exactly here.
+    """
+
+    def __init__(self, database: Callable[[], PointDatabase], view: PointsView, size: int, collection: str) -> None:
+        self._database, self._view, self._size, self._collection = database, view, size, collection
+        self._checked = False
+        self.notes: tuple[str, ...] = ()
+
+    def nearest(
+        self,
+        arrays: GenerationArrays,
+        vector: NDArray[np.float32],
+        count: int,
+        filters: Sequence[PointsFilter] = (),
+        mask: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
+        """Return positions and cosines of the `count` nearest nodes, best first, ties by id; None to search here.
+
+        `mask`, shape (nodes,), has the nodes that the filters allow. Raises IndexUnavailable and IndexRefused.
+        """
+        if self.notes or sum(len(one.codes) for one in filters) > _MOST_CODES:
+            return None
+        try:
+            self._check()
+            [ids] = self._database().nearest(self._view, vector[np.newaxis], count + _FURTHER, filters)
+            places = np.sort(arrays.positions(ids))
+        except CorruptIndex as error:
+            self.notes = (f"{error} Vectors were searched exactly instead. {error.hint}",)
+            return None
+        if mask is not None:
+            places = places[mask[places]]
+        cosines = arrays.vectors[places] @ vector
+        best = top_positions(cosines, count)
+        attainable = len(arrays.ids) if mask is None else int(np.count_nonzero(mask))
+        if len(best) < min(count, attainable):
+            return None
+        # If the last result is not better than every candidate, further vectors may be as near as it is.
+        is_cut_off = len(ids) == count + _FURTHER and len(best)
+        if is_cut_off and cosines[best[-1]] - cosines.min() <= _TIE:
+            return None
+        return places[best], cosines[best]
+
+    def _check(self) -> None:
+        """Check once that the database has as many points as the generation has nodes. Raises CorruptIndex."""
+        if not self._checked:
+            found = self._database().count(self._view)
+            if found != self._size:
+                raise CorruptIndex(
+                    f"The database has {found} points of '{self._collection}', not {self._size}.",
+                    hint=f"Run: elt-llm verify -c {self._collection}",
+                )
+            self._checked = True
+
+
+def points_filters(conditions: Iterable[tuple[Sequence[tuple[str, FieldValue]], bool]]) -> tuple[PointsFilter, ...]:
+    """Return filters by stable codes. Each condition has pairs of field and value, and whether it denies them."""
+    return tuple(PointsFilter([stable_code(*pair) for pair in pairs], denies) for pairs, denies in conditions)

@@ -1,0 +1,359 @@
+"""Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md."""
+
+import fcntl
+import sqlite3
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import EltError, IndexRefused, IndexUnavailable, SettingsError
+from elt_llm_core.index.points import TENANT_FIELD, Point, PointDatabase, PointsFilter, PointsView
+from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
+from elt_llm_core.store.lock import try_lock
+from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.utilities import Closeable, install_command
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+    from qdrant_client import models as q
+
+ALIVE = 2**31 - 1  # `died` of a point that is alive in the latest generation; a number, so that ranges include it
+_PROBE = "0" * 32  # the lineage of the point that `prepare` writes and deletes
+_ASKED_AT_ONCE, _READ_AT_ONCE = 32, 1000  # vectors in one request; points in one answer
+
+
+def open_qdrant(
+    settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings, data_dir: Path, key: str | None
+) -> PointDatabase:
+    """Return the points of an embedding model in Qdrant. A folder is opened now, a server is asked on first use.
+
+    Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
+    """
+    if util.find_spec("qdrant_client") is None:
+        raise SettingsError(
+            "index.backend is qdrant, and qdrant-client is not installed.", hint=f"Run: {install_command('qdrant')}"
+        )
+    from qdrant_client import QdrantClient
+
+    with _translated(settings), warnings.catch_warnings():
+        # `doctor` warns of a key without TLS.
+        warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
+        if settings.is_folder:
+            folder = data_dir / settings.url
+            _refuse_open_folder(settings, folder)
+            client = QdrantClient(path=str(folder), force_disable_check_same_thread=True)
+        else:
+            client = QdrantClient(
+                url=settings.url,
+                api_key=key,
+                prefer_grpc=settings.prefer_grpc,
+                timeout=settings.timeout_seconds,
+                check_compatibility=False,
+            )
+    return QdrantPoints(client, settings, fingerprint, graph)
+
+
+def collection_name(fingerprint: EmbeddingFingerprint) -> str:
+    """Return the name of the collection that Qdrant has for an embedding model."""
+    return f"elt-llm-{fingerprint.key.hex()[:16]}"
+
+
+@dataclass
+class QdrantPoints(Closeable):
+    """The points of one embedding model, through an open client."""
+
+    client: "QdrantClient"
+    settings: IndexSettings
+    fingerprint: EmbeddingFingerprint
+    graph: ChromaSettings
+
+    @property
+    def name(self) -> str:
+        """The name of the collection in Qdrant."""
+        return collection_name(self.fingerprint)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every search is exact: true for a folder, which has no graph."""
+        return self.settings.is_folder
+
+    def prepare(self) -> None:
+        """Create the collection and its payload indexes, check both, and write and delete one point."""
+        with _translated(self.settings):
+            if not self.client.collection_exists(self.name):
+                self._create()
+            described = self.client.get_collection(self.name)
+            self._check_vectors(described.config.params.vectors)
+            self._index_payload(described.payload_schema)
+            vector = np.eye(1, self.fingerprint.dimension, dtype=np.float32)[0]
+        probe = PointsView(_PROBE, 0)
+        self.write(probe, "", [Point("probe", vector, [], [])])
+        self.keep(_PROBE, ())
+
+    def rewind(self, view: PointsView) -> None:
+        """Undo all that was written for generations after that of `view`."""
+        self._delete([_of_lineage(view.lineage), _range("born", above=view.generation)])
+        died = [_of_lineage(view.lineage), _range("died", above=view.generation, below=ALIVE)]
+        self._set_died(died, ALIVE)
+
+    def write(self, view: PointsView, collection: str, points: Sequence[Point]) -> None:
+        """Write points that are born in the generation of `view`."""
+        from qdrant_client import models as q
+
+        rows = [
+            q.PointStruct(
+                id=str(uuid.uuid5(uuid.UUID(view.lineage), f"{point.node_id}/{view.generation}")),
+                vector=point.vector.tolist(),
+                payload={
+                    "lineage": view.lineage,
+                    "collection": collection,
+                    "node": point.node_id,
+                    "born": view.generation,
+                    "died": ALIVE,
+                    "codes": point.codes,
+                    TENANT_FIELD: point.tenants,
+                },
+            )
+            for point in points
+        ]
+        with _translated(self.settings):
+            self.client.upsert(self.name, rows, wait=True)
+
+    def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
+        """Let the points of these nodes that are alive before the generation of `view` die in it."""
+        from qdrant_client import models as q
+
+        these = q.FieldCondition(key="node", match=q.MatchAny(any=list(node_ids)))
+        former = [_range("born", below=view.generation), _range("died", above=ALIVE - 1)]
+        self._set_died([_of_lineage(view.lineage), these, *former], view.generation)
+
+    def keep(self, lineage: str, numbers: Sequence[int]) -> None:
+        """Delete every point that is not alive in one of these generations."""
+        if not numbers:
+            self._delete([_of_lineage(lineage)])
+            return
+        kept = sorted(numbers)
+        bounds = [-1, *kept]
+        for before, first in zip(bounds, kept, strict=False):
+            # Born after one kept generation, and dead in the next.
+            self._delete([_of_lineage(lineage), _range("born", above=before), _range("died", below=first + 1)])
+        self.rewind(PointsView(lineage, kept[-1]))
+
+    def nearest(
+        self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
+    ) -> list[list[str]]:
+        """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact."""
+        from qdrant_client import models as q
+
+        wanted = _seen_by(view, filters)
+        effort = max(self.graph.ef_search, count)
+        # Without a server, every search is exact, and parameters are refused with a warning.
+        params = None if self.settings.is_folder else q.SearchParams(exact=bool(filters), hnsw_ef=effort)
+        requests = [
+            q.QueryRequest(query=vector.tolist(), filter=wanted, params=params, limit=count, with_payload=["node"])
+            for vector in vectors
+        ]
+        found: list[list[str]] = []
+        with _translated(self.settings):
+            for start in range(0, len(requests), _ASKED_AT_ONCE):
+                asked = requests[start : start + _ASKED_AT_ONCE]
+                answers = self.client.query_batch_points(self.name, asked, consistency=self._consistency)
+                found += [[str(_payload(hit)["node"]) for hit in answer.points] for answer in answers]
+        return found
+
+    def count(self, view: PointsView) -> int:
+        """Return the exact number of points that are alive."""
+        with _translated(self.settings):
+            if not self.client.collection_exists(self.name):
+                return 0
+            return int(self.client.count(self.name, count_filter=_seen_by(view), exact=True).count)
+
+    def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
+        """Yield node id and codes of each point that is alive, in any order."""
+        place: Any = None
+        while True:
+            with _translated(self.settings):
+                points, place = self.client.scroll(
+                    self.name,
+                    scroll_filter=_seen_by(view),
+                    limit=_READ_AT_ONCE,
+                    offset=place,
+                    with_payload=["node", "codes"],
+                )
+            for payload in map(_payload, points):
+                yield str(payload["node"]), list(payload.get("codes") or ())
+            if place is None:
+                return
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.client.close()
+
+    @property
+    def _consistency(self) -> Any:
+        from qdrant_client import models as q
+
+        return q.ReadConsistencyType.MAJORITY if self.settings.replicas > 1 else None
+
+    def _create(self) -> None:
+        from qdrant_client import models as q
+
+        self.client.create_collection(
+            self.name,
+            vectors_config=q.VectorParams(size=self.fingerprint.dimension, distance=q.Distance.COSINE),
+            hnsw_config=q.HnswConfigDiff(m=self.graph.max_neighbors, ef_construct=self.graph.ef_construction),
+            shard_number=self.settings.shards,
+            replication_factor=self.settings.replicas,
+            write_consistency_factor=self.settings.replicas // 2 + 1,
+        )
+
+    def _check_vectors(self, vectors: Any) -> None:
+        """Raise IndexRefused unless the collection has vectors of our dimension that are compared by cosines."""
+        size, distance = getattr(vectors, "size", None), getattr(vectors, "distance", None)
+        if (size, distance) != (self.fingerprint.dimension, "Cosine"):
+            shown = f"{size} dimensions and the distance {distance}" if size else "named vectors"
+            raise IndexRefused(
+                f"The collection {self.name} of {self.settings.url} has {shown}; {self.fingerprint.model} needs"
+                f" {self.fingerprint.dimension} dimensions and the distance Cosine.",
+                hint="Another program made it. Delete or rename it there, or set index.url to another server.",
+            )
+
+    def _index_payload(self, present: Mapping[str, Any]) -> None:
+        """Create the payload indexes that are missing. Without them, the server would read every point of a search."""
+        from qdrant_client import models as q
+
+        if self.settings.is_folder:
+            return
+        keyword, integer = q.KeywordIndexType.KEYWORD, q.IntegerIndexType.INTEGER
+        schemas: dict[str, q.KeywordIndexParams | q.IntegerIndexParams] = {
+            "lineage": q.KeywordIndexParams(type=keyword, is_tenant=True),
+            TENANT_FIELD: q.KeywordIndexParams(type=keyword, is_tenant=True),
+            "collection": q.KeywordIndexParams(type=keyword),
+            "node": q.KeywordIndexParams(type=keyword),
+            "born": q.IntegerIndexParams(type=integer, lookup=False, range=True),
+            "died": q.IntegerIndexParams(type=integer, lookup=False, range=True),
+            "codes": q.IntegerIndexParams(type=integer, lookup=True, range=False),
+        }
+        for field in schemas.keys() - present.keys():
+            self.client.create_payload_index(self.name, field, field_schema=schemas[field], wait=True)
+
+    def _delete(self, must: Sequence["q.Condition"]) -> None:
+        from qdrant_client import models as q
+
+        with _translated(self.settings):
+            if self.client.collection_exists(self.name):
+                self.client.delete(self.name, q.FilterSelector(filter=q.Filter(must=list(must))), wait=True)
+
+    def _set_died(self, must: Sequence["q.Condition"], number: int) -> None:
+        from qdrant_client import models as q
+
+        with _translated(self.settings):
+            if self.client.collection_exists(self.name):
+                self.client.set_payload(self.name, {"died": number}, points=q.Filter(must=list(must)), wait=True)
+
+
+def _payload(point: Any) -> Mapping[str, Any]:
+    return point.payload or {}
+
+
+def _of_lineage(lineage: str) -> "q.FieldCondition":
+    from qdrant_client import models as q
+
+    return q.FieldCondition(key="lineage", match=q.MatchValue(value=lineage))
+
+
+def _range(field: str, *, above: int | None = None, below: int | None = None) -> "q.FieldCondition":
+    from qdrant_client import models as q
+
+    return q.FieldCondition(key=field, range=q.Range(gt=above, lt=below))
+
+
+def _seen_by(view: PointsView, filters: Sequence[PointsFilter] = ()) -> "q.Filter":
+    """Return the filter for the points that are alive in a generation and fulfil the filters."""
+    from qdrant_client import models as q
+
+    alive = [_range("born", below=view.generation + 1), _range("died", above=view.generation)]
+    codes = [(q.FieldCondition(key="codes", match=q.MatchAny(any=list(one.codes))), one.denies) for one in filters]
+    return q.Filter(
+        must=[_of_lineage(view.lineage), *alive, *(one for one, denies in codes if not denies)],
+        must_not=[one for one, denies in codes if denies] or None,
+    )
+
+
+@contextmanager
+def _translated(settings: IndexSettings) -> Iterator[None]:
+    """Raise IndexUnavailable and IndexRefused instead of the errors of the client."""
+    import grpc
+    from qdrant_client.common.client_exceptions import QdrantException
+    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+    try:
+        yield
+    except UnexpectedResponse as error:
+        content = (error.content or b"").decode("utf-8", "replace")[:300]
+        raise _refusal(settings, f"{error.status_code} {content}", error.status_code or 0) from error
+    except grpc.RpcError as error:
+        raise _grpc_error(settings, error) from error
+    except (ResponseHandlingException, QdrantException) as error:
+        raise _unreachable(settings, str(error)) from error
+    except RuntimeError as error:
+        if "already accessed" not in str(error):
+            raise
+        raise _folder_is_open(settings) from error
+    except (sqlite3.Error, OSError) as error:  # the folder of a client without a server
+        raise _refusal(settings, str(error), 0) from error
+
+
+def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
+    """Raise IndexUnavailable if another client has the folder open. The library would leak a file."""
+    lock = folder / ".lock"
+    if lock.is_file():
+        with lock.open("r+b") as stream:
+            if not try_lock(stream.fileno(), fcntl.LOCK_EX):
+                raise _folder_is_open(settings)
+
+
+def _folder_is_open(settings: IndexSettings) -> EltError:
+    return IndexUnavailable(
+        f"Another process has the folder {settings.url} of the data directory open.",
+        hint="Wait for the other command, or start a Qdrant server and set index.url to it; see docs/qdrant.md.",
+    )
+
+
+def _unreachable(settings: IndexSettings, why: str) -> EltError:
+    return IndexUnavailable(
+        f"Qdrant at {settings.url} cannot be reached: {why[:300]}",
+        hint="Start the server, or correct index.url and run: elt-llm ingest   (see docs/qdrant.md)",
+    )
+
+
+def _grpc_error(settings: IndexSettings, error: Any) -> EltError:
+    code = getattr(error.code(), "name", "") if callable(getattr(error, "code", None)) else ""
+    details = error.details() if callable(getattr(error, "details", None)) else str(error)
+    if code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}:
+        return _unreachable(settings, f"{code} {details}")
+    return _refusal(settings, f"{code} {details}", {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403}.get(code, 0))
+
+
+def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
+    """Return the error for an answer of the server, with the change that helps."""
+    lower = why.lower()
+    if status in {502, 503, 504}:
+        return _unreachable(settings, why)
+    if any(sign in lower for sign in ("no space", "disk", "507", "out of memory", "full")):
+        hint = "Free space or memory on the machine of Qdrant, then run the same command again."
+    elif status == 401:
+        hint = "Set ELT_LLM_INDEX__API_KEY or ELT_LLM_INDEX__API_KEY_FILE to the key of the server."
+    elif status == 403 or "read-only" in lower or "readonly" in lower:
+        hint = "Use a key that may write and create collections, and check that the server is not read-only."
+    else:
+        hint = "Read the log of the server. If its version is older than 1.16, update it."
+    return IndexRefused(f"Qdrant at {settings.url} refused the request: {why}", hint=hint)
