@@ -129,13 +129,14 @@ def _add_language_model(parts: BundleParts, profile: str, settings: Settings) ->
 
 
 def _replace_path(parts: BundleParts, profile: str, key: str, value: str) -> None:
-    """Let the target use `value` for a setting that has a path of this machine. A profile cannot be replaced so."""
-    if profile:
+    """Let the target use `value` for a setting that has a path of this machine. No variable does so for a profile."""
+    variable = f"ELT_LLM_{key.replace('.', '__').upper()}"
+    if profile and parts.environment.get(variable) != value:
         raise UsageError(
             f"The profile '{profile}' sets {key} to a path of this machine.",
             hint=f"Move the model into the folder of models, and set {key} to {Path(value).name}",
         )
-    parts.environment[f"ELT_LLM_{key.replace('.', '__').upper()}"] = value
+    parts.environment[variable] = value
 
 
 def needed_extras(settings: Settings) -> set[str]:

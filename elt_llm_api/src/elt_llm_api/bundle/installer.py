@@ -43,6 +43,15 @@ _FAILURES = (
 )
 _COPY_AGAIN = "Copy it again, and compare its sha256 with the one that `elt-llm bundle create` printed."
 
+# Starts pip from its wheel. With IPv6, urllib3 would open a socket at its import, to see whether it works.
+_PIP = """
+import runpy, socket, sys
+socket.has_ipv6 = False
+sys.path.insert(0, sys.argv[1])
+sys.argv = ["pip", *sys.argv[2:]]
+runpy.run_module("pip", run_name="__main__")
+"""
+
 Say = Callable[[str], None]
 
 
@@ -94,7 +103,7 @@ def _checked_manifest(package: zipfile.ZipFile, folder: Path, say: Say) -> dict[
         _check_files(package, manifest)
         _check_space(folder, manifest)
     except _FAILURES as error:
-        raise BundleError(f"{package.filename} is damaged, or not a bundle ({error}).", _COPY_AGAIN) from error
+        raise BundleError(f"{package.filename} is cut off, altered, or not a bundle ({error}).", _COPY_AGAIN) from error
     return manifest
 
 
@@ -238,7 +247,7 @@ def _install_wheels(folder: Path) -> None:
     wheels = sorted(map(str, (folder / UNFINISHED / "wheels").glob("*.whl")))
     pip = next(wheel for wheel in wheels if Path(wheel).name.startswith("pip-"))
     options = ["--no-index", "--no-deps", "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--quiet"]
-    command = [str(folder / "venv" / "bin" / "python"), f"{pip}/pip", "install", *options, *wheels]
+    command = [str(folder / "venv" / "bin" / "python"), "-c", _PIP, pip, "install", *options, *wheels]
     _run(command, "the packages could not be installed")
 
 
