@@ -30,6 +30,7 @@ PROVIDED_BY = {
     "PIL": "--group samples",
     "openpyxl": "--group samples",
     "pptx": "--group samples",
+    "ray": "--extra ray",
     "schemathesis": "--group serve-tests",
     "xllamacpp": "--extra llama-cpp",
 }
