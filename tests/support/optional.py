@@ -32,6 +32,7 @@ PROVIDED_BY = {
     "pptx": "--group samples",
     "qdrant_client": "--extra qdrant",
     "qdrant_edge": "--group dev",
+    "ray": "--extra ray",
     "schemathesis": "--group serve-tests",
     "xllamacpp": "--extra llama-cpp",
 }

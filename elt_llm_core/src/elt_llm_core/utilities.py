@@ -92,10 +92,16 @@ def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
     return next(iter(difflib.get_close_matches(wrong, known, n=1)), None)
 
 
+def find_clone() -> Path | None:
+    """Return the folder of the clone that this file is in, or None if the package was installed from a wheel."""
+    folder = Path(__file__).resolve().parents[3]
+    return folder if (folder / "uv.lock").is_file() else None
+
+
 def install_command(extra: str, *, in_clone: bool | None = None) -> str:
     """Return the command that installs an extra, by default with uv if this file is in a clone, else with pip."""
     if in_clone is None:
-        in_clone = (Path(__file__).resolve().parents[3] / "uv.lock").is_file()
+        in_clone = find_clone() is not None
     return f"uv sync --inexact --extra {extra}" if in_clone else f'pip install "elt-llm[{extra}]"'
 
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from elt_llm_core.models.embedding_model import EmbeddingModel
     from elt_llm_core.store.store import Store
 
+    from elt_llm_ingest.compute.compute import Compute
     from elt_llm_ingest.jobs.runner import JobReport
     from elt_llm_ingest.run.plan import IngestPlan
     from elt_llm_ingest.run.report import IngestReport
     from elt_llm_ingest.run.watch import WatchScope
-    from elt_llm_ingest.sandbox.pool import ParsePool
     from elt_llm_ingest.sources.remote import RemoteUrl
     from elt_llm_ingest.sources.request import IngestFlags
 
@@ -54,7 +54,7 @@ class IngestSession(Closeable):
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
         self._embedding: EmbeddingModel | None = None
-        self._pool: ParsePool | None = None
+        self._compute: Compute | None = None
 
     def run(self, progress: ProgressMaker) -> "Sequence[IngestReport | JobReport]":
         """Ingest everything while holding the lock; return one report, or one report for each job.
@@ -64,6 +64,8 @@ class IngestSession(Closeable):
         """
         with writer_lock(self._loaded.workspace, self._command):
             from elt_llm_core.store.store import open_store
+
+            self._parser().start()
 
             with open_store(self._loaded.workspace, for_writing=True) as store, progress() as listener:
                 reports = self._run(store, listener)
@@ -109,8 +111,8 @@ class IngestSession(Closeable):
 
     def close(self) -> None:
         """Stop the worker processes."""
-        if self._pool is not None:
-            self._pool.close()
+        if self._compute is not None:
+            self._compute.close()
 
     def _run(self, store: "Store", progress: ProgressListener) -> "Sequence[IngestReport | JobReport]":
         from elt_llm_ingest.jobs.runner import JobRunner, refuse_job_collection
@@ -121,13 +123,13 @@ class IngestSession(Closeable):
             from elt_llm_ingest.jobs.job_file import load_jobs
 
             jobs = load_jobs(self._task.file, self._loaded)
-            runner = JobRunner(self._loaded, self._model(), store, self._parser(), progress, self._flags)
+            runner = JobRunner(self._loaded, self._ingest_model(), store, self._parser(), progress, self._flags)
             return runner.run_all(jobs) if len(jobs) > 1 else [runner.run(jobs[0])]
         if not (self._task.paths or self._task.urls):
             refuse_job_collection(store, self._task.collection)
         task = self._task
         request = IngestRequest(task.collection, task.paths, task.urls, command=self._command, **self._flags)
-        return [ingest(request, self._loaded.settings, self._model(), store, progress, self._parser())]
+        return [ingest(request, self._loaded.settings, self._ingest_model(), store, progress, self._parser())]
 
     def _plan(self, store: "Store | None") -> "list[IngestPlan]":
         from elt_llm_ingest.jobs.job_file import load_jobs
@@ -170,10 +172,11 @@ class IngestSession(Closeable):
         self._embedding = self._embedding or create_embedding(self._loaded.settings)
         return self._embedding
 
-    def _parser(self) -> "ParsePool":
-        from elt_llm_ingest.sandbox.guards import ParseLimits
-        from elt_llm_ingest.sandbox.pool import ParsePool
+    def _ingest_model(self) -> "EmbeddingModel":
+        return self._parser().embedding(self._model())
 
-        ingest = self._loaded.settings.ingest
-        self._pool = self._pool or ParsePool(ParseLimits.of(ingest), ingest.workers)
-        return self._pool
+    def _parser(self) -> "Compute":
+        from elt_llm_ingest.compute.compute import create_compute
+
+        self._compute = self._compute or create_compute(self._loaded.settings)
+        return self._compute

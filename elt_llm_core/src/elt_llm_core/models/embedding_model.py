@@ -1,7 +1,9 @@
 """The base class of embedding models: LlamaIndex's BaseEmbedding plus fingerprint, arrays and token spans."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -21,6 +23,27 @@ class EmbeddingModel(BaseEmbedding):
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors of chunks, shape (len(texts), dimension), each of length 1. Raises ModelError on failure."""
+
+    def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float32]]:
+        """Yield the vectors of each batch in order, while up to `concurrency` batches are embedded at the same time.
+
+        After an error, no further batch is started.
+        """
+        if self.concurrency == 1:
+            yield from map(self.embed_texts, batches)
+            return
+        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="embed") as threads:
+            waiting: deque[Future[NDArray[np.float32]]] = deque()
+            try:
+                for batch in batches:
+                    waiting.append(threads.submit(self.embed_texts, batch))
+                    if len(waiting) > self.concurrency:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
 
     @abstractmethod
     def embed_question(self, text: str) -> NDArray[np.float32]:

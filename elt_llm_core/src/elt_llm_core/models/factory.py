@@ -16,15 +16,16 @@ MAX_THREADS = 8
 NO_MODEL = "No language model is in use: the answer quotes the documents."
 
 
-def create_embedding(settings: Settings) -> EmbeddingModel:
+def create_embedding(settings: Settings, *, threads: int | None = None) -> EmbeddingModel:
     """Create the embedding model that `embedding.provider` and `embedding.model` select.
 
-    A model server is contacted only when needed. Raises SettingsError for a model or address that is not allowed.
+    A model in this process uses `threads` threads, by default one for each processor, up to 8. A model server is
+    contacted only when needed. Raises SettingsError for a model or address that is not allowed.
     """
     chosen = settings.embedding
     match chosen.provider:
         case "embedded":
-            return _create_installed(chosen)
+            return _create_installed(chosen, threads or min(os.cpu_count() or 1, MAX_THREADS))
         case "fake":
             from elt_llm_core.models.fakes import FakeEmbedding
 
@@ -39,11 +40,10 @@ def create_embedding(settings: Settings) -> EmbeddingModel:
             return OpenAiLikeEmbedding(settings)
 
 
-def _create_installed(chosen: EmbeddingSettings) -> EmbeddingModel:
+def _create_installed(chosen: EmbeddingSettings, threads: int) -> EmbeddingModel:
     """Create an embedding model that runs in this process. A prefix that is not set defaults to the model's own."""
     from elt_llm_core.models import embedded, multilingual
 
-    threads = min(os.cpu_count() or 1, MAX_THREADS)
     given = {"query_prefix": chosen.query_prefix, "text_prefix": chosen.text_prefix}
     prefixes = {name: prefix for name, prefix in given.items() if prefix is not None}
     match chosen.model:

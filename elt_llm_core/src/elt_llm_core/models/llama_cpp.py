@@ -196,10 +196,11 @@ def create_llama_cpp_llm(settings: Settings) -> LlamaCppLlm:
         raise ModelError(
             "llm.provider is llama_cpp, and llama.cpp is not installed", hint=f"Run: {install_command('llama-cpp')}"
         )
-    return LlamaCppLlm(settings, _model_file(settings))
+    return LlamaCppLlm(settings, find_model_file(settings))
 
 
-def _model_file(settings: Settings) -> Path:
+def find_model_file(settings: Settings) -> Path:
+    """Return the GGUF file that the settings name. Raises ModelMissing if it is not on this machine."""
     chosen, name = settings.llama_cpp.model_path, settings.llm.model
     if chosen is not None:
         paths = [chosen.expanduser()]

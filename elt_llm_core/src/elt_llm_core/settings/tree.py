@@ -137,6 +137,10 @@ class IngestSettings(SettingsSection):
         " HTTP and MCP read uploads only.",
     )
     workers: int = key(2, "Processes that read files in parallel.", ge=1, le=32)
+    compute: Literal["local", "ray"] = key(
+        "local", "Where files are parsed and chunks embedded; ray: on the cluster at ray_address, see docs/ray.md."
+    )
+    ray_address: str | None = key(None, "Address of the Ray cluster, such as 10.0.0.5:6379.")
     max_file_mb: int = key(256, "Largest file that is read, in megabytes.", ge=1, le=4096)
     max_characters: int = key(20_000_000, "Maximum length of a file's text, in characters.", ge=1000)
     parse_seconds: int = key(120, "Seconds to read one file, at most half of them CPU time.", ge=1, le=3600)

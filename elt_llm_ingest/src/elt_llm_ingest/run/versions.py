@@ -3,13 +3,11 @@
 import hashlib
 import re
 import uuid
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -20,7 +18,6 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.language import detect_language
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
-from numpy.typing import NDArray
 
 from elt_llm_ingest.chunkers import create_chunker
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker, parent_metadata
@@ -194,28 +191,6 @@ def collection_language(store: Store, versions: Sequence[int]) -> str:
     return detect_language(sample)
 
 
-def _embed_concurrently(embedding: EmbeddingModel, batches: Sequence[Sequence[str]]) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors of each batch in order, while as many batches are embedded as the model allows.
-
-    After an error, no further batch is started.
-    """
-    if embedding.concurrency == 1:
-        yield from map(embedding.embed_texts, batches)
-        return
-    with ThreadPoolExecutor(embedding.concurrency, thread_name_prefix="embed") as threads:
-        waiting: deque[Future[NDArray[np.float32]]] = deque()
-        try:
-            for batch in batches:
-                waiting.append(threads.submit(embedding.embed_texts, batch))
-                if len(waiting) > embedding.concurrency:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
 @dataclass(frozen=True)
 class EmbeddingCounts:
     """Number of texts embedded in this run, and of texts whose vectors were already stored."""
@@ -238,7 +213,7 @@ def embed_missing(
     texts = store.nodes.to_embed(sorted({hashes[digest] for digest in missing}))
     progress.stage("embed", len(missing))
     batches = [missing[start : start + batch_size] for start in range(0, len(missing), batch_size)]
-    vectors = _embed_concurrently(embedding, [[texts[digest] for digest in batch] for batch in batches])
+    vectors = embedding.embed_batches([texts[digest] for digest in batch] for batch in batches)
     for batch in batches:
         with failpoint(Failpoint.EMBED):
             store.vectors.add(fingerprint, batch, next(vectors))

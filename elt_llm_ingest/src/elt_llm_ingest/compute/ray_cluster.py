@@ -1,0 +1,426 @@
+"""Parse and embed in actors of a Ray cluster. Needs the extra `ray`.
+
+Actors get the names and bytes of files, or texts, and return JSON and arrays. They never get the store, its path or
+the path of a source. Ray is asked for actors only: retries, order and the check of versions are done here.
+"""
+
+import importlib.metadata
+import os
+import platform
+import signal
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from elt_llm_core.errors import EltError, IngestError, UnreadableDocument, UsageError
+from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.factory import create_embedding
+from elt_llm_core.settings.tree import EmbeddingSettings, Settings
+from elt_llm_core.utilities import install_command
+
+from elt_llm_ingest.compute.compute import Compute, ComputedEmbedding, ParseOutcome, Vectors
+from elt_llm_ingest.readers import ReaderOptions
+from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, pin_file
+from elt_llm_ingest.sandbox.messages import (
+    MalformedAnswer,
+    decode_document,
+    encode_document,
+    encode_json,
+    parse_json,
+    printable_reason,
+)
+from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.pool import ParsePool
+
+_MOST_FILES, _MOST_BYTES = 8, 8 << 20  # of one batch of files
+_AHEAD = 2  # batches per actor that are sent, or wait for an earlier batch
+_MOST_ACTORS = 256
+_MOST_TRIES = 4  # of one batch, whose actors all died
+_SECONDS_TO_CONNECT = 5
+_SECONDS_TO_START = 120.0  # in which an actor must be ready while none is working
+_HAS_MODEL = frozenset(("embedded", "fake"))  # providers whose model runs in the process; the others are servers
+_START_NODE = "On each node, run: ray start --address=ADDRESS; see docs/ray.md"
+
+Payload = list[Any]
+
+
+@dataclass(frozen=True)
+class PackedFile:
+    """A file as an actor gets it: its name without folders, its bytes, and how to read it."""
+
+    name: str
+    content: bytes
+    reader: str
+    options: Mapping[str, Any]
+
+
+class RayWorker:
+    """The code of an actor. It parses in the sandbox of this package, in a child process without rights."""
+
+    def __init__(self, limits: ParseLimits, embedding: EmbeddingSettings | None) -> None:
+        self._limits = limits
+        self._pool = ParsePool(limits, 1)
+        self._model = create_embedding(Settings(embedding=embedding), threads=1) if embedding else None
+
+    def describe(self) -> dict[str, str]:
+        """Return the versions that must be equal on all nodes, the identity of the model, and the name of the node."""
+        return _versions() | {"model": _identity(self._model), "node": platform.node()}
+
+    def parse(self, files: Sequence[PackedFile]) -> list[bytes]:
+        """Return the document of each file, or the reason why there is none, as JSON."""
+        with TemporaryDirectory(prefix="elt-llm-ray-") as folder:
+            requests = []
+            for number, file in enumerate(files):
+                path = Path(folder, str(number), file.name)
+                path.parent.mkdir()
+                path.write_bytes(file.content)
+                requests.append(ParseRequest(path, file.reader, ReaderOptions(**file.options)))
+            return [_encode_outcome(outcome) for outcome in self._pool.read_all(requests)]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, shape (len(texts), dimension)."""
+        if self._model is None:
+            raise IngestError("This actor has no embedding model.")
+        return self._model.embed_texts(texts)
+
+
+def require_ray(address: str | None) -> None:
+    """Raise UsageError unless Ray is installed and there is an address."""
+    if find_spec("ray") is None:
+        raise UsageError("ingest.compute is ray, and Ray is not installed.", hint=f"Run: {install_command('ray')}")
+    if not address:
+        raise UsageError(
+            "ingest.compute is ray, and ingest.ray_address is not set.",
+            hint="Start a cluster with: ray start --head; and set ingest.ray_address to the address that it prints",
+        )
+
+
+@dataclass
+class _Call:
+    """A batch that an actor works on, or that waits for one. `number` is its place in the order of results."""
+
+    number: int
+    payload: Payload
+    tries: int = 0
+
+
+class RayCompute(Compute):
+    """One actor for each processor of a Ray cluster. A lost actor is replaced, and its batch is sent to another one."""
+
+    def __init__(self, settings: Settings, limits: ParseLimits) -> None:
+        self._address = str(settings.ingest.ray_address)
+        self._settings, self._limits = settings, limits
+        self._distributes_model = settings.embedding.provider in _HAS_MODEL
+        self._actors: Any = None
+        self._size = 0
+        self._alive: list[Any] = []
+        self._idle: list[Any] = []
+        self._starting: dict[Any, Any] = {}
+        self._failed_starts = 0
+        self._expected: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Connect to the cluster, start an actor for each processor, and compare all versions.
+
+        Raises IngestError if nothing listens at the address, no actor starts, or a node has another version of Python,
+        Ray, elt-llm or the embedding model.
+        """
+        if self._actors is not None:
+            return
+        _refuse_silent_address(self._address)
+        import ray
+
+        with _kept_signal_handler(), _named_failures(self._address):
+            ray.init(address=self._address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+        embedding = self._settings.embedding if self._distributes_model else None
+        self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
+        self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
+        self._size = max(1, min(_MOST_ACTORS, int(ray.cluster_resources().get("CPU", 1))))
+        self._hire()
+        while self._starting:
+            self._await({})
+
+    def close(self) -> None:
+        """End the actors and leave the cluster."""
+        if self._actors is None:
+            return
+        import ray
+
+        self._actors = None
+        self._dismiss(self._alive)
+        self._idle.clear()
+        with _kept_signal_handler():
+            ray.shutdown()
+
+    def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
+        """Return a model whose batches the actors embed. A model server is asked by this process, as without Ray."""
+        return ComputedEmbedding(model, self) if self._distributes_model else model
+
+    def _file_batches(self, requests: Iterable[ParseRequest]) -> Iterator[Sequence[ParseRequest]]:
+        """Yield up to 8 files together, or fewer files with 8 MiB."""
+        batch: list[ParseRequest] = []
+        size = 0
+        for request in requests:
+            batch.append(request)
+            size += request.path.stat().st_size if request.path.is_file() else 0
+            if len(batch) == _MOST_FILES or size >= _MOST_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _parse(self, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]:
+        unread: deque[list[UnreadableDocument | None]] = deque()
+
+        def payloads() -> Iterator[Payload]:
+            for batch in batches:
+                packed = [self._pack(request) for request in batch]
+                unread.append([item if isinstance(item, UnreadableDocument) else None for item in packed])
+                yield [item for item in packed if isinstance(item, PackedFile)]
+
+        for answers in self._stream("parse", payloads()):
+            outcomes = iter(answers)
+            yield [error or self._decode(next(outcomes)) for error in unread.popleft()]
+
+    def _embed(self, model: EmbeddingModel, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
+        sizes: deque[int] = deque()
+
+        def payloads() -> Iterator[Payload]:
+            for batch in batches:
+                sizes.append(len(batch))
+                yield list(batch)
+
+        for answer in self._stream("embed", payloads()):
+            shape = (sizes.popleft(), model.fingerprint.dimension)
+            if not isinstance(answer, np.ndarray) or answer.shape != shape or answer.dtype != np.float32:
+                raise IngestError("A Ray actor returned vectors of another shape.", hint=_START_NODE)
+            yield answer
+
+    def _pack(self, request: ParseRequest) -> PackedFile | UnreadableDocument:
+        """Read a file under the checks of the local pool."""
+        try:
+            check_file(request.path, request.within, self._limits.file_mb)
+            with pin_file(request.path, request.within) as pinned:
+                content = pinned.read_bytes()
+        except UnreadableDocument as error:
+            return error
+        except OSError as error:
+            return UnreadableDocument(f"cannot be opened: {error.strerror or error}")
+        return PackedFile(request.path.name, content, request.reader, asdict(request.options))
+
+    def _decode(self, payload: bytes) -> ParseOutcome:
+        """Validate the result of an actor, as that of a local child process."""
+        try:
+            answer = parse_json(payload)
+            if "document" in answer:
+                return decode_document(answer["document"], self._limits.characters)
+        except MalformedAnswer as error:
+            return UnreadableDocument(f"the result of the reader is not a valid document: {error}")
+        return UnreadableDocument(printable_reason(answer.get("unreadable")), hint=printable_reason(answer.get("hint")))
+
+    def _stream(self, method: str, payloads: Iterator[Payload]) -> Iterator[Any]:
+        """Yield the result of each payload in order. At most two payloads per actor are held."""
+        self.start()
+        self._hire()
+        calls = (_Call(number, payload) for number, payload in enumerate(payloads))
+        again: deque[_Call] = deque()
+        running: dict[Any, tuple[Any, _Call]] = {}
+        results: dict[int, Any] = {}
+        following, sent = 0, 0
+        try:
+            while True:
+                while self._idle and (again or sent - following < _AHEAD * self._size):
+                    call = again.popleft() if again else next(calls, None)
+                    if call is None:
+                        break
+                    sent = max(sent, call.number + 1)
+                    if call.payload:
+                        actor = self._idle.pop()
+                        running[getattr(actor, method).remote(call.payload)] = actor, call
+                    else:
+                        results[call.number] = []
+                if following in results:
+                    yield results.pop(following)
+                    following += 1
+                elif following == sent and self._idle:
+                    return
+                else:
+                    self._take(self._await(running), running, results, again)
+        finally:
+            self._dismiss(actor for actor, _ in running.values())
+
+    def _take(
+        self,
+        ready: Iterable[Any],
+        running: dict[Any, tuple[Any, _Call]],
+        results: dict[int, Any],
+        again: deque[_Call],
+    ) -> None:
+        """Take the results of finished calls. The batch of a lost actor is sent again, and the actor is replaced."""
+        for reference in ready:
+            actor, call = running.pop(reference)
+            try:
+                results[call.number] = _result(reference)
+            except _ActorLost as lost:
+                call.tries += 1
+                if call.tries == _MOST_TRIES:
+                    raise IngestError(
+                        f"{_MOST_TRIES} Ray actors ended while they worked on the same batch: {lost}",
+                        hint="See ray status and the logs in /tmp/ray. The same ingest continues where it stopped",
+                    ) from lost
+                again.append(call)
+                self._dismiss([actor])
+                self._hire()
+            except EltError:
+                self._idle.append(actor)
+                raise
+            else:
+                self._idle.append(actor)
+
+    def _await(self, running: Mapping[Any, object]) -> list[Any]:
+        """Wait until a call is finished or an actor is ready; return the finished calls. Raises IngestError."""
+        import ray
+
+        patience = None if running else _SECONDS_TO_START
+        ready, _ = ray.wait([*running, *self._starting], num_returns=1, timeout=patience, fetch_local=True)
+        if not ready and not self._idle:
+            raise IngestError(
+                f"No Ray actor was ready within {_SECONDS_TO_START:g} s.",
+                hint="See ray status: does the cluster have free processors? Then run the same command again",
+            )
+        if not ready:  # some actors are ready, and the cluster has no room for the others yet
+            self._dismiss(self._starting.values())
+        for reference in [it for it in ready if it in self._starting]:
+            actor = self._starting.pop(reference)
+            try:
+                self._check_versions(_result(reference))
+                self._idle.append(actor)
+            except _ActorLost as lost:
+                self._dismiss([actor])
+                self._failed_starts += 1
+                if self._failed_starts > self._size + _MOST_TRIES:
+                    raise IngestError(f"Ray actors do not start: {lost}", hint=_SAME_VERSIONS) from lost
+                self._hire()
+        return [reference for reference in ready if reference in running]
+
+    def _check_versions(self, found: Mapping[str, str]) -> None:
+        for name, here in self._expected.items():
+            if found[name] != here:
+                raise IngestError(
+                    f"The node {found['node']} has {name} {found[name] or 'missing'}, but this machine has {here}.",
+                    hint=_SAME_VERSIONS,
+                )
+
+    def _hire(self) -> None:
+        """Start as many actors as are missing. The cluster may need a while to have room for them."""
+        while len(self._alive) < self._size:
+            actor = self._actors.remote(self._limits, self._settings.embedding if self._distributes_model else None)
+            self._alive.append(actor)
+            self._starting[actor.describe.remote()] = actor
+
+    def _dismiss(self, actors: Iterable[Any]) -> None:
+        """End actors, even while they work."""
+        import ray
+
+        for actor in list(actors):
+            ray.kill(actor)
+            self._alive = [other for other in self._alive if other is not actor]
+        self._starting = {it: actor for it, actor in self._starting.items() if any(actor is on for on in self._alive)}
+
+
+_SAME_VERSIONS = (
+    "Install the same versions of Python, Ray and elt-llm on every node, then restart its Ray: "
+    "ray stop; ray start --address=ADDRESS"
+)
+
+
+class _ActorLost(Exception):
+    """The actor or its node ended before the call was finished."""
+
+
+def _result(reference: Any) -> Any:
+    """Return the result of a finished call. Raises _ActorLost if there is none, and IngestError if the call failed."""
+    import ray
+
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        if isinstance(cause, EltError):
+            raise cause from None
+        raise IngestError(f"A Ray actor failed: {type(cause).__name__}: {cause}", hint=_SAME_VERSIONS) from error
+    except ray.exceptions.RayError as error:
+        raise _ActorLost(" ".join(str(error).split())[:300]) from error
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions that must be equal on all nodes."""
+    return {
+        "Python": platform.python_version(),
+        "Ray": importlib.metadata.version("ray"),
+        "elt-llm": importlib.metadata.version("elt-llm-ingest"),
+    }
+
+
+def _identity(model: EmbeddingModel | None) -> str:
+    return f"{model.fingerprint.model}:{model.fingerprint.digest[:16]}" if model else ""
+
+
+def _encode_outcome(outcome: ParseOutcome) -> bytes:
+    if isinstance(outcome, UnreadableDocument):
+        return encode_json({"unreadable": str(outcome), "hint": outcome.hint})
+    return encode_json({"document": encode_document(outcome)})
+
+
+def _refuse_silent_address(address: str) -> None:
+    """Raise an error unless something listens at HOST:PORT, because Ray would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdigit()) or "/" in host:
+        raise UsageError(
+            f"ingest.ray_address is '{address}', which is not HOST:PORT.",
+            hint="Set it to the address that ray start --head printed, such as 10.0.0.5:6379",
+        )
+    try:
+        socket.create_connection((host, int(port)), _SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        raise IngestError(
+            f"Nothing listens at {address} (ingest.ray_address): {error}.",
+            hint="Start the cluster with: ray start --head; or set ingest.compute to local",
+        ) from error
+
+
+@contextmanager
+def _named_failures(address: str) -> Iterator[None]:
+    """Name the reason why this process cannot join the cluster."""
+    try:
+        yield
+    except RuntimeError as error:
+        text = " ".join(str(error).split())
+        hint = _SAME_VERSIONS if "ersion mismatch" in text else _START_NODE.replace("ADDRESS", address)
+        raise IngestError(f"This machine cannot join the Ray cluster at {address}: {text[:400]}", hint=hint) from error
+    except (OSError, ValueError) as error:
+        raise IngestError(
+            f"This machine cannot join the Ray cluster at {address}: {error}",
+            hint=f"This machine must be a node. {_START_NODE.replace('ADDRESS', address)}",
+        ) from error
+
+
+@contextmanager
+def _kept_signal_handler() -> Iterator[None]:
+    """Restore the handler of SIGTERM, which Ray replaces by its own."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    in_main = threading.current_thread() is threading.main_thread()
+    handler: Callable[..., Any] | int | None = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if in_main:
+            signal.signal(signal.SIGTERM, handler)

@@ -1,0 +1,129 @@
+"""An ingest on a Ray cluster gives the same collection as one on this machine, whatever happens to the workers."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elt_llm_core.progress import ProgressListener, SilentListener
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_ingest.run.report import IngestReport
+from elt_llm_ingest.session import CollectionTask, IngestSession
+from optional import needs
+from processes.ray_clusters import actors_of, two_nodes
+from stored.folders import generated_files, write_files
+
+needs("ray")
+
+FILES = 40
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("ray-home")
+
+
+@pytest.fixture(scope="module")
+def cluster(home: Path) -> Iterator[Any]:
+    with two_nodes(home) as started:
+        yield started
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_files(tmp_path / "docs", generated_files(FILES))
+
+
+class Interrupter(SilentListener):
+    """A progress listener that does something after some files."""
+
+    def __init__(self, after: int, action: Callable[[], object]) -> None:
+        self._left, self._action = after, action
+
+    def advance(self, amount: int = 1, detail: str = "") -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._action()
+
+
+def ingest(
+    folder: Path, docs: Path, address: str = "", listener: ProgressListener | None = None, **settings: str
+) -> IngestReport:
+    """Ingest as the command does, on this machine or on a cluster; small batches, so that there are many."""
+    environment = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_EMBEDDING__BATCH_SIZE": "8", **settings}
+    if address:
+        environment |= {"ELT_LLM_INGEST__COMPUTE": "ray", "ELT_LLM_INGEST__RAY_ADDRESS": address}
+    folder.mkdir(exist_ok=True)
+
+    @contextmanager
+    def progress() -> Iterator[ProgressListener]:
+        yield listener or SilentListener()
+
+    task = CollectionTask("docs", (docs,))
+    with IngestSession(task, load_settings(None, environment, folder), {}, "test") as session:
+        [report] = session.run(progress)
+    assert isinstance(report, IngestReport)
+    return report
+
+
+def kill_an_actor(cluster: Any) -> None:
+    actors = actors_of(cluster)
+    assert len(actors) == 2
+    os.kill(actors[0], signal.SIGKILL)
+
+
+@pytest.mark.ray
+def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(cluster: Any, tmp_path: Path, docs: Path) -> None:
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing more\n%%EOF\n")
+    here = ingest(tmp_path / "local", docs)
+    there = ingest(tmp_path / "ray", docs, cluster.address)
+    assert there.collection_hash == here.collection_hash
+    assert [(it.path, it.status, it.reason) for it in there.files] == [
+        (it.path, it.status, it.reason) for it in here.files
+    ]
+    assert there.embedded == here.embedded > FILES
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("after", [1, FILES + 2])
+def test_a_killed_actor_costs_nothing_but_time(cluster: Any, tmp_path: Path, docs: Path, after: int) -> None:
+    """The first actor is killed among the files, the second among the embedding batches."""
+    here = ingest(tmp_path / "local", docs)
+    killer = Interrupter(after, lambda: kill_an_actor(cluster))
+    there = ingest(tmp_path / "ray", docs, cluster.address, killer)
+    assert (there.collection_hash, there.exit_code) == (here.collection_hash, 0)
+
+
+@pytest.mark.ray
+def test_an_interrupted_ingest_on_a_cluster_resumes_where_it_stopped(cluster: Any, tmp_path: Path, docs: Path) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(tmp_path / "ray", docs, cluster.address, Interrupter(FILES + 3, interrupt))
+    assert actors_of(cluster) == []
+    there = ingest(tmp_path / "ray", docs, cluster.address)
+    here = ingest(tmp_path / "local", docs)
+    assert there.collection_hash == here.collection_hash
+    assert there.embedded < here.embedded
+
+
+@pytest.mark.ray
+def test_a_killed_node_costs_nothing_but_time(home: Path, tmp_path: Path, docs: Path) -> None:
+    here = ingest(tmp_path / "local", docs)
+    with two_nodes(home) as own:
+        node = own.list_all_nodes()[-1]
+        killer = Interrupter(1, lambda: own.remove_node(node, allow_graceful=False))
+        there = ingest(tmp_path / "ray", docs, own.address, killer)
+        assert (there.collection_hash, there.exit_code) == (here.collection_hash, 0)
+
+
+@pytest.mark.ray
+def test_ray_writes_nothing_into_the_home_folder(cluster: Any, home: Path, tmp_path: Path, docs: Path) -> None:
+    ingest(tmp_path / "ray", docs, cluster.address)
+    assert list(home.iterdir()) == []
+    assert list(Path(os.environ["HOME"]).iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

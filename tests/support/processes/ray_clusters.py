@@ -1,0 +1,59 @@
+"""A Ray cluster of two nodes on this machine, each with one processor."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_NODE = {"num_cpus": 1, "object_store_memory": 200_000_000}
+_TRIES = 3  # a busy machine may start the processes of a cluster too slowly
+
+
+@contextmanager
+def two_nodes(home: Path) -> Iterator[Any]:
+    """Start a cluster, and end its processes afterwards. Ray writes into `home`, if it writes into a home at all."""
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        for attempt in range(1, _TRIES + 1):
+            cluster = Cluster()
+            try:
+                cluster.add_node(include_dashboard=False, **_NODE)
+                cluster.add_node(**_NODE)
+                break
+            except (RuntimeError, TimeoutError):
+                cluster.shutdown()
+                if attempt == _TRIES:
+                    raise
+        try:
+            yield cluster
+        finally:
+            cluster.shutdown()
+
+
+def actors_of(cluster: Any) -> list[int]:
+    """The process ids of the actors on the nodes of this cluster."""
+    raylets = {info.process.pid for node in cluster.list_all_nodes() for info in node.all_processes["raylet"]}
+    found = []
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            title = (process / "cmdline").read_bytes()
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it ended
+        if parent in raylets and title.startswith(b"ray::RayWorker"):
+            found.append(int(process.name))
+    return found
+
+
+def environment_of(process: int) -> dict[str, str]:
+    """The environment variables that a process was started with."""
+    entries = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+    return dict(os.fsdecode(entry).split("=", 1) for entry in entries if b"=" in entry)
