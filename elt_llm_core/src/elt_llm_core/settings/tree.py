@@ -214,6 +214,9 @@ class QuerySettings(SettingsSection):
 
     model_config = ConfigDict(validate_by_name=True)
 
+    where: tuple[str, ...] = key(
+        (), "Conditions that hold for every question, such as doc_type=policy; in a profile, for its questions."
+    )
     similarity_top_k: int = key(8, "Chunks kept without reranking.", ge=1, le=1000)
     use_hybrid_search: bool = key(True, "Keyword and vector search; false: vectors only.")
     use_reranker: bool = key(True, "Rerank the fused candidates.")

@@ -7,7 +7,7 @@ from elt_llm_core.store.database import Database, apply_schema_step, schema_vers
 from elt_llm_core.store.disk import refuse_network_file_system
 
 STATE_NAME = "state.sqlite3"
-STATE_VERSION = 5
+STATE_VERSION = 6
 """The number of schema steps in the folder `schema`."""
 
 

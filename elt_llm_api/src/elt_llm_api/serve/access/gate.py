@@ -94,7 +94,13 @@ class CallerRegistry:
             if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):
                 return LOCAL
             if record := self._find(secret):
-                return Principal(record.name, record.read, record.write, administers=record.administers)
+                return Principal(
+                    record.name,
+                    record.read,
+                    record.write,
+                    administers=record.administers,
+                    conditions=record.conditions,
+                )
         # While no key is required, any secret is accepted, because many chat clients always send one.
         return None if self.requires_key else LOCAL
 
