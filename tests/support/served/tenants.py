@@ -49,7 +49,9 @@ tenant_id: {other}
 
 ## Expenses of {tenant}travel
 
-The {tenant}office repays expenses up to {40 + number} euros a day. Dr {tenant}person{number} of {tenant}corp Ltd decides.
+The {tenant}office repays expenses up to {40 + number} euros a day.
+
+Dr {tenant}person{number} of {tenant}corp Ltd decides.
 """
 
 
@@ -105,9 +107,7 @@ def shared_library(folder: Path) -> Iterator[Tenants]:
                 for tenant in (OWN, FOREIGN)
             }
         own, foreign = (
-            httpx.Client(
-                base_url=server.address, headers={"authorization": f"Bearer {secrets[tenant]}"}, timeout=60
-            )
+            httpx.Client(base_url=server.address, headers={"authorization": f"Bearer {secrets[tenant]}"}, timeout=60)
             for tenant in (OWN, FOREIGN)
         )
         with own, foreign:

@@ -88,9 +88,7 @@ class ServeSettings(SettingsSection):
                 raise ValueError("groups, trusted_groups_header and trusted_proxy need trusted_user_header")
             return self
         if self.trusted_proxy is None or self.trusted_groups_header is None:
-            raise ValueError(
-                "trusted_user_header needs trusted_groups_header and trusted_proxy"
-            )
+            raise ValueError("trusted_user_header needs trusted_groups_header and trusted_proxy")
         if self.trusted_user_header.lower() == self.trusted_groups_header.lower():
             raise ValueError("trusted_user_header and trusted_groups_header are the same header")
         try:
