@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,6 @@ def job_summary(job: QueuedJob, principal: Principal) -> JobSummary:
     """Return the description of a job, without details that this caller may not see."""
     fields = {name: getattr(job, name, None) for name in JobSummary.model_fields}
     arguments = {name: value for name, value in job.arguments.items() if name not in _HIDDEN_ARGUMENTS}
-    if principal.has_conditions:  # the units of an ingest are chunks of the whole collection
-        fields["progress"] = {name: value for name, value in job.progress.items() if name == "stage"}
     return JobSummary.model_validate({**fields, "arguments": arguments, "mine": job.requested_by == principal.owner})
 
 
@@ -118,7 +117,7 @@ class JobActions(ServiceActions):
         queue = self._services.queue
         jobs = queue.all(statuses, _MOST_SCANNED) if statuses else queue.all(most=_MOST_SCANNED)
         return [
-            job
+            _shown(principal, job)
             for job in jobs
             if may_see_job(principal, job)
             and (collection is None or collection in job.collections)
@@ -135,21 +134,21 @@ class JobActions(ServiceActions):
             raise Forbidden(
                 f"There is no job '{identity}', or this key may not see it.", hint="List the jobs: GET /v1/jobs"
             )
-        return job
+        return _shown(principal, job)
 
     def result(self, principal: Principal, identity: str) -> Mapping[str, Any]:
         """Return the result of a job that is done, or whose parts all failed. Raises Forbidden, NotReady."""
         job = self.get(principal, identity)
         if job.status != "done" and not job.result:
             raise NotReady(f"Job '{identity}' has no result: it is {job.status}. {job.error}".strip())
-        return _own_result(job) if principal.has_conditions else job.result
+        return job.result
 
     def cancel(self, principal: Principal, identity: str) -> QueuedJob:
         """Cancel a job. A running job stops within seconds; an ended job does not change. Raises Forbidden."""
         job = self.get(principal, identity)
         if not (job.requested_by == principal.owner or all(map(principal.changes_whole, job.collections))):
             raise Forbidden(f"This key may see job '{identity}', but not cancel it.")
-        return self._services.queue.cancel(identity)
+        return _shown(principal, self._services.queue.cancel(identity))
 
     async def follow(
         self, principal: Principal, identity: str, silence: float | None = None
@@ -175,8 +174,15 @@ class JobActions(ServiceActions):
 _OWN_RESULT = ("collection", "generation", "published", "seconds", "uploads")
 
 
+def _shown(principal: Principal, job: QueuedJob) -> QueuedJob:
+    """Return the job as the caller may see it: with conditions, without counts and files of the whole collection."""
+    if not principal.has_conditions:
+        return job
+    progress = {name: value for name, value in job.progress.items() if name == "stage"}
+    return replace(job, progress=progress, result=_own_result(job))
+
+
 def _own_result(job: QueuedJob) -> dict[str, Any]:
-    """Return the result of a job for a caller with conditions: without counts, hashes and files of the collection."""
     result = {name: job.result[name] for name in _OWN_RESULT if name in job.result}
     uploads = {str(name).rpartition("/")[2] for name in job.arguments.get("uploads", ())}
     files = [file for file in job.result.get("files", ()) if str(file["path"]).rpartition("/")[2] in uploads]
