@@ -273,3 +273,16 @@ def test_many_threads_get_the_answers_of_one(index: Searchable) -> None:
 def test_allowed_chunks_of_another_index_are_refused(index: Searchable, tmp_path: Path) -> None:
     with published(tmp_path, some_documents(1), "chroma") as other, pytest.raises(TypeError, match="another index"):
         index.nearest(MODEL.embed_question(QUESTION), 5, other.allow([]))
+
+
+def test_the_values_of_a_field_among_allowed_chunks_are_those_that_these_chunks_have(index: Searchable) -> None:
+    allowed, ids = allowed_files(index, "same-1.md")
+    for name in index.field_names:
+        every, own = index.field(name), index.field(name, allowed)
+        assert every is not None
+        assert own is not None
+        assert (own.name, own.type, own.of_documents) == (every.name, every.type, every.of_documents)
+        code_of = dict(zip(every.codes, every.values, strict=True))
+        expected = [code for code in every.codes if index.allowed_among(list(ids), index.allow([ValueFilter([code])]))]
+        assert list(own.codes) == expected
+        assert list(own.values) == [code_of[code] for code in expected]

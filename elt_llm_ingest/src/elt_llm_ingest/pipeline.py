@@ -46,6 +46,7 @@ from elt_llm_ingest.run.versions import (
 )
 from elt_llm_ingest.sandbox.parser import Parser
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources
+from elt_llm_ingest.sources.path_fields import PathFields
 from elt_llm_ingest.sources.remote_files import find_all_sources
 from elt_llm_ingest.sources.request import IngestRequest
 
@@ -134,8 +135,10 @@ class _Run:
         """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
         options = ReaderOptions.of(self._settings.ingest, request.columns)
-        reading = FileReading(parser, options, request.reader, request.split_by or None, request.group)
-        maker = version_maker(self._record.name, self._settings, self._embedding, request.metadata, reading.scope)
+        name, pattern = self._record.name, request.path_fields
+        fields = PathFields(store.data_dir, name, request.paths, pattern)
+        reading = FileReading(parser, options, request.reader, request.split_by or None, request.group, fields)
+        maker = version_maker(name, self._settings, self._embedding, request.metadata, reading.scope, pattern)
         self._progress.stage("read", len(sources.files))
         extraction = enriched_extraction(maker.extraction, self._writer) if self._writer else ""
         scan = Scan(store, self._record.id, maker, self._files, reading, extraction, remember=request.remember)

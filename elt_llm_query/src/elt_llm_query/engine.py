@@ -6,7 +6,7 @@ For a single question from Python, call `query_collection` or `query_collections
 
 import os
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from elt_llm_core.collection.lifecycle import check_fingerprint, generation_opener
 from elt_llm_core.errors import CorruptIndex, EltError, UsageError
+from elt_llm_core.index.restricted import restrict
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
@@ -23,6 +24,7 @@ from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import QuerySettings, Settings, StrategyName
 from elt_llm_core.settings.workspace import Workspace, as_workspace
+from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable, close_if_possible
@@ -376,6 +378,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     aliases: Aliases = NO_ALIASES,
     prompts: "Prompts | None" = None,
     make_reranker: MakeReranker | None = None,
+    conditions: Mapping[str, DocumentConditions] | None = None,
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
@@ -384,6 +387,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     Damaged collections are left out if another collection can be searched, and every result has a note about them.
     By default, the settings determine `embedding`, `caches`, `llm` and `make_reranker`. Collections that were embedded
     with different models need one embedding model each. Engines may share caches. `prompts` are for the `llm`.
+    `conditions` has the conditions of the caller by collection: no result depends on the text of any other document.
 
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
@@ -391,6 +395,8 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
         store, names = _open_store_for(place, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
         generations, notes = open_generations(store, names, models, opened)
+        calibration = read_calibration(place, generations, settings)
+        generations = [restrict(one, (conditions or {}).get(one.collection, ())) for one in generations]
         settings = with_models_dir(settings, as_workspace(place).folder)
         chosen = _choose_model(settings, llm, opened)
         return Engine(
@@ -403,7 +409,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
             prompts=prompts,
             notes=notes,
             without_model=chosen.note,
-            calibration=read_calibration(place, generations, settings),
+            calibration=calibration,
             make_reranker=make_reranker,
         ).own(opened.pop_all())
 

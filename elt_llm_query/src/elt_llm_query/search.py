@@ -121,13 +121,13 @@ class SearchPipeline(Closeable):
         strategy: StrategyName | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """Return at most `top_k` chunks for a question, best first, that fulfil all filters in `where`.
+        """Return at most `top_k` chunks, best first, that fulfil all filters in `where` and the settings.
 
         By default, `top_k` and `strategy` are those of the settings. Once `cancelled` returns True, model calls of the
         search stop, and the result is not cached. Raises UsageError for a question without words, an unknown strategy
         and invalid filters, RetrievalError if every retriever of every collection failed.
         """
-        conditions = parse_conditions(where)
+        conditions = parse_conditions((*self.query.where, *where))
         chosen = self._strategies.get(strategy or self.query.strategy)
         if chosen is None:
             known_names = ", ".join(sorted(self._strategies))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+from elt_llm_api.serve.access.principal import ReadableCollection
 from elt_llm_api.serve.engines import EngineKey, EnginePool
 from elt_llm_query.engine import Engine
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from sampling import generated
 
 NAMES = ("a", "b", "c")
+A, B = ReadableCollection("a"), ReadableCollection("b")
 
 
 @dataclass
@@ -30,12 +32,12 @@ class Library:
         if self.failing:
             self.failing -= 1
             raise OSError("it cannot be opened")
-        one = Opened(wanted, tuple(self.generation[name] for name in wanted[0]))
+        one = Opened(wanted, tuple(self.generation[collection.name] for collection in wanted[0]))
         self.opened.append(one)
         return cast(Engine, one)
 
     def published(self, wanted: EngineKey) -> tuple[tuple[str, int], ...]:
-        return tuple((name, self.generation[name]) for name in wanted[0])
+        return tuple((one.name, self.generation[one.name]) for one in wanted[0])
 
     def all_closed(self) -> bool:
         return all(one.closed for one in self.opened)
@@ -70,7 +72,7 @@ def test_a_lent_engine_is_open_and_uses_the_published_generation(steps: list[tup
         if step == "publish":
             library.generation[name] += 1
         elif step == "lend":
-            loan = engines.lend([name], "default")
+            loan = engines.lend([ReadableCollection(name)], "default")
             one = opened(loan.__enter__())
             assert one.generations == (library.generation[name],)
             lent[name].append((loan, one))
@@ -95,7 +97,7 @@ def test_concurrent_requests_open_an_engine_once() -> None:
 
         def ask(engines: EnginePool = engines, begin: threading.Barrier = begin) -> Opened:
             begin.wait()
-            with engines.lend(["a"], "default") as engine:
+            with engines.lend([A], "default") as engine:
                 return opened(engine)
 
         with ThreadPoolExecutor(8) as threads:
@@ -113,7 +115,7 @@ def test_a_lent_engine_is_never_closed_while_new_generations_are_published() -> 
     def ask(name: str) -> None:
         while not stop.is_set():
             before = library.generation[name]
-            with engines.lend([name], "default") as engine:
+            with engines.lend([ReadableCollection(name)], "default") as engine:
                 one = opened(engine)
                 time.sleep(0.0005)
                 if one.closed:
@@ -137,9 +139,9 @@ def test_a_lent_engine_is_never_closed_while_new_generations_are_published() -> 
 def test_a_new_generation_replaces_the_engine_and_the_former_engine_is_closed_when_returned() -> None:
     library = Library()
     engines = library.engines()
-    with engines.lend(["a"], "default") as former:
+    with engines.lend([A], "default") as former:
         library.generation["a"] = 2
-        with engines.lend(["a"], "default") as latter:
+        with engines.lend([A], "default") as latter:
             assert opened(latter).generations == (2,)
             assert not opened(former).closed
         assert not opened(former).closed
@@ -151,16 +153,16 @@ def test_a_new_generation_replaces_the_engine_and_the_former_engine_is_closed_wh
 def test_an_engine_that_failed_to_open_is_opened_again_by_the_next_request() -> None:
     library = Library(failing=1)
     engines = library.engines()
-    with pytest.raises(OSError, match="cannot be opened"), engines.lend(["a"], "default"):
+    with pytest.raises(OSError, match="cannot be opened"), engines.lend([A], "default"):
         pytest.fail("it was lent")
-    with engines.lend(["a"], "default") as engine:
+    with engines.lend([A], "default") as engine:
         assert not opened(engine).closed
 
 
 def test_requests_with_another_collection_order_or_another_profile_get_separate_engines() -> None:
     library = Library()
     engines = library.engines()
-    for names, profile in ((["a", "b"], "default"), (["b", "a"], "default"), (["a", "b"], "fast")):
+    for names, profile in (([A, B], "default"), ([B, A], "default"), ([A, B], "fast")):
         with engines.lend(names, profile) as engine:
             assert opened(engine).wanted == (tuple(names), profile)
     assert len(library.opened) == 3
@@ -169,7 +171,7 @@ def test_requests_with_another_collection_order_or_another_profile_get_separate_
 def test_closing_the_engine_pool_waits_for_engines_in_use_and_afterwards_no_engine_is_lent() -> None:
     library = Library()
     engines = library.engines()
-    loan = engines.lend(["a"], "default")
+    loan = engines.lend([A], "default")
     loan.__enter__()
     closing = threading.Thread(target=engines.close)
     closing.start()
@@ -178,14 +180,14 @@ def test_closing_the_engine_pool_waits_for_engines_in_use_and_afterwards_no_engi
     loan.__exit__(None, None, None)
     closing.join(10)
     assert library.all_closed()
-    with pytest.raises(RuntimeError), engines.lend(["a"], "default"):
+    with pytest.raises(RuntimeError), engines.lend([A], "default"):
         pytest.fail("it was lent")
 
 
 def test_an_engine_in_use_beyond_the_close_timeout_is_closed_when_returned() -> None:
     library = Library()
     engines = library.engines(close_seconds=0.01)
-    with engines.lend(["a"], "default") as engine:
+    with engines.lend([A], "default") as engine:
         engines.close()
         assert not opened(engine).closed
     assert opened(engine).closed
@@ -196,7 +198,7 @@ def test_an_engine_that_opens_while_the_pool_closes_is_closed() -> None:
     engines = library.engines(close_seconds=0.01)
 
     def ask() -> Opened:
-        with engines.lend(["a"], "default") as engine:
+        with engines.lend([A], "default") as engine:
             assert not opened(engine).closed
             return opened(engine)
 
@@ -214,7 +216,7 @@ def test_at_most_max_open_engines_are_kept(most: int, asked: list[str]) -> None:
     library = Library()
     engines = library.engines(max_open=most)
     for name in asked:
-        with engines.lend([name], "default"):
+        with engines.lend([ReadableCollection(name)], "default"):
             pass
     kept = list(dict.fromkeys(reversed(asked)))[:most]
-    assert {one.wanted[0][0] for one in library.opened if not one.closed} == set(kept)
+    assert {one.wanted[0][0].name for one in library.opened if not one.closed} == set(kept)

@@ -6,7 +6,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from elt_llm_api.serve.access.principal import LOCAL
+from elt_llm_api.serve.access.principal import LOCAL, ReadableCollection
 from elt_llm_api.serve.actions.questions import QuestionActions, SearchRequest
 from elt_llm_api.serve.services import Services, open_services
 from elt_llm_core.settings.loader import load_settings
@@ -40,7 +40,7 @@ def test_closing_the_server_services_waits_for_running_questions(services: Servi
         started, end = Event(), Event()
 
         def ask(_: Event) -> None:
-            with services.engines.lend(["samples"], "default") as engine:
+            with services.engines.lend([ReadableCollection("samples")], "default") as engine:
                 started.set()
                 assert end.wait(30)
                 reported.append("found" if engine.search("Grade A").chunks else "nothing")
@@ -62,9 +62,9 @@ def test_a_newer_generation_is_searched_while_the_former_generation_is_still_in_
 ) -> None:
     write_files(tmp_path / "more", {"lamps.md": "# Lamps\n\nThe zebra lamp is switched on at dusk.\n"})
     with services:
-        with services.engines.lend(["samples"], "default") as former:
+        with services.engines.lend([ReadableCollection("samples")], "default") as former:
             run_ingest(services.loaded.data_dir, tmp_path / "more", collection="samples")
-            with services.engines.lend(["samples"], "default") as latter:
+            with services.engines.lend([ReadableCollection("samples")], "default") as latter:
                 assert "zebra" in latter.search("zebra lamp").chunks[0].text
             assert "zebra" not in former.search("zebra lamp").chunks[0].text
             assert latter.generations[0].number > former.generations[0].number

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.types import ASGIApp
 
-from elt_llm_api.serve.access.gate import AccessGate, CallerRegistry, Lockout, RateLimit
+from elt_llm_api.serve.access.gate import AccessGate, CallerRegistry, Lockout, ProxiedPeople, RateLimit
 from elt_llm_api.serve.errors import add_error_handlers, unexpected_error_response
 from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_api.serve.mcp.mount import mount_tools
@@ -106,6 +106,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     All resources are opened when the server starts and closed when it stops. The returned app includes the middleware,
     so no route can be reached without it.
     """
+    people = ProxiedPeople(loaded.settings.serve)
     services = open_services(loaded)
     interface = UserInterface(services)
 
@@ -125,9 +126,10 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     )
     app.state.services = services
     serve = loaded.settings.serve
-    callers = CallerRegistry(token, services.key_cache.find, lambda: services.key_cache.has_keys)
+    keys = services.key_cache
+    callers = CallerRegistry(token, keys.find, lambda: keys.has_keys, always=people.required)
     app.state.gate = AccessGate(
-        callers, Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute)
+        callers, Lockout(serve.tries, serve.lockout_seconds), RateLimit(serve.requests_per_minute), people
     )
     add_error_handlers(app)
     app.openapi = cache(partial(_openapi_document, app))  # type: ignore[method-assign]  # the way that FastAPI documents

@@ -8,6 +8,8 @@ from starlette.types import ASGIApp, Scope, Send
 
 REQUEST_ID = "elt_llm_request_id"
 PRINCIPAL = "elt_llm_principal"
+PEER = "elt_llm_peer"
+"""The address that the connection comes from: that of the proxy, if there is one."""
 
 
 def header_values(scope: Scope, name: str) -> list[str]:

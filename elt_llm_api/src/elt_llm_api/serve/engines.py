@@ -15,8 +15,10 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine
 
-EngineKey = tuple[tuple[str, ...], str]
-"""The names of collections in order, and the name of a profile."""
+from elt_llm_api.serve.access.principal import ReadableCollection
+
+EngineKey = tuple[tuple[ReadableCollection, ...], str]
+"""Collections in order, with the conditions of the caller, and the name of a profile."""
 VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
 """A fast function that returns the versions that an engine depends on, such as each collection's generation."""
 
@@ -53,7 +55,7 @@ class EnginePool(Closeable):
         self._closed = False
 
     @contextmanager
-    def lend(self, collections: Sequence[str], profile: str) -> Iterator[Engine]:
+    def lend(self, collections: Sequence[ReadableCollection], profile: str) -> Iterator[Engine]:
         """Lend an engine over the published collections. The engine stays open until the `with` block ends.
 
         Raises the errors of opening an engine.

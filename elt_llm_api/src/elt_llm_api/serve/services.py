@@ -30,7 +30,7 @@ from elt_llm_query.synthesis.prompts import Prompts, load_prompts
 from elt_llm_query.understanding.aliases import ALIASES_FILE, Aliases, load_aliases
 from pydantic import BaseModel, ConfigDict
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import Forbidden, Principal, ReadableCollection
 from elt_llm_api.serve.engines import (
     MODEL_CHECK_SECONDS,
     CollectionHealthCache,
@@ -212,7 +212,9 @@ class Services(Closeable):
         """Return the current settings, and the files they were read from."""
         return self.active.loaded
 
-    def collections(self, principal: Principal, names: Sequence[str], prefixes: Sequence[str] = ()) -> list[str]:
+    def collections(
+        self, principal: Principal, names: Sequence[str], prefixes: Sequence[str] = ()
+    ) -> list[ReadableCollection]:
         """Return the collections in `names`, then further ones whose names start with one of the prefixes.
 
         A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or
@@ -222,9 +224,8 @@ class Services(Closeable):
         for name in names:
             if name not in readable:
                 raise Forbidden(f"There is no collection '{name}', or this key may not read it.")
-        return list(
-            dict.fromkeys([*names, *(one for prefix in prefixes for one in readable if one.startswith(prefix))])
-        )
+        named = dict.fromkeys([*names, *(one for prefix in prefixes for one in readable if one.startswith(prefix))])
+        return [ReadableCollection(name, principal.conditions_of(name)) for name in named]
 
     def collection_names(self) -> list[str]:
         """Return the name of every collection, sorted."""
@@ -236,7 +237,7 @@ class Services(Closeable):
         Raises Forbidden. The message is the same for a missing conversation and for one of another caller.
         """
         record = self.sessions.find(session_id)
-        if record is None or record.owner != principal.name or not all(map(principal.may_read, record.collections)):
+        if record is None or record.owner != principal.owner or not all(map(principal.may_read, record.collections)):
             raise Forbidden(f"There is no conversation '{session_id}', or this key may not read it.")
         return record
 
@@ -320,18 +321,26 @@ def _create_pool(
     data_dir = workspace.folder
 
     def open_one(key: EngineKey) -> Engine:
-        (names, profile), active = key, reloader.active
+        (collections, profile), active = key, reloader.active
+        names = [one.name for one in collections]
+        conditions = {one.name: one.conditions for one in collections}
         settings, aliases, prompts = active.settings_for(profile), active.aliases, active.prompts
         try:
             return open_engine(
-                settings, reloader.active.loaded.workspace, names, embedding=embedding, aliases=aliases, prompts=prompts
+                settings,
+                reloader.active.loaded.workspace,
+                names,
+                embedding=embedding,
+                aliases=aliases,
+                prompts=prompts,
+                conditions=conditions,
             )
         except CorruptIndex as error:  # every caller sees the message, which must not reveal the data directory
             raise CorruptIndex(str(error).replace(f"{data_dir}/", ""), hint=error.hint) from error
 
     def versions(key: EngineKey) -> tuple[tuple[str, int], ...]:
-        names, profile = key
-        generations = ((name, store.collections.get(name).published or 0) for name in names)
+        collections, profile = key
+        generations = ((one.name, store.collections.get(one.name).published or 0) for one in collections)
         return (*generations, ("settings", reloader.active.version), ("model", int(writers.is_available(profile))))
 
     return EnginePool(open_one, versions)

@@ -37,17 +37,23 @@ class ForgetReport:
 
 
 def forget(
-    store: Store, name: str, reference: str, progress: ProgressListener, *, asked_at: float | None = None
+    store: Store,
+    name: str,
+    reference: str,
+    progress: ProgressListener,
+    *,
+    asked_at: float | None = None,
+    alone: bool = False,
 ) -> ForgetReport:
     """Publish a generation without the documents that `reference` names, and delete all generations that contain them.
 
     Uploads of the documents are deleted too, unless an upload is newer than `asked_at` (seconds since 1970; default
-    now). The caller holds the writer's lock. After a crash, forgetting can be repeated. Raises StoreError if text of a
-    document is left.
+    now). With `alone`, identical documents stay, such as those of another tenant. The caller holds the writer's lock.
+    After a crash, forgetting can be repeated. Raises StoreError if text of a document is left.
     """
     remove_leftovers(store)
     record = store.collections.get(name)
-    chosen = forget_selection.select_to_forget(store, name, reference)
+    chosen = forget_selection.select_to_forget(store, name, reference, alone=alone)
     with failpoint(Failpoint.FORGET):
         store.forgotten.add(record.id, [file.forgotten() for file in chosen])
     remembered = store.forgotten.all(record.id)  # including the documents of an interrupted earlier command

@@ -4,12 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-from elt_llm_core.errors import CorruptIndex, StoreError, UsageError
+from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import (
     ARTEFACTS_FOLDER,
@@ -32,6 +31,7 @@ from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_ke
 from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity, passport_on_disk
 from elt_llm_core.index.points import PointSearch, PointsView
+from elt_llm_core.index.searchable import find_document
 from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
 from elt_llm_core.settings.tree import ChromaSettings
@@ -41,7 +41,7 @@ from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredN
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
-from elt_llm_core.utilities import Closeable, nearest_names
+from elt_llm_core.utilities import Closeable
 
 
 class Generation(LocalIndex, Closeable):
@@ -113,24 +113,8 @@ class Generation(LocalIndex, Closeable):
 
     def document(self, reference: str) -> StoredDocument:
         """Return the one document with this id, path, file name or title, and its text. Raises UsageError otherwise."""
-        documents = self.documents()
-        ways = (
-            [it for it in documents if it.document_id == reference],
-            [it for it in documents if it.source == reference],
-            [it for it in documents if reference in (Path(it.source).name, it.title)],
-        )
-        for matches in ways:
-            if len(matches) == 1:
-                return replace(matches[0], text=self._store.documents.text(matches[0].version))
-            if matches:
-                raise UsageError(
-                    f"'{reference}' names {len(matches)} documents of '{self.collection}'.",
-                    hint="Use an id: " + ", ".join(f"{d.document_id} ({d.source})" for d in matches[:5]),
-                )
-        raise UsageError(
-            f"There is no document '{reference}' in '{self.collection}'.",
-            hint=nearest_names(reference, [document.source for document in documents]),
-        )
+        found = find_document(self.documents(), reference, self.collection)
+        return replace(found, text=self._store.documents.text(found.version))
 
     def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of these documents by document id. Unknown ids are skipped."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from elt_llm_core.index.contents import GenerationChange, GenerationContents, load_array, read_json
 from elt_llm_core.index.searchable import FieldType, FieldValue
 from elt_llm_core.store.nodes import NodeRecord, node_rows
-from elt_llm_core.store.records import StoredDocument
+from elt_llm_core.store.records import OWNER_FIELDS, StoredDocument
 from elt_llm_core.store.store import Store
 
 FILTERS_FOLDER, INDEX_NAME = "filters", "index.json"
@@ -49,6 +49,17 @@ class FilterField:
             sums = np.concatenate([[0], np.cumsum(hits)])
             hits = sums[self.bounds[1:]] > sums[self.bounds[:-1]]
         return hits if self.rows is None else hits[self.rows]
+
+    def places_among(self, nodes: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the indexes of the values that the nodes of a mask, shape (nodes,), have, ascending."""
+        rows = np.flatnonzero(nodes) if self.rows is None else np.unique(self.rows[nodes])
+        if self.bounds is None:
+            codes = self.codes[rows]
+        else:
+            used = np.zeros(len(self.bounds) - 1, dtype=bool)
+            used[rows] = True
+            codes = self.codes[np.repeat(used, np.diff(self.bounds))]
+        return np.unique(codes[codes >= 0]).astype(np.int64)
 
 
 class FilterFields:
@@ -270,9 +281,9 @@ def _all_document_fields(
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
     """Build the fields that identify a document. Identical documents each have the ids, paths and titles of all."""
-    same: dict[tuple[str, str], list[StoredDocument]] = defaultdict(list)
+    same: dict[tuple[object, ...], list[StoredDocument]] = defaultdict(list)
     for document in documents:
-        same[document.document_hash, document.part].append(document)
+        same[_content_key(document)].append(document)
     names: dict[str, Callable[[StoredDocument], tuple[str, ...]]] = {
         "id": lambda row: (row.document_id,),
         "source": lambda row: (row.source,),
@@ -283,12 +294,18 @@ def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
         many_valued(
             name,
             "text",
-            [sorted({value for row in same[one.document_hash, one.part] for value in of(row)}) for one in documents],
+            [sorted({value for row in same[_content_key(one)] for value in of(row)}) for one in documents],
         )
         for name, of in names.items()
     ]
     moments = [_as_date(document.modified_at) for document in documents]
     return [*found, single_valued("modified_at", "date", moments)]
+
+
+def _content_key(document: StoredDocument) -> tuple[object, ...]:
+    """Return a key that is equal for documents of which only one is indexed, as `DocumentTable.indexed` defines."""
+    owner = [document.metadata.get(name) for name in OWNER_FIELDS]
+    return (document.document_hash, document.part, *map(str, owner))
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], expected: Iterable[str]) -> dict[str, list[Any]]:
@@ -336,6 +353,8 @@ def _kind(value: FieldValue) -> FieldType:
 
 def _type_of(name: str, kinds: Mapping[str, int]) -> FieldType:
     """Return the type that is defined for a field's name, or else the one that fits all values of these kinds."""
+    if name in OWNER_FIELDS:
+        return "text"  # else the tenants 7 and 007 would be one
     if name in _NODE_FIELDS or name in _DOCUMENT_FIELDS:
         return {**_NODE_FIELDS, **_DOCUMENT_FIELDS}[name]
     fitting: list[FieldType] = [kind for kind in ("number", "date") if kinds.get(kind)]

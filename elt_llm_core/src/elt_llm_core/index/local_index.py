@@ -83,14 +83,19 @@ class LocalIndex:
         """Whether every filter field is known; false for generations that an earlier version published."""
         return self.filter_fields.complete
 
-    def field(self, name: str) -> FieldValues | None:
+    def field(self, name: str, allowed: AllowedChunks | None = None) -> FieldValues | None:
         """Return the values of a filter field, or None. Raises CorruptIndex if its files cannot be read."""
         field = self.filter_fields.get(name)
         if field is None:
             return None
         first = self.field_names.index(name) * _CODES_OF_A_FIELD
-        codes = range(first, first + len(field.values))
-        return FieldValues(name, field.type, field.values, codes, of_documents=field.rows is not None)
+        of_documents = field.rows is not None
+        if allowed is None:
+            codes = range(first, first + len(field.values))
+            return FieldValues(name, field.type, field.values, codes, of_documents=of_documents)
+        places = field.places_among(self._mask(allowed)).tolist()
+        values = [field.values[place] for place in places]
+        return FieldValues(name, field.type, values, [first + place for place in places], of_documents=of_documents)
 
     def allow(self, filters: Sequence[ValueFilter]) -> AllowedChunks:
         """Return the nodes that fulfil all filters."""

@@ -7,15 +7,18 @@ changes, so it may keep what it has answered. Order is part of every answer: equ
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from elt_llm_core.errors import UsageError
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.store.records import StoredDocument, StoredNode
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import nearest_names
 
 FieldType = Literal["text", "path", "number", "date"]
 FieldValue = str | int | float
@@ -139,8 +142,11 @@ class Searchable(Protocol):
     def fields_complete(self) -> bool:
         """Whether every filter field is known; false for generations that an earlier version published."""
 
-    def field(self, name: str) -> FieldValues | None:
-        """Return the values of a filter field, or None if no chunk can have the field. Raises CorruptIndex."""
+    def field(self, name: str, allowed: AllowedChunks | None = None) -> FieldValues | None:
+        """Return the values of a filter field, or None if no chunk can have the field. Raises CorruptIndex.
+
+        With `allowed`, only values of these chunks are returned.
+        """
 
     def allow(self, filters: Sequence[ValueFilter]) -> AllowedChunks:
         """Return the chunks that fulfil all filters."""
@@ -198,3 +204,24 @@ class Searchable(Protocol):
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
         """Return the artefacts with this name by document id. Raises CorruptIndex if one has changed."""
+
+
+def find_document(documents: Sequence[StoredDocument], reference: str, collection: str) -> StoredDocument:
+    """Return the one of these documents with this id, path, file name or title. Raises UsageError otherwise."""
+    ways = (
+        [it for it in documents if it.document_id == reference],
+        [it for it in documents if it.source == reference],
+        [it for it in documents if reference in (PurePosixPath(it.source).name, it.title)],
+    )
+    for matches in ways:
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise UsageError(
+                f"'{reference}' names {len(matches)} documents of '{collection}'.",
+                hint="Use an id: " + ", ".join(f"{d.document_id} ({d.source})" for d in matches[:5]),
+            )
+    raise UsageError(
+        f"There is no document '{reference}' in '{collection}'.",
+        hint=nearest_names(reference, [document.source for document in documents]),
+    )

@@ -1,5 +1,6 @@
 """The tree of settings, in which each key, type, range and default is defined once."""
 
+import ipaddress
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -14,10 +15,28 @@ def key(default: Any, description: str, **constraints: Any) -> Any:
     return Field(default, description=description, **constraints)
 
 
+HEADER_NAME = r"^[A-Za-z][A-Za-z0-9-]{0,60}$"
+
+
 class SettingsSection(BaseModel):
     """An immutable section of the settings that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GroupSettings(SettingsSection):
+    """The permissions of the people in a group that a proxy names."""
+
+    read: tuple[str, ...] = key((), "Collections that the group may read, such as hr_*.")
+    write: tuple[str, ...] = key((), "Collections that the group may change, and so read.")
+    where: tuple[str, ...] = key((), "Conditions on their documents, such as tenant_id=acme; all must hold.")
+    admin: bool = key(False, "Whether the group may see the state of the whole server.")
+
+    @model_validator(mode="after")
+    def _check_admin(self) -> Self:
+        if self.admin and self.where:
+            raise ValueError("a group with conditions (where) cannot have admin: true")
+        return self
 
 
 class ServeSettings(SettingsSection):
@@ -28,6 +47,22 @@ class ServeSettings(SettingsSection):
     allowed_hosts: tuple[str, ...] = key((), "Host names that requests may use besides loopback, such as rag.example.")
     cors_origins: tuple[str, ...] = key((), "Origins whose pages may send requests, such as https://wiki.example.")
     behind_proxy: bool = key(False, "A proxy in front terminates TLS and sends the caller's address.")
+    trusted_user_header: str | None = key(
+        None,
+        "Header in which a proxy names the person it has signed in, such as X-Forwarded-User. Then every request needs"
+        " this header or a key.",
+        pattern=HEADER_NAME,
+    )
+    trusted_groups_header: str | None = key(
+        None, "Header with the person's groups, separated by commas, such as X-Forwarded-Groups.", pattern=HEADER_NAME
+    )
+    trusted_proxy: str | None = key(
+        None, "Address or network of this proxy, such as 127.0.0.1 or 10.0.0.0/28; the headers of others do not count."
+    )
+    untrusted_headers: Literal["refuse", "ignore"] = key(
+        "refuse", "What to do with a request that sends these headers from another address."
+    )
+    groups: dict[str, GroupSettings] = key({}, "Permissions of each group, by its name in the header.")
     tls_certificate: Path | None = key(None, "File with the certificate chain, PEM.")
     tls_key: Path | None = key(None, "File with its private key, PEM.")
     max_body_mb: int = key(4, "Largest request body, except uploads, in megabytes.", ge=1, le=1024)
@@ -48,6 +83,22 @@ class ServeSettings(SettingsSection):
         "Address of a trace collector (OTLP over HTTP): http://127.0.0.1:4318/v1/traces; another machine"
         " needs network.allow_remote_traces. Unset: nothing is sent.",
     )
+
+    @model_validator(mode="after")
+    def _check_proxy(self) -> Self:
+        if self.trusted_user_header is None:
+            if self.groups or self.trusted_groups_header or self.trusted_proxy:
+                raise ValueError("groups, trusted_groups_header and trusted_proxy need trusted_user_header")
+            return self
+        if self.trusted_proxy is None or self.trusted_groups_header is None:
+            raise ValueError("trusted_user_header needs trusted_groups_header and trusted_proxy")
+        if self.trusted_user_header.lower() == self.trusted_groups_header.lower():
+            raise ValueError("trusted_user_header and trusted_groups_header are the same header")
+        try:
+            ipaddress.ip_network(self.trusted_proxy)
+        except ValueError as error:
+            raise ValueError(f"trusted_proxy is not an address or network: {error}") from error
+        return self
 
 
 class OllamaSettings(SettingsSection):
@@ -259,6 +310,9 @@ class QuerySettings(SettingsSection):
 
     model_config = ConfigDict(validate_by_name=True)
 
+    where: tuple[str, ...] = key(
+        (), "Conditions that hold for every question, such as doc_type=policy; in a profile, for its questions."
+    )
     similarity_top_k: int = key(8, "Chunks kept without reranking.", ge=1, le=1000)
     use_hybrid_search: bool = key(True, "Keyword and vector search; false: vectors only.")
     use_reranker: bool = key(True, "Rerank the fused candidates.")

@@ -10,7 +10,7 @@ from elt_llm_core.store.disk import refuse_network_file_system
 from elt_llm_core.store.store import migrate_server
 
 STATE_NAME = "state.sqlite3"
-STATE_VERSION = 5
+STATE_VERSION = 6
 """The number of schema steps in the folder `schema`."""
 
 

@@ -13,6 +13,7 @@ from threading import Lock
 from elt_llm_core.errors import UsageError
 from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.state.database import STATE_NAME, open_state
+from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions
 from elt_llm_core.store.database import Database, DatabaseTable, Row, SqliteDatabase
 from elt_llm_core.store.records import utc_now
 from elt_llm_core.utilities import Closeable
@@ -26,20 +27,35 @@ _SECRET_BYTES = 32  # a secret is random, so a fast hash is sufficient
 
 @dataclass(frozen=True)
 class KeyRecord:
-    """An API key without its secret. `read` and `write` are collection names or patterns such as `hr_*`."""
+    """An API key without its secret. `read` and `write` are collection names or patterns such as `hr_*`.
+
+    The key can see and change only documents that fulfil `conditions`.
+    """
 
     name: str
     read: tuple[str, ...]
     write: tuple[str, ...]
     administers: bool
     created_at: str
+    conditions: DocumentConditions = ()
 
 
 class KeyTable(DatabaseTable):
     """The API keys in a state database."""
 
-    def create(self, name: str, read: Sequence[str], write: Sequence[str], *, administers: bool = False) -> str:
-        """Create a key and return its secret, which is not stored. Raises UsageError for a taken or invalid name."""
+    def create(
+        self,
+        name: str,
+        read: Sequence[str],
+        write: Sequence[str],
+        *,
+        administers: bool = False,
+        conditions: DocumentConditions = (),
+    ) -> str:
+        """Create a key and return its secret, which is not stored.
+
+        Raises UsageError for a taken or invalid name, and for a key with conditions that administers the server.
+        """
         if not _NAME.fullmatch(name) or name.lower() == _NAME_TAKEN:
             raise UsageError(
                 f"'{name}' is not a valid key name.",
@@ -47,11 +63,18 @@ class KeyTable(DatabaseTable):
             )
         if self._database.row("SELECT 1 FROM api_keys WHERE name = ?", (name,)):
             raise UsageError(f"There is already a key '{name}'.", hint=f"Run: elt-llm keys revoke {name}")
+        if administers and conditions:
+            raise UsageError(
+                "A key with conditions cannot administer the server: an administrator sees the work of all callers.",
+                hint="Make two keys: one with --admin, and one with --where.",
+            )
         secret = KEY_PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         scopes = json.dumps(list(read)), json.dumps(list(write))
+        listed = json.dumps([condition.to_json() for condition in conditions])
         self._database.execute(
-            "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?)",
-            (name, _hash_secret(secret), *scopes, administers, utc_now()),
+            "INSERT INTO api_keys (name, hash, read, write, administers, created_at, conditions)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (name, _hash_secret(secret), *scopes, administers, utc_now(), listed),
         )
         return secret
 
@@ -72,7 +95,7 @@ class KeyTable(DatabaseTable):
 HashedKey = tuple[KeyRecord, bytes]
 
 
-_SELECT_KEYS = "SELECT name, read, write, administers, created_at, hash FROM api_keys ORDER BY name"
+_SELECT_KEYS = "SELECT name, read, write, administers, created_at, conditions, hash FROM api_keys ORDER BY name"
 
 
 def _hash_secret(secret: str) -> bytes:
@@ -80,7 +103,8 @@ def _hash_secret(secret: str) -> bytes:
 
 
 def _key_record(row: Row) -> KeyRecord:
-    return KeyRecord(row[0], tuple(json.loads(row[1])), tuple(json.loads(row[2])), bool(row[3]), row[4])
+    conditions = tuple(map(DocumentCondition.of_json, json.loads(row[5])))
+    return KeyRecord(row[0], tuple(json.loads(row[1])), tuple(json.loads(row[2])), bool(row[3]), row[4], conditions)
 
 
 class KeyCache(Closeable):

@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, fields
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database, DatabaseTable, Row, placeholders
 from elt_llm_core.store.records import (
+    OWNER_FIELDS,
     NewDocument,
     NewNode,
     StoredDocument,
@@ -178,12 +179,18 @@ class DocumentTable(DatabaseTable):
         )
 
     def _same_bytes(self, versions: Sequence[int]) -> Iterable[list[tuple[str, str, int, str]]]:
-        """Group root, path, version and document id of `versions` by identical content."""
-        groups: dict[tuple[bytes, str], list[tuple[str, str, int, str]]] = defaultdict(list)
-        for digest, part, root, path, version, identity in self._database.rows_in(
-            "SELECT content_hash, part, root, path, id, document_id FROM document_versions WHERE id IN ({})", versions
+        """Group root, path, version and document id of `versions` by identical content.
+
+        Documents of different owners are never in one group: each owner must find its own.
+        """
+        groups: dict[tuple[object, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
+        owner = ", ".join(f"json_extract(metadata, '$.{name}')" for name in OWNER_FIELDS)
+        for digest, part, root, path, version, identity, *owners in self._database.rows_in(
+            f"SELECT content_hash, part, root, path, id, document_id, {owner} FROM document_versions"
+            " WHERE id IN ({})",
+            versions,
         ):
-            groups[bytes(digest), part].append((root, path, int(version), identity))
+            groups[bytes(digest), part, *map(str, owners)].append((root, path, int(version), identity))
         return groups.values()
 
     def add_within(

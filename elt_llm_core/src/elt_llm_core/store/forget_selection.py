@@ -4,7 +4,7 @@ This module imports no heavy library, since documents are selected before the wr
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.store.documents import ForgottenDocument, name_digest
@@ -87,9 +87,10 @@ def delete_forgotten_versions(
     return numbers
 
 
-def select_to_forget(store: Store, name: str, reference: str) -> list[KnownFile]:
+def select_to_forget(store: Store, name: str, reference: str, *, alone: bool = False) -> list[KnownFile]:
     """Return the rows of the document with this id, path, file name or title, and of its duplicates in the collection.
 
+    With `alone`, identical documents are not selected, and their content is not registered as forgotten.
     The list is empty if the documents were forgotten before. Raises UsageError if the reference is ambiguous, names a
     part of a file, or never existed.
     """
@@ -99,6 +100,8 @@ def select_to_forget(store: Store, name: str, reference: str) -> list[KnownFile]
     if not chosen:
         _refuse_unknown(store, record, reference, known)
         return []
+    if alone:
+        return [replace(file, present=False) for file in chosen]
     hashes = {file.content_hash for file in chosen if file.present and file.size}
     identities = {file.document_id for file in chosen} | {
         file.document_id for file in known if file.present and file.content_hash in hashes

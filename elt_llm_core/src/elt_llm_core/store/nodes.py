@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database, DatabaseTable, Row
-from elt_llm_core.store.records import StoredNode, canonical_json, sha256
+from elt_llm_core.store.records import OWNER_FIELDS, StoredNode, canonical_json, sha256
 
 # CROSS JOIN fixes the join order. Otherwise SQLite reads every document of the generation for a few nodes.
 _OF_GENERATION = (
@@ -124,11 +124,14 @@ class NodeTable(DatabaseTable):
         return {row[0]: _node_from_row(row[:-1], others.get(int(row[-1]), [])) for row in rows}
 
     def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
-        """Return, by document version, the paths of identical documents in the generation."""
+        """Return, by document version, the paths of identical documents of the same owner in the generation."""
+        owner = (
+            f"json_extract(o.metadata, '$.{name}') IS json_extract(v.metadata, '$.{name}')" for name in OWNER_FIELDS
+        )
         found: dict[int, list[str]] = defaultdict(list)
         for version, path in self._database.rows_in(
             "SELECT v.id, o.path FROM document_versions v CROSS JOIN document_versions o"
-            " ON o.content_hash = v.content_hash AND o.part = v.part AND o.id <> v.id"
+            f" ON o.content_hash = v.content_hash AND o.part = v.part AND o.id <> v.id AND {' AND '.join(owner)}"
             " CROSS JOIN generation_documents g ON g.version = o.id AND g.collection = ? AND g.generation = ?"
             f" WHERE v.id IN ({{}}) AND {self._whole('document_versions', 'o')} ORDER BY o.root, o.path",
             versions,

@@ -12,6 +12,8 @@ from elt_llm_core.text.outline import Section
 
 Outcome = Literal["ok", "empty"]
 MetadataValue = str | int | float | bool | list[str]
+OWNER_FIELDS = ("tenant_id", "knowledge_base_id", "doc_type")
+"""Fields that only the operator or an upload sets, never the content of a document. They are texts."""
 
 
 def sha256(*parts: bytes | str) -> bytes:

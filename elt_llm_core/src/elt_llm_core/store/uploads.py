@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from elt_llm_core.store.conditions import fields_of_folders
 from elt_llm_core.store.records import CollectionRecord, document_id
 from elt_llm_core.store.store import Store
 
@@ -18,6 +19,17 @@ def uploads_folder(data_dir: Path, collection: str) -> Path:
     return data_dir / UPLOADS_FOLDER / collection
 
 
+def upload_fields(data_dir: Path, collection: str, path: Path) -> dict[str, str]:
+    """Return the owner fields of an uploaded file, which are in the names of its folders; of another file, none."""
+    folder = uploads_folder(data_dir, collection).resolve()
+    return fields_of_folders(path.relative_to(folder).parts[:-1]) if path.is_relative_to(folder) else {}
+
+
+def uploaded_files(folder: Path) -> list[Path]:
+    """Return the files in the upload folder of a collection and in its folders of owners, sorted."""
+    return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+
+
 def delete_forgotten_uploads(store: Store, collection: str, *, before: float) -> int:
     """Delete the uploads of forgotten documents, except files written after `before` (seconds since 1970).
 
@@ -28,9 +40,13 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
     folder = uploads_folder(store.data_dir, collection)
     roots = _roots(store, record)
     deleted = 0
-    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
-        is_forgotten = any(document_id(collection, root, path.name) in remembered for root in roots)
-        if is_forgotten and path.is_file() and path.stat().st_mtime <= before:
+    for path in uploaded_files(folder):
+        is_forgotten = any(
+            document_id(collection, name, path.resolve().relative_to(root).as_posix()) in remembered
+            for name, root in roots.items()
+            if path.resolve().is_relative_to(root)
+        )
+        if is_forgotten and path.stat().st_mtime <= before:
             path.unlink()
             deleted += 1
     return deleted
@@ -51,13 +67,17 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
             needed: set[Path] = set()
             if (record := store.collections.find(folder.name)) and record.published is not None:
                 roots, documents = _roots(store, record), store.documents.in_generation(record.id, record.published)
-                needed = {folder / it.source for it in documents if it.root in roots and not it.part}
-            there = (path for path in sorted(folder.iterdir()) if path.is_file())
-            found += [path for path in there if path not in needed and (folder.name, path.name) not in pending]
+                needed = {roots[it.root] / it.source for it in documents if it.root in roots and not it.part}
+            found += [
+                path
+                for path in uploaded_files(folder)
+                if path.resolve() not in needed and (folder.name, path.relative_to(folder).as_posix()) not in pending
+            ]
     return found
 
 
-def _roots(store: Store, record: CollectionRecord) -> list[str]:
-    """Return the names under which the upload folder of the collection is stored as a source folder."""
+def _roots(store: Store, record: CollectionRecord) -> dict[str, Path]:
+    """Return the source folders of the collection that are its upload folder or below it, by name."""
     folder = uploads_folder(store.data_dir, record.name).resolve()
-    return [name for name, (path, _) in store.collections.roots(record.id).items() if path == folder]
+    roots = store.collections.roots(record.id)
+    return {name: path for name, (path, _) in roots.items() if path.is_relative_to(folder)}

@@ -19,11 +19,12 @@ from elt_llm_core.settings.loader import (
 from elt_llm_core.settings.template import model_as_yaml
 from elt_llm_core.settings.tree import ChunkingSettings, Settings, SettingsSection
 from elt_llm_core.store.collections import check_collection_name
-from elt_llm_core.store.records import MetadataValue
+from elt_llm_core.store.records import OWNER_FIELDS, MetadataValue
 from pydantic import Field
 
 from elt_llm_ingest.readers import create_named_reader
 from elt_llm_ingest.sources.allowed_paths import AllowedPaths
+from elt_llm_ingest.sources.path_fields import PathPattern
 from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pattern
 from elt_llm_ingest.sources.reader_source import ReaderSource, find_reader_class
 from elt_llm_ingest.sources.remote import RemoteUrl, is_url
@@ -73,6 +74,11 @@ class IngestJob(SettingsSection):
     chunking: ChunkingSettings | None = Field(None, description="Overrides of the chunking section.")
     metadata: dict[str, MetadataValue] = Field(
         default_factory=dict, description="Metadata of every document, for display and filters."
+    )
+    path_fields: str | None = Field(
+        None,
+        description="Fields that folders below the paths name: a pattern such as {tenant_id}/{knowledge_base_id}/**;"
+        " the fields are tenant_id, knowledge_base_id and doc_type.",
     )
     topics: dict[str, tuple[str, ...]] | None = Field(None, description="Used instead of ingest.topics.")
     check_against: str | None = Field(
@@ -191,6 +197,7 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
                 check_collection_name(name)
         except UsageError as error:
             raise SettingsError(f"{where(key)}: {key} is not valid: {error}", hint=error.hint) from error
+    _check_owner_fields(spec, where)
     unknown = sorted(spec.columns.keys() - COLUMN_ROLES)
     if unknown:
         raise SettingsError(
@@ -208,6 +215,20 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
         )
     if spec.collection_prefix is not None and len(spec.collection_prefix) > _MAX_PREFIX_LENGTH:
         raise SettingsError(f"{where('collection_prefix')}: a prefix has at most {_MAX_PREFIX_LENGTH} characters")
+
+
+def _check_owner_fields(spec: IngestJob, where: Callable[[str], str]) -> None:
+    for name in OWNER_FIELDS:
+        if isinstance(spec.metadata.get(name, ""), list):
+            raise SettingsError(f"{where('metadata')}: {name} has one value, not a list")
+    if spec.path_fields is None:
+        return
+    try:
+        pattern = PathPattern.parse(spec.path_fields)
+    except UsageError as error:
+        raise SettingsError(f"{where('path_fields')}: {error}", hint=error.hint) from error
+    if both := sorted(pattern.fields & spec.metadata.keys()):
+        raise SettingsError(f"{where('path_fields')}: {both[0]} is set in metadata too; remove one of the two")
 
 
 def example_jobs() -> dict[str, str]:
@@ -240,6 +261,7 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
         reader=job.spec.chosen_reader,
         columns=job.spec.columns,
         metadata=job.spec.metadata,
+        path_fields=job.spec.path_fields or "",
         split_by=job.spec.split_by or "",
         job=job.name,
         check_against=job.spec.check_against or "",

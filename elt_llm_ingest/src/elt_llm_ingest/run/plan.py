@@ -140,7 +140,9 @@ class _Planner:
         options = ReaderOptions.of(settings.ingest, request.columns)
         self._reading = FileReading(DirectParser(), options, request.reader, request.split_by or None, request.group)
         self._maker = (
-            version_maker(request.collection, settings, embedding, request.metadata, self._reading.scope)
+            version_maker(
+                request.collection, settings, embedding, request.metadata, self._reading.scope, request.path_fields
+            )
             if embedding
             else None
         )

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
@@ -14,6 +14,7 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 from elt_llm_ingest.sandbox.parser import Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import LocatedFile
+from elt_llm_ingest.sources.path_fields import PathFields
 
 SplitBy = Literal["section", "type"]
 LEADING_GROUP = "beginning"  # the group of the text before the first section
@@ -107,13 +108,17 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
 
 @dataclass(frozen=True)
 class FileReading:
-    """Read files with `parser`. `reader` is a name or "auto". `split_by` and `group` select a part of each file."""
+    """Read files with `parser`. `reader` is a name or "auto". `split_by` and `group` select a part of each file.
+
+    `path_fields` reads the owner fields that the path of a file names.
+    """
 
     parser: Parser
     options: ReaderOptions = field(default_factory=ReaderOptions)
     reader: str = "auto"
     split_by: SplitBy | None = None
     group: str = ""
+    path_fields: PathFields | None = None
     _identities: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -134,6 +139,10 @@ class FileReading:
                 raise UnreadableDocument(f"no reader for {suffix}")
             self._identities[suffix] = reader.identity
         return self._identities[suffix]
+
+    def owner_fields(self, located: LocatedFile) -> Mapping[str, str]:
+        """Return the owner fields that the path of a file names."""
+        return self.path_fields.of(located) if self.path_fields else {}
 
     def take(self, parsed: ParsedDocument) -> ParsedDocument:
         """Return the part of a parsed file that the ingest selects (`split_by` and `group`)."""

@@ -233,7 +233,8 @@ class Scan:
             reader, modified = self._reading.identity(located), _modified_time(located)
             size = located.file.size
             origin = DocumentOrigin(located.root, located.relative, seen.digest, size, reader, modified)
-            own, *parts = self._maker.from_parsed(origin, self._reading.take(parsed))
+            owner = self._reading.owner_fields(located)
+            own, *parts = self._maker.from_parsed(origin, self._reading.take(parsed), owner)
         except UnreadableDocument as error:
             self._note(seen, self._failed(located, seen.document_id, error))
             return

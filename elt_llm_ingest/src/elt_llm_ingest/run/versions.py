@@ -13,7 +13,15 @@ from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import Settings
-from elt_llm_core.store.records import MetadataValue, NewDocument, NewNode, canonical_json, document_id, sha256
+from elt_llm_core.store.records import (
+    OWNER_FIELDS,
+    MetadataValue,
+    NewDocument,
+    NewNode,
+    canonical_json,
+    document_id,
+    sha256,
+)
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.language import detect_language
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -61,17 +69,22 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """Metadata added to documents and chunks. `scope` names the part of each file that is ingested."""
+    """Metadata added to documents and chunks. `scope` names the part of each file that is ingested.
+
+    `path_fields` is the pattern of the fields that folders name, as in `PathPattern`.
+    """
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
     scope: str = ""
+    path_fields: str = ""
 
     @property
     def identity(self) -> str:
         """Return the part of a version's key that changes whenever a metadata rule or value changes."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
-        return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
+        named = "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
+        return f"{named}|{self.path_fields}" if self.path_fields else named
 
 
 class VersionMaker:
@@ -87,19 +100,26 @@ class VersionMaker:
         self.extraction = self._metadata.identity
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
-    def from_parsed(self, origin: DocumentOrigin, parsed: ParsedDocument) -> list[NewDocument]:
-        """Chunk a parsed file. Return the version of the file first, then the versions of documents within the file."""
+    def from_parsed(
+        self, origin: DocumentOrigin, parsed: ParsedDocument, owner: Mapping[str, str] | None = None
+    ) -> list[NewDocument]:
+        """Chunk a parsed file. Return the version of the file first, then the versions of documents within the file.
+
+        `owner` has the owner fields that the path of the file names.
+        """
         with failpoint(Failpoint.CHUNK):
             parts = [
-                self._version(replace(origin, path=f"{origin.path}#{part.name}", part=part.name), part.document)
+                self._version(
+                    replace(origin, path=f"{origin.path}#{part.name}", part=part.name), part.document, owner or {}
+                )
                 for part in parsed.parts
             ]
-            own = self._version(origin, parsed)
+            own = self._version(origin, parsed, owner or {})
         if any(part.nodes for part in parts):
             own = replace(own, outcome="ok")
         return [replace(own, artefacts=parsed.artefacts), *parts]
 
-    def _version(self, origin: DocumentOrigin, parsed: ParsedDocument) -> NewDocument:
+    def _version(self, origin: DocumentOrigin, parsed: ParsedDocument, owner: Mapping[str, str]) -> NewDocument:
         parsed = _replace_invalid_characters(parsed)
         identity = document_id(self.collection, origin.root, origin.path)
         language = detect_language(parsed.text[:_LANGUAGE_SAMPLE])
@@ -116,7 +136,7 @@ class VersionMaker:
             text=parsed.text,
             pages=parsed.pages,
             sections=parsed.sections,
-            metadata={**parsed.metadata, "language": language, **self._metadata.static},
+            metadata={**_without_owner(parsed.metadata), "language": language, **self._metadata.static, **owner},
             notes=parsed.notes,
             nodes=nodes,
             extraction=self.extraction,
@@ -141,6 +161,11 @@ class VersionMaker:
             seen[text] += 1
 
 
+def _without_owner(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
+    """Return the metadata without owner fields: a document must not name the tenant that it belongs to."""
+    return {name: value for name, value in metadata.items() if name not in OWNER_FIELDS}
+
+
 def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
     """Replace each character that cannot be stored by one character, so that offsets stay valid."""
     if not _LONE_SURROGATE.search(parsed.text + parsed.title):
@@ -148,6 +173,10 @@ def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
     return replace(
         parsed, text=_LONE_SURROGATE.sub("\ufffd", parsed.text), title=_LONE_SURROGATE.sub("\ufffd", parsed.title)
     )
+
+
+def _with_owner_texts(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
+    return {name: str(value) if name in OWNER_FIELDS else value for name, value in metadata.items()}
 
 
 _SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # documents, and characters of each, for language detection
@@ -159,15 +188,17 @@ def version_maker(
     embedding: EmbeddingModel,
     metadata: Mapping[str, MetadataValue] | None = None,
     scope: str = "",
+    path_fields: str = "",
 ) -> VersionMaker:
     """Create the maker of document versions. Its chunks depend on the chunker and the embedding model's tokenizer.
 
-    `metadata` is added to every document. `scope` names the part of each file that is ingested.
+    `metadata` is added to every document. `scope` names the part of each file that is ingested. `path_fields` is the
+    pattern of the fields that folders name.
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
     chunk_metadata = ChunkMetadata(settings.ingest.topics, settings.ingest.organisations)
-    description = VersionMetadata(chunk_metadata, metadata or {}, scope)
+    description = VersionMetadata(chunk_metadata, _with_owner_texts(metadata or {}), scope, path_fields)
     return VersionMaker(collection, chunker, f"{chunker.fingerprint}|{model}", description)
 
 

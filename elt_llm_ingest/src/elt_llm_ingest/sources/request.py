@@ -30,9 +30,10 @@ class IngestRequest:
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
     "auto". `columns` maps roles such as "entity" to the column headers of a data dictionary. `metadata` is added to
-    every document. With `split_by`, only one `group` of each file is ingested: a top-level section, or the documents of
-    one type within the file. `job` is the requesting job file, if any. With `remember`, forgotten files are read again.
-    `check_against` names the collection of the inventory with which an enterprise model is compared.
+    every document, and so are the fields that folders name by the pattern `path_fields`. With `split_by`, only one
+    `group` of each file is ingested: a top-level section, or the documents of one type within the file. `job` is the
+    requesting job file, if any. With `remember`, forgotten files are read again. `check_against` names the collection
+    of the inventory with which an enterprise model is compared.
     """
 
     collection: str
@@ -44,6 +45,7 @@ class IngestRequest:
     reader: str = "auto"
     columns: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    path_fields: str = ""
     split_by: Literal["", "section", "type"] = ""
     group: str = ""
     job: str = ""

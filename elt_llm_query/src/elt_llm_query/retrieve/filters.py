@@ -24,6 +24,7 @@ from typing import Literal, get_args
 import numpy as np
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.searchable import AllowedChunks, FieldValue, FieldValues, Searchable, ValueFilter
+from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions
 from elt_llm_core.utilities import nearest_names
 from llama_index.core.schema import QueryBundle
 from numpy.typing import NDArray
@@ -62,6 +63,25 @@ def parse_conditions(where: Sequence[str]) -> tuple[Condition, ...]:
     if len(where) > MOST_CONDITIONS:
         raise UsageError(f"{len(where)} filters were given; at most {MOST_CONDITIONS} are supported.")
     return tuple(map(_parse_condition, where))
+
+
+def document_conditions(where: Sequence[str]) -> DocumentConditions:
+    """Parse the conditions of a key or a group, such as `tenant_id=acme`. They are the same for every collection.
+
+    Only `=` and `in` are supported: a document without the field must never fulfil a condition. Raises UsageError.
+    """
+    conditions = []
+    for one in parse_conditions(where):
+        if one.operator not in ("=", "in"):
+            raise UsageError(
+                f"'{one}' cannot be a condition of a key or a group.",
+                hint="Use = or in, such as --where tenant_id=acme or --where 'tenant_id in acme,shared'.",
+            )
+        conditions.append(DocumentCondition(one.field, one.operands))
+    fields = [one.field for one in conditions]
+    if twice := next((name for name in fields if fields.count(name) > 1), None):
+        raise UsageError(f"'{twice}' has two conditions.", hint=f"Write one: --where '{twice} in a,b'")
+    return tuple(conditions)
 
 
 def matching_values(field: FieldValues, condition: Condition) -> list[int]:

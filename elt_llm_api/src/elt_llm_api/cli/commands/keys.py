@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import UsageError
@@ -12,7 +12,7 @@ from elt_llm_api.cli.options import CommandContext, LazyGroup, json_command, pas
 from elt_llm_api.display.text import align_columns, local_time, print_json, print_result
 
 if TYPE_CHECKING:
-    from elt_llm_core.state.keys import KeyTable
+    from elt_llm_core.state.keys import KeyRecord, KeyTable
 
 _HELP = {
     "add": "Create a key and print its secret, once.",
@@ -35,21 +35,39 @@ def _open_keys(context: CommandContext) -> "Iterator[KeyTable]":
 @click.argument("name", metavar="NAME")
 @click.option("--read", "read", multiple=True, metavar="PATTERN", help="Collections it may read, such as hr_*.")
 @click.option("--write", "write", multiple=True, metavar="PATTERN", help="Collections it may change, and so read.")
+@click.option(
+    "--where",
+    "where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Only documents that fulfil it, such as tenant_id=acme; may be repeated.",
+)
 @click.option("--admin", is_flag=True, help="Allow access to the state of the whole server.")
 def add_command(
-    context: CommandContext, name: str, read: tuple[str, ...], write: tuple[str, ...], admin: bool, as_json: bool
+    context: CommandContext,
+    name: str,
+    read: tuple[str, ...],
+    write: tuple[str, ...],
+    where: tuple[str, ...],
+    admin: bool,
+    as_json: bool,
 ) -> int:
     """Create a key and print its secret, which is not stored.
 
     A PATTERN is a collection's name, where * matches any characters; both options may be repeated. Once there is a
-    key, the server refuses requests without one.
+    key, the server refuses requests without one. A CONDITION is `field=value` or `field in a,b`; the fields are
+    tenant_id, knowledge_base_id and doc_type.
     """
     if not (read or write or admin):
         raise UsageError("The key would allow nothing.", hint=f"Run: elt-llm keys add {name} --read '*'")
+    from elt_llm_query.retrieve.filters import document_conditions
+
+    conditions = document_conditions(where)
     with _open_keys(context) as keys:
-        secret = keys.create(name, read, write, administers=admin)
+        secret = keys.create(name, read, write, administers=admin, conditions=conditions)
     if as_json:
-        print_json({"name": name, "secret": secret, "read": read, "write": write, "administers": admin})
+        given = {"read": read, "write": write, "administers": admin, "where": list(map(str, conditions))}
+        print_json({"name": name, "secret": secret, **given})
         return 0
     click.echo(secret)
     click.echo("Store it now: it is not shown again. Send it as: Authorization: Bearer SECRET", err=True)
@@ -61,13 +79,19 @@ def list_command(context: CommandContext, as_json: bool) -> int:
     """List the keys and their permissions; secrets are not stored."""
     with _open_keys(context) as table:
         keys = table.all()
-    rows = [["key", "reads", "writes", "administers", "created"]]
+    rows = [["key", "reads", "writes", "where", "administers", "created"]]
     for key in keys:
-        scopes = [", ".join(key.read) or "-", ", ".join(key.write) or "-"]
+        where = " and ".join(map(str, key.conditions)) or "-"
+        scopes = [", ".join(key.read) or "-", ", ".join(key.write) or "-", where]
         rows.append([key.name, *scopes, "yes" if key.administers else "no", local_time(key.created_at)])
     lines = align_columns(rows) if keys else ["There are no keys. Create one with: elt-llm keys add NAME --read '*'"]
-    print_result([asdict(key) for key in keys], lines, as_json=as_json)
+    print_result([_key_json(key) for key in keys], lines, as_json=as_json)
     return 0
+
+
+def _key_json(key: "KeyRecord") -> dict[str, Any]:
+    fields = {name: value for name, value in asdict(key).items() if name != "conditions"}
+    return {**fields, "where": list(map(str, key.conditions))}
 
 
 @click.command()

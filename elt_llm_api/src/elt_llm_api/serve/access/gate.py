@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import quote, unquote
 
+from elt_llm_core.settings.tree import ServeSettings
 from elt_llm_core.state.keys import KeyRecord
+from elt_llm_query.retrieve.filters import document_conditions
 from starlette.types import Scope
 
-from elt_llm_api.serve.access.principal import LOCAL, Principal
-from elt_llm_api.serve.asgi import header, header_values
+from elt_llm_api.serve.access.principal import LOCAL, Grant, Principal
+from elt_llm_api.serve.asgi import PEER, header, header_values
 
 _MAX_CALLERS = 10_000
 
@@ -70,23 +72,78 @@ _SCHEME = "bearer "
 COOKIE = "elt_llm_key"
 
 
+_MAX_CHARACTERS = 200  # of the name of a person
+
+
+class ProxiedPeople:
+    """Identifies the people whom a trusted proxy has signed in, by the headers that only this proxy may send."""
+
+    def __init__(self, serve: ServeSettings) -> None:
+        """Read the settings. Raises UsageError for an invalid condition of a group."""
+        self._user, self._groups = serve.trusted_user_header or "", serve.trusted_groups_header or ""
+        self._proxy = ipaddress.ip_network(serve.trusted_proxy) if serve.trusted_proxy else None
+        self._refuses = serve.untrusted_headers == "refuse"
+        self._admins = frozenset(name for name, group in serve.groups.items() if group.admin)
+        self._grants = {
+            name: Grant(group.read, group.write, document_conditions(group.where))
+            for name, group in serve.groups.items()
+        }
+
+    @property
+    def required(self) -> bool:
+        """Whether a proxy signs people in, so that no request is anonymous."""
+        return self._proxy is not None
+
+    def identify(self, scope: Scope) -> "Principal | AccessRefusal | None":
+        """Return the person of a request, a refusal of its headers, or None if no person is named by the proxy."""
+        names = header_values(scope, self._user.lower()) if self.required else []
+        groups = header_values(scope, self._groups.lower()) if self.required else []
+        if not (names or groups):
+            return None
+        if not self._comes_from_proxy(scope):
+            return _UNTRUSTED if self._refuses else None
+        name = names[0].strip() if len(names) == 1 else ""
+        if not name or len(name) > _MAX_CHARACTERS or not name.isprintable():
+            return _NO_PERSON
+        listed = {group.strip() for value in groups for group in value.split(",")}
+        known = sorted(listed & self._grants.keys())
+        if not known:
+            return _NO_GROUP
+        grants = tuple(self._grants[group] for group in known)
+        return Principal(name, (), (), administers=bool(listed & self._admins), groups=grants, is_person=True)
+
+    def _comes_from_proxy(self, scope: Scope) -> bool:
+        peer = scope.get(PEER) or (scope.get("client") or ("", 0))[0]
+        try:
+            address = ipaddress.ip_address(str(peer))
+        except ValueError:
+            return False
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return self._proxy is not None and (mapped or address) in self._proxy
+
+
 class CallerRegistry:
     """Identifies callers by the token of the server and by the API keys in the state database.
 
     Without a token and without keys every caller is the local user, and the server listens on this machine only. `find`
-    returns the key record of a secret. `has_keys` returns whether there are keys. Both functions run in the event loop
-    for each request, so they must not block.
+    returns the key record of a secret. `has_keys` returns whether there are keys. `always` requires a key even if there
+    is none. Both functions run in the event loop for each request, so they must not block.
     """
 
     def __init__(
-        self, token: str | None, find: Callable[[str], KeyRecord | None], has_keys: Callable[[], bool]
+        self,
+        token: str | None,
+        find: Callable[[str], KeyRecord | None],
+        has_keys: Callable[[], bool],
+        *,
+        always: bool = False,
     ) -> None:
-        self._token, self._find, self._has_keys = token, find, has_keys
+        self._token, self._find, self._has_keys, self._always = token, find, has_keys, always
 
     @property
     def requires_key(self) -> bool:
         """Whether a request without a key is refused."""
-        return self._token is not None or self._has_keys()
+        return self._always or self._token is not None or self._has_keys()
 
     def identify(self, secret: str | None) -> Principal | None:
         """Return the caller with this secret (None: no secret). Return None if the caller is not admitted."""
@@ -94,7 +151,13 @@ class CallerRegistry:
             if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):
                 return LOCAL
             if record := self._find(secret):
-                return Principal(record.name, record.read, record.write, administers=record.administers)
+                return Principal(
+                    record.name,
+                    record.read,
+                    record.write,
+                    administers=record.administers,
+                    conditions=record.conditions,
+                )
         # While no key is required, any secret is accepted, because many chat clients always send one.
         return None if self.requires_key else LOCAL
 
@@ -139,8 +202,22 @@ class AccessRefusal:
     def headers(self) -> tuple[tuple[str, str], ...]:
         """The Retry-After header, or the WWW-Authenticate header if a key is missing or wrong."""
         if self.retry_after is None:
-            return (("www-authenticate", "Bearer"),)
+            return () if self.status == 403 else (("www-authenticate", "Bearer"),)
         return (("retry-after", str(self.retry_after)),)
+
+
+_UNTRUSTED = AccessRefusal(
+    403,
+    "untrusted_headers",
+    "Only the proxy may name the person who sends a request.",
+    "Send the request through the proxy, or without its headers and with a key.",
+)
+_NO_PERSON = AccessRefusal(
+    403, "unnamed_person", "The proxy named no person, or several.", "Check serve.trusted_user_header and the proxy."
+)
+_NO_GROUP = AccessRefusal(
+    403, "no_group", "This person is in no group with permissions.", "Add a group of the person to serve.groups."
+)
 
 
 class AccessGate:
@@ -150,15 +227,25 @@ class AccessGate:
     limit.
     """
 
-    def __init__(self, callers: CallerRegistry, lockout: Lockout, rate: RateLimit) -> None:
-        self.callers, self._lockout, self._rate = callers, lockout, rate
+    def __init__(
+        self, callers: CallerRegistry, lockout: Lockout, rate: RateLimit, people: ProxiedPeople | None = None
+    ) -> None:
+        self.callers, self._lockout, self._rate, self._people = callers, lockout, rate, people
 
     def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | AccessRefusal:
         """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
 
+        A person whom the trusted proxy has signed in needs no secret. 403: the headers of the proxy are not accepted.
+
         `counted` is whether the request counts against the rate limit of its caller.
         """
         network = network_key(scope)
+        person = self._people.identify(scope) if self._people else None
+        if isinstance(person, AccessRefusal):
+            return person
+        if person is not None:
+            wait = self._rate.take(f"{person.owner}@{network}") if counted else 0
+            return _refuse_until(wait, "too_many_requests", "This caller sends too many requests.") if wait else person
         if (seconds := self._lockout.seconds_left(network)) > 0:
             return _refuse_until(seconds, "locked_out", "Too many wrong keys came from this address.")
         principal = self.callers.identify(secret)

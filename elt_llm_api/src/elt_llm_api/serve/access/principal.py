@@ -1,10 +1,13 @@
-"""The caller of a request, and the collections that the caller may read and write."""
+"""The caller of a request, and the collections and documents that the caller may read and write."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 from elt_llm_core.errors import EltError
+from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions
 
 
 class Forbidden(EltError):
@@ -12,31 +15,128 @@ class Forbidden(EltError):
 
 
 @dataclass(frozen=True)
+class Grant:
+    """Permissions for collections, by names or patterns such as `hr_*`, and the conditions on their documents."""
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    conditions: DocumentConditions = ()
+
+    def may_read(self, collection: str) -> bool:
+        """Return whether the collection may be read. Write access includes reading."""
+        return _matches(collection, self.read) or self.may_write(collection)
+
+    def may_write(self, collection: str) -> bool:
+        """Return whether the collection may be changed."""
+        return _matches(collection, self.write)
+
+
+@dataclass(frozen=True)
+class ReadableCollection:
+    """A collection that a caller may read, with the conditions that its documents must fulfil.
+
+    Engines are lent for these objects only, and `Services` makes them only from a caller, so that no code can search a
+    collection without the conditions of its caller.
+    """
+
+    name: str
+    conditions: DocumentConditions = ()
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
+
+
+@dataclass(frozen=True)
 class Principal:
-    """A caller. `read` and `write` are collection names or patterns such as `hr_*`. Write access includes reading."""
+    """A caller. `read` and `write` are collection names or patterns such as `hr_*`. Write access includes reading.
+
+    In these collections, the caller sees only documents that fulfil `conditions`. `groups` has further permissions: the
+    caller has the union of all. `is_person` is true for a person whom a proxy signed in, and false for a key.
+    """
 
     name: str
     read: tuple[str, ...] = ("*",)
     write: tuple[str, ...] = ("*",)
     administers: bool = False
     """Whether the caller may see settings, metrics and the state of the whole server."""
+    conditions: DocumentConditions = ()
+    groups: tuple[Grant, ...] = ()
+    is_person: bool = False
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """The permissions of the caller."""
+        return (Grant(self.read, self.write, self.conditions), *self.groups)
+
+    @cached_property
+    def owner(self) -> str:
+        """The name under which conversations, feedback and jobs of this caller are stored.
+
+        It contains the conditions. If a key is made again for another tenant, or a person gets other groups, the work
+        that was done under the former conditions cannot be read.
+        """
+        name = f"user {self.name}" if self.is_person else self.name
+        conditions = [f"{grant.read} {grant.write} {grant.conditions}" for grant in self.grants if grant.conditions]
+        return f"{name} {hashlib.sha256(str(conditions).encode()).hexdigest()[:16]}" if conditions else name
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether the caller may see only some documents of any collection."""
+        return any(grant.conditions for grant in self.grants)
+
+    @property
+    def may_write_any(self) -> bool:
+        """Whether the caller may change any collection."""
+        return any(grant.write for grant in self.grants)
+
+    @property
+    def written_patterns(self) -> tuple[str, ...]:
+        """The names and patterns of the collections that the caller may change."""
+        return tuple(dict.fromkeys(pattern for grant in self.grants for pattern in grant.write))
 
     def may_read(self, collection: str) -> bool:
         """Return whether the caller may read a collection, and see its name."""
-        return _matches(collection, self.read) or self.may_write(collection)
+        return any(grant.may_read(collection) for grant in self.grants)
 
     def may_write(self, collection: str) -> bool:
-        """Return whether the caller may change a collection."""
-        return _matches(collection, self.write)
+        """Return whether the caller may change a collection, or its own documents in it."""
+        return any(grant.may_write(collection) for grant in self.grants)
 
     def require_write(self, collection: str) -> None:
         """Raise Forbidden unless the caller may change this collection. Check read access first, to hide its name."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
+    def require_whole(self, collection: str, *, to_write: bool = True) -> None:
+        """Raise Forbidden unless the caller may read, or change, every document of the collection."""
+        if to_write:
+            self.require_write(collection)
+        if (self.write_conditions if to_write else self.conditions_of)(collection):
+            raise Forbidden(
+                f"This key may use only some documents of '{collection}', and this concerns all of them.",
+                hint="Use a key without conditions: elt-llm keys add NAME --write PATTERN",
+            )
+
+    def sees_whole(self, collection: str) -> bool:
+        """Return whether the caller may read every document of a collection."""
+        return self.may_read(collection) and not self.conditions_of(collection)
+
+    def changes_whole(self, collection: str) -> bool:
+        """Return whether the caller may change every document of a collection."""
+        return self.may_write(collection) and not self.write_conditions(collection)
+
     def readable(self, collections: Iterable[str]) -> list[str]:
         """Return the collections that the caller may read, in the given order."""
         return [name for name in collections if self.may_read(name)]
+
+    def conditions_of(self, collection: str) -> DocumentConditions:
+        """Return the conditions under which the caller reads a collection that it may read. Raises Forbidden."""
+        return _joined([grant.conditions for grant in self.grants if grant.may_read(collection)], collection)
+
+    def write_conditions(self, collection: str) -> DocumentConditions:
+        """Return the conditions under which the caller changes a collection that it may change. Raises Forbidden."""
+        return _joined([grant.conditions for grant in self.grants if grant.may_write(collection)], collection)
 
 
 LOCAL = Principal("local", administers=True)
@@ -45,3 +145,43 @@ LOCAL = Principal("local", administers=True)
 
 def _matches(collection: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(collection, pattern) for pattern in patterns)
+
+
+def _joined(granted: Sequence[DocumentConditions], collection: str) -> DocumentConditions:
+    """Return conditions that admit exactly what one of the granted conditions admits.
+
+    Raises Forbidden if no conditions do, as for `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if nothing
+    is granted.
+    """
+    if not granted:
+        raise Forbidden(f"There is no collection '{collection}', or this key may not read it.")
+    if not all(granted):
+        return ()
+    joined = _by_field(granted[0])
+    for conditions in granted[1:]:
+        other = _by_field(conditions)
+        different = [name for name in {**joined, **other} if joined.get(name) != other.get(name)]
+        if len(different) > 1 and not (_contains(joined, other) or _contains(other, joined)):
+            raise Forbidden(
+                f"The groups of this person have conditions on '{collection}' that cannot be joined.",
+                hint="Give the groups conditions that differ in one field only, in serve.groups.",
+            )
+        if _contains(other, joined):
+            joined = other
+        elif not _contains(joined, other):
+            [name] = different
+            joined = {**joined, name: joined[name] | other[name]}
+    return tuple(DocumentCondition(name, tuple(sorted(values))) for name, values in sorted(joined.items()))
+
+
+def _by_field(conditions: DocumentConditions) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for one in conditions:
+        values = frozenset(one.values)
+        found[one.field] = found[one.field] & values if one.field in found else values
+    return found
+
+
+def _contains(wide: dict[str, frozenset[str]], narrow: dict[str, frozenset[str]]) -> bool:
+    """Return whether everything that `narrow` admits is admitted by `wide`."""
+    return all(name in narrow and narrow[name] <= values for name, values in wide.items())

@@ -12,7 +12,7 @@ from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.results import ResultModel
 from elt_llm_core.store.lock import lock_holder, writer_lock
-from elt_llm_core.store.records import CollectionRecord
+from elt_llm_core.store.records import CollectionRecord, StoredDocument
 from elt_llm_core.store.store import CollectionStatus, collection_status, open_store
 from elt_llm_core.text.normalise import words
 from elt_llm_core.utilities import nearest_names
@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.display.calibration import load_calibrations
 from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.actions.documents import own_documents
 from elt_llm_api.serve.actions.jobs import BatchJobActions
 from elt_llm_api.serve.services import ServiceActions
 
@@ -96,7 +97,9 @@ class CollectionActions(ServiceActions):
             status=status,
             health=self._health(status),
             being_written=lock_holder(self._services.loaded.workspace) is not None,
-            calibrations=tuple(load_calibrations(self._services.loaded, self._services.store, record)),
+            calibrations=tuple(load_calibrations(self._services.loaded, self._services.store, record))
+            if principal.sees_whole(name)
+            else (),
         )
 
     async def verify(self, principal: Principal, name: str, *, deep: bool, mend: bool) -> VerifyReport:
@@ -106,7 +109,7 @@ class CollectionActions(ServiceActions):
         StoreError if the store itself is damaged, and LockHeld while another process writes.
         """
         self._record(principal, name)
-        principal.require_write(name)
+        principal.require_whole(name)
         return await self._services.workers.run(lambda _: self._verify(name, deep=deep, mend=mend))
 
     def roll_back(self, principal: Principal, name: str, to: int | None, *, again: bool) -> RollbackReport:
@@ -115,7 +118,7 @@ class CollectionActions(ServiceActions):
         Raises Forbidden without write access, UsageError if the generation is gone, and LockHeld.
         """
         self._record(principal, name)
-        principal.require_write(name)
+        principal.require_whole(name)
         place = self._services.loaded.workspace
         with writer_lock(place, f"serve: rollback -c {name}"), open_store(place, for_writing=True) as store:
             left, now = roll_back(store, name, to, again=again)
@@ -134,11 +137,13 @@ class CollectionActions(ServiceActions):
 
     def _record(self, principal: Principal, name: str) -> CollectionRecord:
         [readable] = self._services.collections(principal, [name])
-        return self._services.store.collections.get(readable)
+        return self._services.store.collections.get(readable.name)
 
     def _status(self, principal: Principal, record: CollectionRecord) -> CollectionStatus:
         """Return the status, with the folders on this machine for administrators only."""
         status = collection_status(self._services.store, record)
+        if conditions := principal.conditions_of(record.name):
+            status = _own_status(status, own_documents(self._services.store, record, conditions))
         return status if principal.administers else replace(status, roots=())
 
     def _health(self, status: CollectionStatus) -> CollectionHealth:
@@ -152,6 +157,25 @@ class CollectionActions(ServiceActions):
         if status.unfinished_run:
             return "unfinished"
         return "files failed" if status.files_in_trouble else "ok"
+
+
+def _own_status(status: CollectionStatus, documents: Sequence[StoredDocument]) -> CollectionStatus:
+    """Return the status of the part of a collection that consists of these documents."""
+    indexed = {(one.document_hash, one.part): one.nodes for one in documents}
+    return replace(
+        status,
+        documents=len(documents),
+        nodes=sum(indexed.values()),
+        size=sum(one.size for one in documents if not one.part),
+        collection_hash="",
+        kept_generations=(),
+        last_run=None,
+        unfinished_run=False,
+        artefacts=(),
+        duplicates=len(documents) - len(indexed),
+        forgotten=0,
+        files_in_trouble=(),
+    )
 
 
 LARGEST_RADIUS = 3
@@ -187,9 +211,9 @@ class NeighbourActions(ServiceActions):
             collection = BatchJobActions(self._services).get(principal, job).spec.sources.model
             if not collection:
                 raise UsageError(f"Job '{job}' has no model among its sources.", hint="Name a collection that has one.")
-        [name] = self._services.collections(principal, [collection or ""])
-        with self._services.engines.lend([name], _PROFILE) as engine:
-            return _neighbourhood(name, _load_models(engine.generations[0]), entity, radius, directed=directed)
+        [readable] = self._services.collections(principal, [collection or ""])
+        with self._services.engines.lend([readable], _PROFILE) as engine:
+            return _neighbourhood(readable.name, _load_models(engine.generations[0]), entity, radius, directed=directed)
 
 
 def _load_models(generation: Searchable) -> list[EnterpriseModel]:

@@ -11,7 +11,7 @@ from elt_llm_api.serve.services import ServiceActions
 
 
 class ConversationActions(ServiceActions):
-    """Creates, lists, reads and deletes conversations. Their `owner` is the name of the key that created them."""
+    """Creates, lists, reads and deletes conversations. Their `owner` is `Principal.owner`."""
 
     def create(self, principal: Principal, request: ScopeRequest) -> SessionRecord:
         """Create a conversation over the requested collections. The default is all readable collections of the profile.
@@ -20,12 +20,13 @@ class ConversationActions(ServiceActions):
         """
         self._services.active.profile(request.profile)
         scope = QuestionActions(self._services).scope(principal, request)
-        session_id = self._services.sessions.create(scope, request.profile, principal.name)
+        names = tuple(one.name for one in scope)
+        session_id = self._services.sessions.create(names, request.profile, principal.owner)
         return self._services.session(principal, session_id)
 
     def all(self, principal: Principal, limit: int, offset: int) -> list[SessionRecord]:
         """Return the caller's conversations, the last used first, if the caller may read all their collections."""
-        own = self._services.sessions.of_owner(principal.name)
+        own = self._services.sessions.of_owner(principal.owner)
         return [one for one in own if all(map(principal.may_read, one.collections))][offset : offset + limit]
 
     def read(self, principal: Principal, session_id: str) -> tuple[SessionRecord, list[ConversationTurn]]:
@@ -48,7 +49,7 @@ class ConversationActions(ServiceActions):
         The caller may delete a conversation even if the caller may no longer read its collections.
         """
         record = self._services.sessions.find(session_id)
-        if record is None or record.owner != principal.name:
+        if record is None or record.owner != principal.owner:
             raise Forbidden(f"There is no conversation '{session_id}', or it belongs to somebody else.")
         self._services.sessions.delete(session_id)
 
@@ -79,7 +80,7 @@ class FeedbackActions(ServiceActions):
         if turn is None:
             raise Forbidden(f"There is no turn {number} in the conversation '{session_id}'.")
         answer = RatedAnswer(
-            principal.name,
+            principal.owner,
             turn.asked,
             session=session_id,
             turn=number,
@@ -90,7 +91,7 @@ class FeedbackActions(ServiceActions):
 
     def rate_request(self, principal: Principal, request_id: str, verdict: Verdict, comment: str) -> FeedbackRecord:
         """Rate the answer to one of the caller's requests, as long as the server keeps the answer. Raises Forbidden."""
-        answer = self._services.recent_answers.find(principal.name, request_id)
+        answer = self._services.recent_answers.find(principal.owner, request_id)
         if answer is None:
             raise Forbidden(
                 f"The server has no answer of this caller to the request '{request_id}'.",

@@ -10,8 +10,10 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import QueuedJob
-from elt_llm_core.store.records import CollectionRecord, StoredDocument
-from elt_llm_core.store.uploads import uploads_folder
+from elt_llm_core.store.conditions import DocumentConditions, admit
+from elt_llm_core.store.records import CollectionRecord, FileRecord, StoredDocument
+from elt_llm_core.store.store import Store
+from elt_llm_core.store.uploads import upload_fields, uploads_folder
 from elt_llm_core.text.verbatim import QuoteDifference, find_quote, nearest_span, quote_differences
 from pydantic import Field
 
@@ -65,11 +67,11 @@ class DocumentActions(ServiceActions):
         """Return every published document, and every file that could not be read, by name. Raises Forbidden."""
         record = self._record(principal, collection)
         ingested_at = self._services.store.documents.made_at(record.id)
-        published = self._published(record)
-        files = self._services.store.files.of_collection(record.id)
+        conditions = principal.conditions_of(collection)
+        published, files = self._published(record, conditions), self._files(record, conditions)
         uploads = uploads_folder(self._services.loaded.data_dir, record.name).resolve()
         roots = self._services.store.collections.roots(record.id)
-        upload_roots = {name for name, (path, _) in roots.items() if path == uploads}
+        upload_roots = {name for name, (path, _) in roots.items() if path.is_relative_to(uploads)}
         entries = [
             DocumentEntry(
                 **_document_names(document),
@@ -148,10 +150,11 @@ class DocumentActions(ServiceActions):
         """Queue a job that deletes a document and its uploaded file. Raises Forbidden, NotFound, ServerOverloaded."""
         record = self._record(principal, collection)
         principal.require_write(collection)
-        files = self._services.store.files.of_collection(record.id)
-        if identity not in files and all(one.document_id != identity for one in self._published(record)):
-            raise _document_not_found(identity, collection)
-        arguments = {"collection": collection, "collections": [collection], "document": identity}
+        conditions = principal.write_conditions(collection)
+        self._require_own(record, identity, conditions)
+        # An identical document of somebody else must stay.
+        alone = {"alone": True} if conditions else {}
+        arguments = {"collection": collection, "collections": [collection], "document": identity, **alone}
         return JobActions(self._services).submit(principal, "forget", {**arguments, "asked_at": time.time()})
 
     def read_again(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
@@ -165,19 +168,50 @@ class DocumentActions(ServiceActions):
             raise _document_not_found(identity, collection)
         if not entry.uploaded:
             return JobActions(self._services).submit_ingest(principal, collection)
-        arguments = {"collection": collection, "collections": [collection], "uploads": [entry.source]}
+        record = self._record(principal, collection)
+        self._require_own(record, identity, principal.write_conditions(collection))
+        arguments = {"collection": collection, "collections": [collection], "uploads": [self._upload(record, identity)]}
         return JobActions(self._services).submit(principal, "ingest", arguments)
 
     def _record(self, principal: Principal, collection: str) -> CollectionRecord:
         self._services.collections(principal, [collection])
         return self._services.store.collections.get(collection)
 
-    def _published(self, record: CollectionRecord) -> list[StoredDocument]:
-        documents = self._services.store.documents
-        return [] if record.published is None else documents.in_generation(record.id, record.published)
+    def _published(self, record: CollectionRecord, conditions: DocumentConditions) -> list[StoredDocument]:
+        return own_documents(self._services.store, record, conditions)
+
+    def _files(self, record: CollectionRecord, conditions: DocumentConditions) -> dict[str, FileRecord]:
+        """Return the scanned files by document id; under conditions, those of own documents and own uploads only."""
+        files = dict(self._services.store.files.of_collection(record.id))
+        if not conditions:
+            return files
+        published = {document.document_id for document in self._published(record, conditions)}
+        store = self._services.store
+        paths = {name: path for name, (path, _) in store.collections.roots(record.id).items()}
+        own: dict[str, FileRecord] = {}
+        for identity, file in files.items():
+            path = paths[file.root] / file.path if file.root in paths else None
+            uploaded = path is not None and admit(conditions, upload_fields(store.data_dir, record.name, path))
+            if identity in published or uploaded:
+                own[identity] = file
+        return own
+
+    def _require_own(self, record: CollectionRecord, identity: str, conditions: DocumentConditions) -> None:
+        """Raise NotFound unless the id is that of a document or file that fulfils the conditions."""
+        published = {document.document_id for document in self._published(record, conditions)}
+        if identity not in published and identity not in self._files(record, conditions):
+            raise _document_not_found(identity, record.name)
+
+    def _upload(self, record: CollectionRecord, identity: str) -> str:
+        """Return the path of an uploaded file within the upload folder of its collection."""
+        store = self._services.store
+        file = store.files.of_collection(record.id)[identity]
+        folder = uploads_folder(store.data_dir, record.name).resolve()
+        return str((store.collections.roots(record.id)[file.root][0] / file.path).relative_to(folder))
 
     def _document(self, principal: Principal, collection: str, identity: str) -> StoredDocument:
-        for document in self._published(self._record(principal, collection)):
+        record = self._record(principal, collection)
+        for document in self._published(record, principal.conditions_of(collection)):
             if document.document_id == identity:
                 return document
         raise _document_not_found(identity, collection)
@@ -195,6 +229,14 @@ class DocumentActions(ServiceActions):
                 "The source file of this document is in a folder that the server may not read.", hint=_TEXT_HINT
             )
         return path
+
+
+def own_documents(store: Store, record: CollectionRecord, conditions: DocumentConditions) -> list[StoredDocument]:
+    """Return the published documents of a collection that fulfil the conditions, sorted by root and path."""
+    if record.published is None:
+        return []
+    documents = store.documents.in_generation(record.id, record.published)
+    return [document for document in documents if admit(conditions, document.metadata)]
 
 
 _TEXT_HINT = "Its text is available."

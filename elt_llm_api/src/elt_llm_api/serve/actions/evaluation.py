@@ -18,7 +18,7 @@ from elt_llm_query.evaluate.runner import for_evaluation, rank_documents
 from elt_llm_query.search import SearchPipeline
 from pydantic import Field, StrictInt
 
-from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.access.principal import Principal, ReadableCollection
 from elt_llm_api.serve.actions.questions import CollectionNames, QuestionActions, QuestionRequest, raise_if_abandoned
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 
@@ -142,7 +142,7 @@ class ProfileComparisonActions(ServiceActions):
             results.append(_profile_metrics(profile, queries, notes))
         return results
 
-    def _common_scope(self, principal: Principal, request: ProfileComparisonRequest) -> tuple[str, ...]:
+    def _common_scope(self, principal: Principal, request: ProfileComparisonRequest) -> tuple[ReadableCollection, ...]:
         """Return the collections that every profile searches. Raises UsageError if the profiles name different ones."""
         requests = [
             QuestionRequest(question=request.queries[0], collections=request.collections, profile=profile)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from elt_llm_api.serve.jobs.kinds import check_server_paths
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
-_HIDDEN_ARGUMENTS = ("collections", "asked_at")  # arguments that callers do not see
+_HIDDEN_ARGUMENTS = ("collections", "asked_at", "alone")  # arguments that callers do not see
 
 
 class JobSummary(ResultModel):
@@ -47,7 +48,7 @@ def job_summary(job: QueuedJob, principal: Principal) -> JobSummary:
     """Return the description of a job, without details that this caller may not see."""
     fields = {name: getattr(job, name, None) for name in JobSummary.model_fields}
     arguments = {name: value for name, value in job.arguments.items() if name not in _HIDDEN_ARGUMENTS}
-    return JobSummary.model_validate({**fields, "arguments": arguments, "mine": job.requested_by == principal.name})
+    return JobSummary.model_validate({**fields, "arguments": arguments, "mine": job.requested_by == principal.owner})
 
 
 MOST_WAITING = 1000
@@ -67,7 +68,7 @@ class JobActions(ServiceActions):
         Raises ServerOverloaded.
         """
         self.raise_if_full(principal)
-        return self._services.queue.submit(kind, arguments, principal.name)
+        return self._services.queue.submit(kind, arguments, principal.owner)
 
     def submit_ingest(
         self, principal: Principal, collection: str, paths: Sequence[str] = (), *, rebuild: bool = False
@@ -78,7 +79,7 @@ class JobActions(ServiceActions):
         without paths.
         """
         check_collection_name(collection)
-        principal.require_write(collection)
+        principal.require_whole(collection)
         if not paths and collection not in self._services.collection_names():
             raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name paths to read.")
         resolved = [str(path) for path in check_server_paths(self._services.loaded, paths)]
@@ -88,6 +89,7 @@ class JobActions(ServiceActions):
     def submit_evaluation(self, principal: Principal, request: EvaluationRequest) -> QueuedJob:
         """Queue an evaluation. Raises Forbidden, and UsageError for an unknown profile."""
         self._services.collections(principal, [request.collection])
+        principal.require_whole(request.collection, to_write=False)
         for name in request.profiles:
             self._services.active.profile(name)
         return self.submit(principal, "evaluate", request.model_dump(mode="json"))
@@ -100,7 +102,7 @@ class JobActions(ServiceActions):
         if principal == LOCAL:
             return
         waiting = queue.all(("queued",), MOST_WAITING)
-        if sum(job.requested_by == principal.name for job in waiting) >= MOST_WAITING_PER_CALLER:
+        if sum(job.requested_by == principal.owner for job in waiting) >= MOST_WAITING_PER_CALLER:
             raise ServerOverloaded("Too many jobs of this caller wait in the shared queue.", hint=hint)
 
     def all(
@@ -115,7 +117,7 @@ class JobActions(ServiceActions):
         queue = self._services.queue
         jobs = queue.all(statuses, _MOST_SCANNED) if statuses else queue.all(most=_MOST_SCANNED)
         return [
-            job
+            _shown(principal, job)
             for job in jobs
             if may_see_job(principal, job)
             and (collection is None or collection in job.collections)
@@ -132,7 +134,7 @@ class JobActions(ServiceActions):
             raise Forbidden(
                 f"There is no job '{identity}', or this key may not see it.", hint="List the jobs: GET /v1/jobs"
             )
-        return job
+        return _shown(principal, job)
 
     def result(self, principal: Principal, identity: str) -> Mapping[str, Any]:
         """Return the result of a job that is done, or whose parts all failed. Raises Forbidden, NotReady."""
@@ -144,9 +146,9 @@ class JobActions(ServiceActions):
     def cancel(self, principal: Principal, identity: str) -> QueuedJob:
         """Cancel a job. A running job stops within seconds; an ended job does not change. Raises Forbidden."""
         job = self.get(principal, identity)
-        if not (job.requested_by == principal.name or all(map(principal.may_write, job.collections))):
+        if not (job.requested_by == principal.owner or all(map(principal.changes_whole, job.collections))):
             raise Forbidden(f"This key may see job '{identity}', but not cancel it.")
-        return self._services.queue.cancel(identity)
+        return _shown(principal, self._services.queue.cancel(identity))
 
     async def follow(
         self, principal: Principal, identity: str, silence: float | None = None
@@ -169,9 +171,33 @@ class JobActions(ServiceActions):
                 await asyncio.sleep(_POLL_SECONDS)
 
 
+_OWN_RESULT = ("collection", "generation", "published", "seconds", "uploads")
+
+
+def _shown(principal: Principal, job: QueuedJob) -> QueuedJob:
+    """Return the job as the caller may see it: with conditions, without counts and files of the whole collection."""
+    if not principal.has_conditions:
+        return job
+    progress = {name: value for name, value in job.progress.items() if name == "stage"}
+    return replace(job, progress=progress, result=_own_result(job))
+
+
+def _own_result(job: QueuedJob) -> dict[str, Any]:
+    result = {name: job.result[name] for name in _OWN_RESULT if name in job.result}
+    uploads = {str(name).rpartition("/")[2] for name in job.arguments.get("uploads", ())}
+    files = [file for file in job.result.get("files", ()) if str(file["path"]).rpartition("/")[2] in uploads]
+    return {**result, "files": files} if files else result
+
+
 def may_see_job(principal: Principal, job: QueuedJob) -> bool:
-    """Return whether a caller may read all collections of a job, or has submitted a job without collections."""
-    return all(map(principal.may_read, job.collections)) if job.collections else job.requested_by == principal.name
+    """Return whether a caller may read all collections of a job, or has submitted a job without collections.
+
+    A caller with conditions on a collection sees only its own jobs there, because a job names documents.
+    """
+    own = job.requested_by == principal.owner
+    if not job.collections:
+        return own
+    return all(map(principal.may_read if own else principal.sees_whole, job.collections))
 
 
 MOST_ROWS = 1_000_000
@@ -210,7 +236,7 @@ class BatchJobActions(ServiceActions):
     """Lists and runs the job files of the operator. A caller names a job file, and cannot write or upload one."""
 
     def all(self, principal: Principal) -> list[BatchJob]:
-        """Return the valid job files whose collections the caller may read, by name."""
+        """Return the valid job files whose collections the caller may read without conditions, by name."""
         existing = set(self._services.collection_names())
         files = (file for file in map(self._load, self._paths().values()) if isinstance(file, JobFile))
         return [
@@ -297,8 +323,8 @@ def kinds_of_job(file: JobFile) -> tuple[JobKind, ...]:
 
 
 def _may_read(principal: Principal, file: JobFile) -> bool:
-    return all(map(principal.may_read, file.spec.sources.collections))
+    return all(map(principal.sees_whole, file.spec.sources.collections))
 
 
 def _may_write(principal: Principal, file: JobFile) -> bool:
-    return all(map(principal.may_write, file.spec.sources.collections))
+    return all(map(principal.changes_whole, file.spec.sources.collections))

@@ -16,7 +16,7 @@ from elt_llm_query.engine import open_engine
 from elt_llm_query.search import SearchResult
 from pydantic import BaseModel, Field
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import Forbidden, Principal, ReadableCollection
 from elt_llm_api.serve.actions.questions import QuestionActions, SearchRequest
 from elt_llm_api.serve.services import ServiceActions, Services
 
@@ -101,12 +101,13 @@ class SearchTrial:
         async with self._one_at_a_time:
             return await self._services.workers.run(lambda _: self._search(scope, request, profile))
 
-    def _search(self, scope: tuple[str, ...], request: SearchRequest, profile: Profile) -> SearchResult:
+    def _search(self, scope: tuple[ReadableCollection, ...], request: SearchRequest, profile: Profile) -> SearchResult:
         active = self._services.active
         with open_engine(
             profile.apply_to(active.loaded.settings),
             active.loaded.workspace,
-            scope,
+            [one.name for one in scope],
+            conditions={one.name: one.conditions for one in scope},
             embedding=self._services.embedding,
             aliases=active.aliases,
             prompts=active.prompts,

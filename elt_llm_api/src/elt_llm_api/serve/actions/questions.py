@@ -22,7 +22,7 @@ from elt_llm_query.synthesis.events import Listener, ignore_events
 from elt_llm_query.understanding.strategies import may_ask_model
 from pydantic import Field, StrictBool, StrictInt
 
-from elt_llm_api.serve.access.principal import Forbidden, Principal
+from elt_llm_api.serve.access.principal import Forbidden, Principal, ReadableCollection
 from elt_llm_api.serve.errors import NOTHING_INGESTED_HINT, NotReady
 from elt_llm_api.serve.monitoring.measures import Kind
 from elt_llm_api.serve.monitoring.recorder import QuestionTimer
@@ -125,7 +125,7 @@ StreamEvent = AnswerEvent | KeepAlive | FinalAnswer
 class QuestionActions(ServiceActions):
     """Searches and answers for callers. Every question is limited to the collections of `scope`."""
 
-    def scope(self, principal: Principal, request: ScopeRequest) -> tuple[str, ...]:
+    def scope(self, principal: Principal, request: ScopeRequest) -> tuple[ReadableCollection, ...]:
         """Return the collections that a request may search, in order. No other code decides this.
 
         Raises Forbidden for a collection that the key may not read, and if no collection is left; NotReady if nothing
@@ -225,7 +225,7 @@ class QuestionActions(ServiceActions):
 
     @contextmanager
     def _lend_engine(
-        self, scope: tuple[str, ...], profile: str, abandoned: Event, *, uses_model: bool = True
+        self, scope: tuple[ReadableCollection, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
         """Lend an engine when this request may compute. A request that waits for a model server gets it at once.
 
@@ -245,9 +245,10 @@ class QuestionActions(ServiceActions):
         if session:
             request = self._in_session(request, session)
         scope = self.scope(principal, request)
+        searched = tuple(one.name for one in scope)
         if session:
             # A conversation lists every collection that it has searched: its readers must be allowed to read them all.
-            names = tuple(dict.fromkeys([*session.collections, *scope]))
+            names = tuple(dict.fromkeys([*session.collections, *searched]))
             if (names, request.profile) != (session.collections, session.profile):
                 self._services.sessions.move(session.session_id, names, request.profile)
         with self._lend_engine(scope, request.profile, abandoned) as engine:
@@ -263,7 +264,9 @@ class QuestionActions(ServiceActions):
             )
         documents = frozenset(quoted_documents(result))
         self._services.recent_answers.add(
-            RatedAnswer(principal.name, result.question, request_id=request_id, collections=scope, documents=documents)
+            RatedAnswer(
+                principal.owner, result.question, request_id=request_id, collections=searched, documents=documents
+            )
         )
         return result
 

@@ -313,7 +313,7 @@ class ExportActions(ServiceActions):
             except (OSError, ValidationError):
                 continue  # an incomplete receipt, or one of another version of the program
             is_of_job = (receipt.job, receipt.kind, receipt.file) == (file.name, kind, path.name)
-            if is_of_job and all(principal.may_read(document.collection) for document in receipt.documents):
+            if is_of_job and all(principal.sees_whole(document.collection) for document in receipt.documents):
                 yield path, receipt
 
 
@@ -436,7 +436,7 @@ class RowActions:
 
 
 def _may_read_documents(principal: Principal, documents: Iterable[QuotedDocument]) -> bool:
-    return all(principal.may_read(collection) for collection, _, _ in documents)
+    return all(principal.sees_whole(collection) for collection, _, _ in documents)
 
 
 def _current_review(stored: StoredReview | None, row: OutputRow) -> Review:

@@ -8,7 +8,7 @@ import shutil
 import tomllib
 import unicodedata
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -16,8 +16,10 @@ from typing import BinaryIO
 from elt_llm_core.errors import UsageError
 from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
+from elt_llm_core.store.conditions import DocumentCondition, owner_folders
 from elt_llm_core.store.disk import sync_file
-from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploads_folder
+from elt_llm_core.store.records import OWNER_FIELDS
+from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploaded_files, uploads_folder
 from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES, has_formats, readable_suffixes
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -179,7 +181,8 @@ class UploadActions(ServiceActions):
             raise _no_room_error(error) from error
         try:
             files = [(file.filename or "", file.file) for _, file in form.multi_items() if isinstance(file, UploadFile)]
-            return await asyncio.to_thread(self._store, principal, str(form.get("collection", "")), files)
+            owner = {name: str(form[name]).strip() for name in OWNER_FIELDS if str(form.get(name, "")).strip()}
+            return await asyncio.to_thread(self._store, principal, str(form.get("collection", "")), files, owner)
         finally:
             await form.close()
 
@@ -190,21 +193,27 @@ class UploadActions(ServiceActions):
         self.check_may_write_anything(principal)
         with ExitStack() as opened:
             streams = [(name, opened.enter_context(path.open("rb"))) for name, path in files]
-            return self._store(principal, collection, streams)
+            return self._store(principal, collection, streams, {})
 
     def check_may_write_anything(self, principal: Principal) -> None:
         """Raise Forbidden, before the body is read, for a caller without any write access."""
-        if not principal.write:
+        if not principal.may_write_any:
             raise Forbidden("This key may read documents but not upload them.")
 
     def _store(
-        self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]]
+        self,
+        principal: Principal,
+        collection: str,
+        files: Sequence[tuple[str, BinaryIO]],
+        owner: Mapping[str, str],
     ) -> tuple[list[str], QueuedJob]:
         principal.require_write(check_collection_name(collection))
+        folders = owner_folders(_owner_of_upload(principal, collection, owner))
         if not files:
             raise UsageError("The form contains no file.", hint="Send files in the field files.")
         data_dir = self._services.loaded.data_dir
         incoming, folder = data_dir / UPLOADS_FOLDER / INCOMING, uploads_folder(data_dir, collection)
+        target = folder.joinpath(*folders)
         named: dict[str, Path] = {}
         with ExitStack() as leftovers:
             try:
@@ -220,16 +229,21 @@ class UploadActions(ServiceActions):
                     _copy(stream, path)
                     check_content(path, name)
                 with self._services.upload_lock:
-                    self._check_quota(folder, named)
+                    self._check_quota(folder, target, named)
                     JobActions(self._services).raise_if_full(principal)
-                    _move(named, folder)
+                    _move(named, target)
             except OSError as error:
                 raise _no_room_error(error) from error
-        arguments = {"collection": collection, "collections": [collection], "uploads": list(named)}
+        arguments = {
+            "collection": collection,
+            "collections": [collection],
+            "uploads": ["/".join((*folders, name)) for name in named],
+        }
         return list(named), JobActions(self._services).submit(principal, "ingest", arguments)
 
-    def _check_quota(self, folder: Path, named: dict[str, Path]) -> None:
-        kept = [path for path in folder.iterdir() if path.name not in named] if folder.is_dir() else []
+    def _check_quota(self, folder: Path, target: Path, named: dict[str, Path]) -> None:
+        replaced = {target / name for name in named}
+        kept = [path for path in uploaded_files(folder) if path not in replaced]
         total = sum(path.stat().st_size for path in (*kept, *named.values()))
         quota = self._services.loaded.settings.serve.upload_quota_mb
         if total > quota << 20:
@@ -237,6 +251,25 @@ class UploadActions(ServiceActions):
                 f"All uploads to '{folder.name}' together may have at most {quota} MB.",
                 hint="Forget documents that are not needed, or ask the operator to raise serve.upload_quota_mb.",
             )
+
+
+def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the owner fields of an upload: the given ones, and those that the caller's conditions determine.
+
+    Raises Forbidden for a value outside of the conditions, and UsageError if the conditions allow several values and
+    none is given.
+    """
+    owner = {name: DocumentCondition(name, (value,)).values[0] for name, value in given.items()}
+    for condition in principal.write_conditions(collection):
+        value = owner.setdefault(condition.field, condition.values[0] if len(condition.values) == 1 else "")
+        if not value:
+            raise UsageError(
+                f"The form has no field '{condition.field}', and this key may upload for several.",
+                hint=f"Add the field {condition.field} with one of: {', '.join(condition.values)}.",
+            )
+        if value not in condition.values:
+            raise Forbidden(f"This key may not upload documents with {condition.field}={value}.")
+    return owner
 
 
 def _copy(stream: BinaryIO, path: Path) -> None:
@@ -252,8 +285,7 @@ def _copy(stream: BinaryIO, path: Path) -> None:
 
 def _move(named: dict[str, Path], folder: Path) -> None:
     """Move files into a folder. An existing file of the same name is replaced."""
-    for parent in (folder.parent, folder):
-        parent.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name, path in named.items():
         path.replace(folder / name)
     for parent in (folder, folder.parent):

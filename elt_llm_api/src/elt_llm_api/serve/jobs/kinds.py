@@ -144,7 +144,8 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
         with open_store(loaded.workspace, for_writing=True) as store:
             asked_at = float(arguments["asked_at"])
-            report = forget(store, collection, str(arguments["document"]), progress, asked_at=asked_at)
+            identity, alone = str(arguments["document"]), bool(arguments.get("alone", False))
+            report = forget(store, collection, identity, progress, asked_at=asked_at, alone=alone)
     return {**asdict(report), "documents": len(report.documents)}
 
 

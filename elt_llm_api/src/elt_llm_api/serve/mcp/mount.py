@@ -88,7 +88,7 @@ class SessionGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request with its authenticated user, then close sessions beyond the caller's limit."""
-        name = scope[PRINCIPAL].name
+        name = scope[PRINCIPAL].owner
         own = self._opened.setdefault(name, OrderedDict())
         session = header(scope, _SESSION)
         if session is not None and session in own:

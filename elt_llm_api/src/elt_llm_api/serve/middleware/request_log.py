@@ -11,7 +11,7 @@ from urllib.parse import quote
 from starlette.types import Message, Receive, Scope, Send
 
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.asgi import PRINCIPAL, REQUEST_ID, Middleware, header, header_values, send_error
+from elt_llm_api.serve.asgi import PEER, PRINCIPAL, REQUEST_ID, Middleware, header, header_values, send_error
 
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _MAX_PATH = 120  # characters
@@ -50,7 +50,7 @@ class RequestLog(Middleware):
 
 def _log_line(scope: Scope, status: int, seconds: float) -> str:
     principal = scope.get(PRINCIPAL)
-    caller = principal.name if isinstance(principal, Principal) else "-"
+    caller = quote(principal.name, safe="@") if isinstance(principal, Principal) else "-"
     path = quote(scope["path"], safe="/:@-._~")[:_MAX_PATH]  # percent-encoded, so that no path can start a new line
     return f"{scope['method']} {path} {status or '-'} {seconds * 1000:.0f} ms {caller} {scope.get(REQUEST_ID, '-')}"
 
@@ -65,6 +65,7 @@ class ProxyHeaders(Middleware):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request with the client's address and the scheme that the proxy reports."""
         if scope["type"] in {"http", "websocket"}:
+            scope[PEER] = (scope.get("client") or ("", 0))[0]
             address = _parse_address(_last_value(scope, "x-forwarded-for"))
             if address:
                 scope["client"] = (address, 0)

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.store.collections import COLLECTION_NAME
+from elt_llm_core.store.conditions import LONGEST_VALUE
+from elt_llm_core.store.records import OWNER_FIELDS
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
@@ -20,10 +22,14 @@ DocumentId = Annotated[
 ]
 _FILES = {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "string", "format": "binary"}}
 _COLLECTION = {"type": "string", "pattern": COLLECTION_NAME, "description": "Created if it does not exist."}
+_OWNER = {
+    name: {"type": "string", "maxLength": LONGEST_VALUE, "description": f"{name} of the documents, for conditions."}
+    for name in OWNER_FIELDS
+}
 _FORM = {
     "type": "object",
     "required": ["collection", "files"],
-    "properties": {"collection": _COLLECTION, "files": _FILES},
+    "properties": {"collection": _COLLECTION, "files": _FILES, **_OWNER},
 }
 _UPLOAD: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}},

@@ -26,7 +26,7 @@ from elt_llm_query.synthesis.events import AnswerDelta, AnswerStarted, Event, Qu
 from elt_llm_query.understanding.routing import has_only_fact_sheets
 from markupsafe import Markup
 
-from elt_llm_api.serve.access.principal import Principal
+from elt_llm_api.serve.access.principal import Principal, ReadableCollection
 from elt_llm_api.serve.actions.conversations import ConversationActions, FeedbackActions
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, FinalAnswer, KeepAlive, QuestionActions
@@ -320,7 +320,7 @@ class DroppedFiles:
 
     def _target(self, principal: Principal, ticked: Sequence[str]) -> str:
         """Return the only ticked collection, or the collection for dropped files, if the caller may write it."""
-        names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.write]
+        names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.written_patterns]
         return next((name for name in names if principal.may_write(name) and "*" not in name), names[0])
 
 
@@ -344,23 +344,25 @@ class ExampleQuestions:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._made: dict[str, tuple[int, tuple[str, ...]]] = {}
-        """The generation that was read, and its questions, by collection."""
-        self.of(services.collection_names())  # fills the cache now, so that the first visitor does not wait
+        self._made: dict[ReadableCollection, tuple[int, tuple[str, ...]]] = {}
+        """The generation that was read, and its questions, by collection and conditions."""
+        self.of(
+            list(map(ReadableCollection, services.collection_names()))
+        )  # fills the cache now, so that the first visitor does not wait
 
-    def of(self, collections: Sequence[str]) -> list[str]:
+    def of(self, collections: Sequence[ReadableCollection]) -> list[str]:
         """Return a few questions about the first of these collections for which questions can be generated."""
         published = {record.name: record.published for record in self._services.store.collections.all()}
-        for name in collections:
-            number = published.get(name)
-            if number is not None and self._made.get(name, (None,))[0] != number:
+        for one in collections:
+            number = published.get(one.name)
+            if number is not None and self._made.get(one, (None,))[0] != number:
                 try:
-                    with self._services.engines.lend((name,), "default") as engine:
-                        self._made[name] = number, self._of_generation(engine.generations[0])
+                    with self._services.engines.lend((one,), "default") as engine:
+                        self._made[one] = number, self._of_generation(engine.generations[0])
                 except EltError:  # the collection is damaged (the tab Health reports this) or has no heading
-                    self._made[name] = number, ()
-            if name in self._made and self._made[name][1]:
-                return list(self._made[name][1])
+                    self._made[one] = number, ()
+            if one in self._made and self._made[one][1]:
+                return list(self._made[one][1])
         return []
 
     def _of_generation(self, generation: Searchable) -> tuple[str, ...]:
@@ -448,13 +450,13 @@ class AskTab:
         return [
             gr.update(choices=controls.profile_choices(self._services)),
             gr.update(choices=controls.conversation_choices(self._services, principal)),
-            gr.update(sources=["upload"] if principal.write else []),
+            gr.update(sources=["upload"] if principal.may_write_any else []),
         ]
 
     def _welcome(self, principal: Principal) -> Any:
         """Return what an empty conversation shows: questions that the documents answer, or how to add documents."""
-        collections = principal.readable(self._services.collection_names())
-        welcome = self._texts("ask.welcome" if collections or not principal.write else "ask.welcome_empty")
+        collections = self._services.collections(principal, principal.readable(self._services.collection_names()))
+        welcome = self._texts("ask.welcome" if collections or not principal.may_write_any else "ask.welcome_empty")
         examples = [{"text": question} for question in self._examples.of(collections)]
         return gr.update(examples=examples, placeholder=welcome)
 

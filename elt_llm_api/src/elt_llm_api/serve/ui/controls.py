@@ -189,7 +189,7 @@ class JobWatch:
     def resume(self, principal: Principal) -> ComponentUpdates:
         """Watch the latest unfinished job of the caller, when the page is opened."""
         active = self._jobs.all(principal, ("queued", "running"), kinds=self._kinds)
-        own = next((job for job in active if job.requested_by == principal.name), None)
+        own = next((job for job in active if job.requested_by == principal.owner), None)
         return self.show(own) if own else {}
 
     def refresh(self, principal: Principal, running: str) -> ComponentUpdates:

@@ -92,7 +92,7 @@ class SessionIsolation:
         elif path in {_UPLOAD, _UPLOAD_PROGRESS}:
             query = QueryParams(scope["query_string"])
             if "upload_id" in query:
-                scope = _with_query(scope, "upload_id", _own_session(caller, query["upload_id"]) or caller.name)
+                scope = _with_query(scope, "upload_id", _own_session(caller, query["upload_id"]) or caller.owner)
             if path == _UPLOAD:
                 await self._forward_upload(caller, scope, receive, send)
             else:
@@ -146,14 +146,14 @@ class SessionIsolation:
         elif await asyncio.to_thread(delete_old_uploads, self._folder, since) >= self._most_bytes:
             message = "Too many uploaded files were never imported."
             await send_error(scope, send, 507, "no_room", message, "Try again in an hour.")
-        elif caller != LOCAL and self._uploading[caller.name] >= MOST_UPLOADS_PER_CALLER:
+        elif caller != LOCAL and self._uploading[caller.owner] >= MOST_UPLOADS_PER_CALLER:
             await _send_overloaded(scope, send, "This caller has too many uploads at once.")
         else:
-            self._uploading[caller.name] += 1
+            self._uploading[caller.owner] += 1
             try:
                 await self._app(scope, receive, send)
             finally:
-                self._uploading[caller.name] -= 1
+                self._uploading[caller.owner] -= 1
 
     def _is_known(self, event: dict[str, Any]) -> bool:
         """Return whether the event names an existing handler and has a list of values."""
@@ -165,7 +165,7 @@ class SessionIsolation:
 
         If the server has no keys, all users count as one caller, for whom there is no limit.
         """
-        own = f"{caller.name}~"
+        own = f"{caller.owner}~"
         waiting = sum(session.startswith(own) for session in self._waiting_sessions())
         return caller != LOCAL and waiting >= MOST_EVENTS_PER_CALLER
 
@@ -204,7 +204,7 @@ def _without_forwarding_headers(scope: Scope) -> Scope:
 
 def _own_session(caller: Principal, session: Any) -> str | None:
     """Return Gradio's name for a caller's session, or None for an invalid name. A tilde follows the name of the key."""
-    return f"{caller.name}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
+    return f"{caller.owner}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
 
 
 def _with_query(scope: Scope, name: str, value: str) -> Scope:

@@ -68,7 +68,8 @@ CREATE TABLE api_keys (
     read TEXT COLLATE "C" NOT NULL,
     write TEXT COLLATE "C" NOT NULL,
     administers BOOLEAN NOT NULL,
-    created_at TEXT COLLATE "C" NOT NULL
+    created_at TEXT COLLATE "C" NOT NULL,
+    conditions TEXT COLLATE "C" NOT NULL DEFAULT '[]'
 );
 CREATE TABLE queued_jobs (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,

@@ -1,0 +1,74 @@
+"""Conditions on documents that the permissions of a caller carry, such as `tenant_id=acme`.
+
+A condition is a plain value, so every back end can enforce it in its own way, such as by a row-level policy of a
+database.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.store.records import OWNER_FIELDS
+
+LONGEST_VALUE = 60  # characters; in UTF-8 and quoted, a value is also the name of a folder
+
+
+@dataclass(frozen=True)
+class DocumentCondition:
+    """A condition of a key or a group: the field of a document must have one of these values, compared exactly.
+
+    Only `OWNER_FIELDS` can be used, because a document cannot set these fields by its own content.
+    """
+
+    field: str
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a field or a value that cannot be used."""
+        if self.field not in OWNER_FIELDS:
+            raise UsageError(
+                f"'{self.field}' cannot be a condition of a key or a group.",
+                hint=f"Use one of {', '.join(OWNER_FIELDS)}: documents cannot set these fields by their own content.",
+            )
+        if not self.values or not all(0 < len(value) <= LONGEST_VALUE for value in self.values):
+            raise UsageError(f"A value of '{self.field}' needs 1 to {LONGEST_VALUE} characters.")
+
+    def __str__(self) -> str:
+        """Return the condition as a filter."""
+        listed = ",".join(f'"{value}"' if "," in value else value for value in self.values)
+        return f"{self.field}={self.values[0]}" if len(self.values) == 1 else f"{self.field} in {listed}"
+
+    @classmethod
+    def of_json(cls, value: Any) -> "DocumentCondition":
+        """Return the condition that `to_json` wrote."""
+        return cls(value["field"], tuple(value["values"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the condition as plain JSON types."""
+        return {"field": self.field, "values": list(self.values)}
+
+    def admits(self, metadata: Mapping[str, Any]) -> bool:
+        """Return whether a document with this metadata fulfils the condition. A missing field never does."""
+        return str(metadata.get(self.field, "")) in self.values
+
+
+DocumentConditions = tuple[DocumentCondition, ...]
+"""Conditions that must all hold; an empty tuple allows every document."""
+
+
+def admit(conditions: DocumentConditions, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a document with this metadata fulfils all conditions."""
+    return all(condition.admits(metadata) for condition in conditions)
+
+
+def owner_folders(fields: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the folders for uploads with these owner fields, such as `tenant_id=acme`."""
+    return tuple(f"{name}={quote(fields[name], safe='')}" for name in OWNER_FIELDS if fields.get(name))
+
+
+def fields_of_folders(folders: Sequence[str]) -> dict[str, str]:
+    """Return the owner fields that `owner_folders` wrote into the names of folders."""
+    pairs = (folder.partition("=") for folder in folders)
+    return {name: unquote(value) for name, equals, value in pairs if equals and name in OWNER_FIELDS}

@@ -1,0 +1,78 @@
+"""The owner fields of a file (tenant, knowledge base, type of document) that its folders name."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from elt_llm_core.errors import UsageError
+from elt_llm_core.store.records import OWNER_FIELDS
+from elt_llm_core.store.uploads import upload_fields
+
+from elt_llm_ingest.sources.collection_sources import LocatedFile
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
+_EXAMPLE = "Write folders such as {tenant_id}/{knowledge_base_id}/**; * matches any one folder."
+
+
+@dataclass(frozen=True)
+class PathPattern:
+    """A pattern such as `{tenant_id}/{knowledge_base_id}/**` for the folders of a file below a path of its job.
+
+    `folders` has the field that each folder names; None for a folder that names none.
+    """
+
+    folders: tuple[str | None, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "PathPattern":
+        """Parse a pattern. Raises UsageError for unknown fields and for anything but folders, `*` and a last `**`."""
+        parts = text.strip("/").split("/")
+        if parts[-1] == "**":
+            parts = parts[:-1]
+        names = [None if part == "*" else _field_name(part, text) for part in parts]
+        fields = [name for name in names if name]
+        if not fields or len(set(fields)) < len(fields):
+            raise UsageError(f"{text!r} names no field, or one field twice.", hint=_EXAMPLE)
+        return cls(tuple(names))
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields that the pattern names."""
+        return frozenset(name for name in self.folders if name)
+
+    def values(self, folders: Sequence[str]) -> dict[str, str]:
+        """Return the fields of a file in these folders; none if there are fewer folders than the pattern has."""
+        if len(folders) < len(self.folders):
+            return {}
+        pairs = zip(self.folders, folders, strict=False)
+        return {name: unicodedata.normalize("NFC", folder) for name, folder in pairs if name}
+
+
+def _field_name(part: str, text: str) -> str:
+    match = _PLACEHOLDER.fullmatch(part)
+    if not match or match[1] not in OWNER_FIELDS:
+        raise UsageError(f"{part!r} in the pattern {text!r} is not one of {', '.join(OWNER_FIELDS)}.", hint=_EXAMPLE)
+    return match[1]
+
+
+@dataclass(frozen=True)
+class PathFields:
+    """Reads the owner fields of a file from its path: those of an upload, or those of a pattern of a job."""
+
+    data_dir: Path
+    collection: str
+    paths: tuple[Path, ...] = ()
+    pattern: str = ""
+
+    def of(self, located: LocatedFile) -> Mapping[str, str]:
+        """Return the fields of a file. Folders count from the innermost path of the request that contains it."""
+        path = located.root_path / located.relative
+        if uploaded := upload_fields(self.data_dir, self.collection, path):
+            return uploaded
+        if not self.pattern:
+            return {}
+        named = [base for base in self.paths if base.is_dir() and path.is_relative_to(base)]
+        base = max(named, key=lambda one: len(one.parts), default=located.root_path)
+        return PathPattern.parse(self.pattern).values(path.relative_to(base).parts[:-1])

@@ -1,0 +1,89 @@
+"""The conditions of keys and groups: how they are written, and how those of several groups are joined."""
+
+import pytest
+from elt_llm_api.serve.access.principal import Forbidden, Grant, Principal
+from elt_llm_core.errors import UsageError
+from elt_llm_core.store.conditions import DocumentCondition, fields_of_folders, owner_folders
+from elt_llm_query.retrieve.filters import document_conditions
+
+
+def conditions(*where: str) -> tuple[DocumentCondition, ...]:
+    return document_conditions(where)
+
+
+def person(*grants: Grant) -> Principal:
+    return Principal("ann", (), (), groups=grants, is_person=True)
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["tenant_id!=acme", "tenant_id not in a,b", "year=2024", "authors=Ann", "collection=x", "tenant_id", "tenant_id>a"],
+)
+def test_a_condition_that_a_document_could_fulfil_by_its_content_or_without_the_field_is_refused(where: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        conditions(where)
+    assert refused.value.hint
+
+
+def test_a_field_has_one_condition() -> None:
+    with pytest.raises(UsageError, match="two conditions"):
+        conditions("tenant_id=a", "tenant_id=b")
+
+
+def test_values_are_compared_exactly() -> None:
+    [condition] = conditions("tenant_id in 7, acme")
+    assert [condition.admits({"tenant_id": value}) for value in ("7", "acme", "007", "ACME", "acme ", "", None)] == [
+        *(True, True, False, False, False, False, False)
+    ]
+    assert not condition.admits({})
+
+
+def test_groups_with_different_values_of_one_field_are_joined() -> None:
+    both = person(Grant(("shared",), (), conditions("tenant_id=a")), Grant(("s*",), (), conditions("tenant_id=b")))
+    assert both.conditions_of("shared") == conditions("tenant_id in a,b")
+
+
+def test_a_group_without_conditions_sees_the_whole_collection() -> None:
+    both = person(Grant(("shared",), (), conditions("tenant_id=a")), Grant(("shared",)))
+    assert both.sees_whole("shared")
+
+
+def test_write_conditions_are_those_of_the_groups_that_may_write() -> None:
+    both = person(Grant(("shared",)), Grant((), ("shared",), conditions("tenant_id=a")))
+    assert both.conditions_of("shared") == ()
+    assert both.write_conditions("shared") == conditions("tenant_id=a")
+    with pytest.raises(Forbidden):
+        both.require_whole("shared")
+
+
+def test_a_wider_group_contains_a_narrower_one() -> None:
+    both = person(
+        Grant(("shared",), (), conditions("tenant_id=a", "doc_type=x")),
+        Grant(("shared",), (), conditions("tenant_id=a")),
+    )
+    assert both.conditions_of("shared") == conditions("tenant_id=a")
+
+
+def test_groups_whose_conditions_cannot_be_joined_are_refused() -> None:
+    both = person(
+        Grant(("shared",), (), conditions("tenant_id=a", "doc_type=x")),
+        Grant(("shared",), (), conditions("tenant_id=b", "doc_type=y")),
+    )
+    with pytest.raises(Forbidden, match="cannot be joined"):
+        both.conditions_of("shared")
+
+
+def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
+    owners = {
+        Principal("ann").owner,
+        person(Grant(("a",))).owner,
+        person(Grant(("a",), (), conditions("doc_type=x"))).owner,
+    }
+    assert len(owners) == 3
+
+
+@pytest.mark.parametrize("value", ["acme", "a/b", "..", "Ä & co", "a=b", "%2e", "7"])
+def test_the_folders_of_an_upload_name_its_fields_whatever_their_values_are(value: str) -> None:
+    folders = owner_folders({"doc_type": value, "tenant_id": value})
+    assert all("/" not in folder for folder in folders)
+    assert fields_of_folders(folders) == {"tenant_id": value, "doc_type": value}

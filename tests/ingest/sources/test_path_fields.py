@@ -1,0 +1,78 @@
+"""Folders name the tenant, the knowledge base and the type of their documents."""
+
+from pathlib import Path
+
+import pytest
+from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.store.store import open_store
+from elt_llm_ingest.sources.path_fields import PathPattern
+from stored.job_project import JobProject
+
+TEXT = "# Travel\n\nTravel is approved by the manager before it starts.\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "folders", "fields"),
+    [
+        ("{tenant_id}/**", ["acme", "x"], {"tenant_id": "acme"}),
+        ("{tenant_id}", ["acme"], {"tenant_id": "acme"}),
+        ("/{tenant_id}/{knowledge_base_id}/**", ["acme", "hr"], {"tenant_id": "acme", "knowledge_base_id": "hr"}),
+        ("*/{doc_type}/**", ["acme", "policy"], {"doc_type": "policy"}),
+        ("{tenant_id}/{doc_type}/**", ["acme"], {}),
+        ("{tenant_id}/**", [], {}),
+        ("{tenant_id}/**", ["a\u0308"], {"tenant_id": "\u00e4"}),
+    ],
+)
+def test_a_pattern_names_the_field_of_each_folder(pattern: str, folders: list[str], fields: dict[str, str]) -> None:
+    assert PathPattern.parse(pattern).values(folders) == fields
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "**", "*/x", "{year}/**", "{tenant_id}/{tenant_id}", "a{tenant_id}", "**/{tenant_id}"]
+)
+def test_other_patterns_are_refused(pattern: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        PathPattern.parse(pattern)
+    assert "{tenant_id}/{knowledge_base_id}/**" in str(refused.value.hint)
+
+
+def owners(project: JobProject) -> dict[str, tuple[object, ...]]:
+    """Return the owner fields of each published document by its path."""
+    with open_store(project.loaded.data_dir) as store:
+        record = store.collections.get("shared")
+        assert record.published is not None
+        return {
+            one.source: tuple(one.metadata.get(name) for name in ("tenant_id", "doc_type"))
+            for one in store.documents.in_generation(record.id, record.published)
+        }
+
+
+def test_fields_come_from_folders_and_the_job_and_never_from_the_document(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    claim = f"---\ntenant_id: beta\ndoc_type: secret\n---\n{TEXT}"
+    project.write({"share/acme/a.md": claim, "share/beta/deep/b.md": TEXT, "share/c.md": claim})
+    project.job(
+        "shared", "collection: shared\npaths: [share]\npath_fields: '{tenant_id}/**'\nmetadata: {doc_type: 7}\n"
+    )
+    project.run("shared")
+    expected = {"acme/a.md": ("acme", "7"), "beta/deep/b.md": ("beta", "7"), "c.md": (None, "7")}
+    assert owners(project) == expected
+    project.job("shared", "collection: shared\npaths: [share]\n")  # the documents are read again without the fields
+    project.run("shared")
+    assert set(owners(project).values()) == {(None, None)}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "path_fields: '{year}/**'",
+        "path_fields: '{tenant_id}/**'\nmetadata: {tenant_id: acme}",
+        "metadata: {tenant_id: [a, b]}",
+    ],
+)
+def test_a_job_with_fields_that_cannot_be_used_is_refused(tmp_path: Path, lines: str) -> None:
+    project = JobProject(tmp_path)
+    project.write({"share/a.md": TEXT})
+    project.job("shared", f"collection: shared\npaths: [share]\n{lines}\n")
+    with pytest.raises(SettingsError):
+        project.run("shared")
