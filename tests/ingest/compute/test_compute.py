@@ -10,7 +10,8 @@ import pytest
 from elt_llm_core.errors import IngestError, UnreadableDocument, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import EmbeddingSettings, IngestSettings, Settings
-from elt_llm_ingest.compute.compute import Compute, Embed, LocalCompute, Parse, create_compute
+from elt_llm_ingest.compute import create_compute
+from elt_llm_ingest.compute.compute import Compute, Embed, LocalCompute, Parse
 from elt_llm_ingest.compute.ray_cluster import RayCompute, RayWorker
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions

@@ -10,7 +10,6 @@ from typing import overload
 import numpy as np
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 from numpy.typing import NDArray
@@ -154,14 +153,3 @@ class ComputedEmbedding(EmbeddingModel):
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token of the model."""
         return self._model.token_spans(text)
-
-
-def create_compute(settings: Settings) -> Compute:
-    """Create the Compute that `ingest.compute` selects. Raises UsageError for a missing extra or address."""
-    limits = ParseLimits.of(settings.ingest)
-    if settings.ingest.compute == "local":
-        return LocalCompute(limits, settings.ingest.workers)
-    from elt_llm_ingest.compute.ray_cluster import RayCompute, require_ray
-
-    require_ray(settings.ingest.ray_address)
-    return RayCompute(settings, limits)

@@ -154,8 +154,8 @@ class RayCompute(Compute):
             return
         import ray
 
-        self._actors = None
         self._dismiss(self._alive)
+        self._actors = None
         self._idle.clear()
         with _kept_signal_handler():
             ray.shutdown()
@@ -327,7 +327,9 @@ class RayCompute(Compute):
             self._starting[actor.describe.remote()] = actor
 
     def _dismiss(self, actors: Iterable[Any]) -> None:
-        """End actors, even while they work."""
+        """End actors, even while they work. After `close`, as when an interrupted stream is collected, do nothing."""
+        if self._actors is None:
+            return
         import ray
 
         for actor in list(actors):
