@@ -123,7 +123,9 @@ def test_a_killed_node_costs_nothing_but_time(home: Path, tmp_path: Path, docs: 
 
 
 @pytest.mark.ray
-def test_ray_writes_nothing_into_the_home_folder_and_keeps_the_handler_of_sigterm(cluster: Any, home: Path, tmp_path: Path, docs: Path) -> None:
+def test_ray_writes_nothing_into_the_home_folder_and_keeps_the_handler_of_sigterm(
+    cluster: Any, home: Path, tmp_path: Path, docs: Path
+) -> None:
     handler = signal.getsignal(signal.SIGTERM)
     ingest(tmp_path / "ray", docs, cluster.address)
     assert signal.getsignal(signal.SIGTERM) == handler

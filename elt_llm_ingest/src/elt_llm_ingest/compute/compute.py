@@ -25,12 +25,12 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Parse:
+class ParseFiles:
     """Parse files. A batch of requests gives, for each request, the document or the reason why there is none."""
 
 
 @dataclass(frozen=True)
-class Embed:
+class EmbedTexts:
     """Embed texts with a model. A batch of texts gives an array of shape (texts, dimension)."""
 
     model: EmbeddingModel
@@ -47,23 +47,23 @@ class Compute(Closeable):
         """Check that the processors can be used; raise IngestError or UsageError, with the mend, if not."""
 
     @overload
-    def map(self, work: Parse, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]: ...
+    def map(self, work: ParseFiles, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]: ...
     @overload
-    def map(self, work: Embed, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]: ...
+    def map(self, work: EmbedTexts, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]: ...
     def map(
-        self, work: Parse | Embed, batches: Iterable[Sequence[ParseRequest]] | Iterable[Sequence[str]]
+        self, work: ParseFiles | EmbedTexts, batches: Iterable[Sequence[ParseRequest]] | Iterable[Sequence[str]]
     ) -> Iterator[list[ParseOutcome]] | Iterator[Vectors]:
         """Yield the result of each batch, in the order of the batches, while later batches are being worked on.
 
         No batch is empty. If the caller closes the iterator early, no further batch is started.
         """
-        if isinstance(work, Embed):
+        if isinstance(work, EmbedTexts):
             return self._embed(work.model, batches)  # type: ignore[arg-type]  # the overloads pair work and batches
         return self._parse(batches)  # type: ignore[arg-type]
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
         """Yield the document or the error of each file, in the order of the requests."""
-        for outcomes in self.map(Parse(), self._file_batches(requests)):
+        for outcomes in self.map(ParseFiles(), self._file_batches(requests)):
             yield from outcomes
 
     @abstractmethod
@@ -144,7 +144,7 @@ class ComputedEmbedding(EmbeddingModel):
 
     def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
         """Yield the vectors of each batch, in the order of the batches, as the Compute returns them."""
-        return self._compute.map(Embed(self._model), batches)
+        return self._compute.map(EmbedTexts(self._model), batches)
 
     def embed_question(self, text: str) -> Vectors:
         """Return the vector of a question, shape (dimension,), length 1."""
