@@ -5,6 +5,7 @@ the path of a source. Ray is asked for actors only: retries, order and the check
 """
 
 import importlib.metadata
+import logging
 import os
 import platform
 import signal
@@ -139,11 +140,12 @@ class RayCompute(Compute):
         import ray
 
         with _kept_signal_handler(), _named_failures(self._address):
-            ray.init(address=self._address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+            ray.init(address=self._address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
         embedding = self._settings.embedding if self._distributes_model else None
         self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
         self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
-        self._size = max(1, min(_MOST_ACTORS, int(ray.cluster_resources().get("CPU", 1))))
+        resources: Callable[[], dict[str, float]] = ray.cluster_resources
+        self._size = max(1, min(_MOST_ACTORS, int(resources().get("CPU", 1))))
         self._hire()
         while self._starting:
             self._await({})
