@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test check-postgres faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages site release-check
+.PHONY: help setup demo serve check lint format test check-postgres check-ray faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -49,6 +49,9 @@ release-check: ## Build the packages into dist/, install them in an empty enviro
 
 faults: ## Run the long fault tests: kills, full disks, damage and malformed files
 	FULL=1 KILLS=120 BUILD_KILLS=80 CARE_KILLS=20 FLIPS=300 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
+
+check-ray: ## Kill actors and nodes of a Ray cluster on this machine during ingests
+	$(ALL) pytest -m ray -n 0
 
 properties: ## Run the property tests with ten times as many generated examples
 	FULL=1 $(ALL) pytest -m hypothesis

@@ -176,7 +176,7 @@ class IngestSession(Closeable):
         return self._parser().embedding(self._model())
 
     def _parser(self) -> "Compute":
-        from elt_llm_ingest.compute.compute import create_compute
+        from elt_llm_ingest.compute import create_compute
 
         self._compute = self._compute or create_compute(self._loaded.settings)
         return self._compute

@@ -10,7 +10,8 @@ import pytest
 from elt_llm_core.errors import IngestError, UnreadableDocument, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import EmbeddingSettings, IngestSettings, Settings
-from elt_llm_ingest.compute.compute import Compute, Embed, LocalCompute, Parse, create_compute
+from elt_llm_ingest.compute import create_compute
+from elt_llm_ingest.compute.compute import Compute, EmbedTexts, LocalCompute, ParseFiles
 from elt_llm_ingest.compute.ray_cluster import RayCompute, RayWorker
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions
@@ -57,7 +58,7 @@ def requests_of(docs: Path) -> list[ParseRequest]:
 
 def test_documents_come_in_the_order_of_the_requests(compute: Compute, docs: Path) -> None:
     requests = requests_of(docs)
-    [first, second] = compute.map(Parse(), [requests[:3], requests[3:]])
+    [first, second] = compute.map(ParseFiles(), [requests[:3], requests[3:]])
     assert (len(first), len(second)) == (3, 7)
     for request, outcome in zip(requests, [*first, *second], strict=True):
         assert isinstance(outcome, ParsedDocument)
@@ -79,7 +80,7 @@ def test_a_file_that_cannot_be_read_gives_its_reason_among_the_others(compute: C
 def test_vectors_come_in_the_order_of_the_batches(compute: Compute) -> None:
     model = FakeEmbedding()
     batches: list[Sequence[str]] = [["One mast.", "Two keels."], ["Three sails."]]
-    for batch, vectors in zip(batches, compute.map(Embed(model), batches), strict=True):
+    for batch, vectors in zip(batches, compute.map(EmbedTexts(model), batches), strict=True):
         assert np.array_equal(vectors, model.embed_texts(batch))
 
 
@@ -96,7 +97,7 @@ def test_the_model_of_an_ingest_embeds_alike_here_and_in_an_actor(compute: Compu
 def test_an_actor_gets_names_and_bytes_but_no_path(docs: Path, tmp_path: Path) -> None:
     with ActorHere() as compute:
         list(compute.read_all(requests_of(docs)))
-        list(compute.map(Embed(FakeEmbedding()), [["One mast."]]))
+        list(compute.map(EmbedTexts(FakeEmbedding()), [["One mast."]]))
         assert len(compute.sent) == 3  # two batches of files, one of texts
         assert str(tmp_path) not in repr(compute.sent)
         assert str(tmp_path) not in repr(vars(compute._worker))
@@ -112,7 +113,7 @@ def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
         outcomes = list(compute.read_all(requests_of(docs)))
         assert {str(outcome)[:52] for outcome in outcomes} == {"the result of the reader is not a valid document: a "}
         with pytest.raises(IngestError, match="vectors of another shape"):
-            list(compute.map(Embed(FakeEmbedding()), [["One mast."]]))
+            list(compute.map(EmbedTexts(FakeEmbedding()), [["One mast."]]))
 
 
 def test_a_model_server_is_asked_by_the_ingest_itself_not_by_actors() -> None:

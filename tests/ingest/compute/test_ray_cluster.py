@@ -55,6 +55,8 @@ def ingest(
     """Ingest as the command does, on this machine or on a cluster; small batches, so that there are many."""
     environment = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_EMBEDDING__BATCH_SIZE": "8", **settings}
     if address:
+        # The cluster listens at every address of this machine; the tests may use loopback only.
+        address = f"127.0.0.1:{address.rpartition(':')[2]}"
         environment |= {"ELT_LLM_INGEST__COMPUTE": "ray", "ELT_LLM_INGEST__RAY_ADDRESS": address}
     folder.mkdir(exist_ok=True)
 
@@ -75,7 +77,6 @@ def kill_an_actor(cluster: Any) -> None:
     os.kill(actors[0], signal.SIGKILL)
 
 
-@pytest.mark.ray
 def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(cluster: Any, tmp_path: Path, docs: Path) -> None:
     (docs / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing more\n%%EOF\n")
     here = ingest(tmp_path / "local", docs)
@@ -84,7 +85,7 @@ def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(cluster: Any
     assert [(it.path, it.status, it.reason) for it in there.files] == [
         (it.path, it.status, it.reason) for it in here.files
     ]
-    assert there.embedded == here.embedded > FILES
+    assert there.embedded == here.embedded >= FILES
 
 
 @pytest.mark.ray
@@ -122,8 +123,11 @@ def test_a_killed_node_costs_nothing_but_time(home: Path, tmp_path: Path, docs: 
 
 
 @pytest.mark.ray
-def test_ray_writes_nothing_into_the_home_folder(cluster: Any, home: Path, tmp_path: Path, docs: Path) -> None:
+def test_ray_writes_nothing_into_the_home_folder_and_keeps_the_handler_of_sigterm(
+    cluster: Any, home: Path, tmp_path: Path, docs: Path
+) -> None:
+    handler = signal.getsignal(signal.SIGTERM)
     ingest(tmp_path / "ray", docs, cluster.address)
+    assert signal.getsignal(signal.SIGTERM) == handler
     assert list(home.iterdir()) == []
     assert list(Path(os.environ["HOME"]).iterdir()) == []
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

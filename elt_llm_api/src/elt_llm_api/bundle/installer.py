@@ -271,7 +271,7 @@ def _run(command: list[str], failure: str) -> None:
 
 
 def _write_launcher(folder: Path, environment: dict[str, str]) -> Path:
-    """Write the command, which uses the configuration, models and data of its folder unless a variable says otherwise.
+    """Write the command, which uses the configuration, models and data of its folder unless a variable names others.
 
     `environment` has paths in the bundle, or names, by the variable of the setting that the path or name replaces.
     """
@@ -297,12 +297,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--bundle", type=Path, default=Path(sys.argv[0]), help="the bundle; else the file that is run")
     given = parser.parse_args(arguments)
     try:
-        install_bundle(given.bundle, given.folder, lambda line: print(line, flush=True))  # noqa: T201 - a program
+        install_bundle(given.bundle, given.folder, _print)
     except BundleError as error:
         sys.stderr.write(f"Error: {error}\nHint: {error.hint}\n")
         return 1
-    print(f"Installed. Try: {given.folder.absolute() / LAUNCHER} demo")  # noqa: T201 - a program
+    _print(f"Installed. Try: {given.folder.absolute() / LAUNCHER} demo")
     return 0
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

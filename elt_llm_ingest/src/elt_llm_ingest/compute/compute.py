@@ -10,7 +10,6 @@ from typing import overload
 import numpy as np
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 from numpy.typing import NDArray
@@ -26,12 +25,12 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Parse:
+class ParseFiles:
     """Parse files. A batch of requests gives, for each request, the document or the reason why there is none."""
 
 
 @dataclass(frozen=True)
-class Embed:
+class EmbedTexts:
     """Embed texts with a model. A batch of texts gives an array of shape (texts, dimension)."""
 
     model: EmbeddingModel
@@ -48,23 +47,23 @@ class Compute(Closeable):
         """Check that the processors can be used; raise IngestError or UsageError, with the mend, if not."""
 
     @overload
-    def map(self, work: Parse, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]: ...
+    def map(self, work: ParseFiles, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]: ...
     @overload
-    def map(self, work: Embed, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]: ...
+    def map(self, work: EmbedTexts, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]: ...
     def map(
-        self, work: Parse | Embed, batches: Iterable[Sequence[ParseRequest]] | Iterable[Sequence[str]]
+        self, work: ParseFiles | EmbedTexts, batches: Iterable[Sequence[ParseRequest]] | Iterable[Sequence[str]]
     ) -> Iterator[list[ParseOutcome]] | Iterator[Vectors]:
         """Yield the result of each batch, in the order of the batches, while later batches are being worked on.
 
         No batch is empty. If the caller closes the iterator early, no further batch is started.
         """
-        if isinstance(work, Embed):
+        if isinstance(work, EmbedTexts):
             return self._embed(work.model, batches)  # type: ignore[arg-type]  # the overloads pair work and batches
         return self._parse(batches)  # type: ignore[arg-type]
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
         """Yield the document or the error of each file, in the order of the requests."""
-        for outcomes in self.map(Parse(), self._file_batches(requests)):
+        for outcomes in self.map(ParseFiles(), self._file_batches(requests)):
             yield from outcomes
 
     @abstractmethod
@@ -145,7 +144,7 @@ class ComputedEmbedding(EmbeddingModel):
 
     def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
         """Yield the vectors of each batch, in the order of the batches, as the Compute returns them."""
-        return self._compute.map(Embed(self._model), batches)
+        return self._compute.map(EmbedTexts(self._model), batches)
 
     def embed_question(self, text: str) -> Vectors:
         """Return the vector of a question, shape (dimension,), length 1."""
@@ -154,14 +153,3 @@ class ComputedEmbedding(EmbeddingModel):
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token of the model."""
         return self._model.token_spans(text)
-
-
-def create_compute(settings: Settings) -> Compute:
-    """Create the Compute that `ingest.compute` selects. Raises UsageError for a missing extra or address."""
-    limits = ParseLimits.of(settings.ingest)
-    if settings.ingest.compute == "local":
-        return LocalCompute(limits, settings.ingest.workers)
-    from elt_llm_ingest.compute.ray_cluster import RayCompute, require_ray
-
-    require_ray(settings.ingest.ray_address)
-    return RayCompute(settings, limits)

@@ -5,6 +5,7 @@ the path of a source. Ray is asked for actors only: retries, order and the check
 """
 
 import importlib.metadata
+import logging
 import os
 import platform
 import signal
@@ -139,11 +140,12 @@ class RayCompute(Compute):
         import ray
 
         with _kept_signal_handler(), _named_failures(self._address):
-            ray.init(address=self._address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+            ray.init(address=self._address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
         embedding = self._settings.embedding if self._distributes_model else None
         self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
         self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
-        self._size = max(1, min(_MOST_ACTORS, int(ray.cluster_resources().get("CPU", 1))))
+        resources: Callable[[], dict[str, float]] = ray.cluster_resources
+        self._size = max(1, min(_MOST_ACTORS, int(resources().get("CPU", 1))))
         self._hire()
         while self._starting:
             self._await({})
@@ -154,8 +156,8 @@ class RayCompute(Compute):
             return
         import ray
 
-        self._actors = None
         self._dismiss(self._alive)
+        self._actors = None
         self._idle.clear()
         with _kept_signal_handler():
             ray.shutdown()
@@ -327,7 +329,9 @@ class RayCompute(Compute):
             self._starting[actor.describe.remote()] = actor
 
     def _dismiss(self, actors: Iterable[Any]) -> None:
-        """End actors, even while they work."""
+        """End actors, even while they work. After `close`, as when an interrupted stream is collected, do nothing."""
+        if self._actors is None:
+            return
         import ray
 
         for actor in list(actors):
