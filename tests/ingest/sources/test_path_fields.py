@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.store.store import open_store
-from elt_llm_ingest.sources.path_fields import PathPattern
+from elt_llm_ingest.sources.path_fields import FolderPattern
 from stored.job_project import JobProject
 
 TEXT = "# Travel\n\nTravel is approved by the manager before it starts.\n"
@@ -24,7 +24,7 @@ TEXT = "# Travel\n\nTravel is approved by the manager before it starts.\n"
     ],
 )
 def test_a_pattern_names_the_field_of_each_folder(pattern: str, folders: list[str], fields: dict[str, str]) -> None:
-    assert PathPattern.parse(pattern).values(folders) == fields
+    assert FolderPattern.parse(pattern).values(folders) == fields
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_pattern_names_the_field_of_each_folder(pattern: str, folders: list[st
 )
 def test_other_patterns_are_refused(pattern: str) -> None:
     with pytest.raises(UsageError) as refused:
-        PathPattern.parse(pattern)
+        FolderPattern.parse(pattern)
     assert "{tenant_id}/{knowledge_base_id}/**" in str(refused.value.hint)
 
 

@@ -12,7 +12,8 @@ from urllib.parse import quote, unquote
 from elt_llm_core.errors import UsageError
 from elt_llm_core.store.records import OWNER_FIELDS
 
-LONGEST_VALUE = 60  # characters; in UTF-8 and quoted, a value is also the name of a folder
+LONGEST_VALUE = 60  # characters
+_LONGEST_QUOTED = 200  # characters; a quoted value is also the name of a folder, which has at most 255
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,11 @@ class DocumentCondition:
                 f"'{self.field}' cannot be a condition of a key or a group.",
                 hint=f"Use one of {', '.join(OWNER_FIELDS)}: documents cannot set these fields by their own content.",
             )
-        if not self.values or not all(0 < len(value) <= LONGEST_VALUE for value in self.values):
-            raise UsageError(f"A value of '{self.field}' needs 1 to {LONGEST_VALUE} characters.")
+        if not self.values or not all(map(_is_value, self.values)):
+            hint = (
+                f"Use at most {_LONGEST_QUOTED} characters, where all but letters and digits of ASCII count as several."
+            )
+            raise UsageError(f"A value of '{self.field}' needs 1 to {LONGEST_VALUE} characters.", hint=hint)
 
     def __str__(self) -> str:
         """Return the condition as a filter."""
@@ -52,6 +56,10 @@ class DocumentCondition:
     def admits(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether a document with this metadata fulfils the condition. A missing field never does."""
         return str(metadata.get(self.field, "")) in self.values
+
+
+def _is_value(value: str) -> bool:
+    return 0 < len(value) <= LONGEST_VALUE and len(quote(value, safe="", errors="replace")) <= _LONGEST_QUOTED
 
 
 DocumentConditions = tuple[DocumentCondition, ...]

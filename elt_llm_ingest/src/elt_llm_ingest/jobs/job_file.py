@@ -24,7 +24,7 @@ from pydantic import Field
 
 from elt_llm_ingest.readers import create_named_reader
 from elt_llm_ingest.sources.allowed_paths import AllowedPaths
-from elt_llm_ingest.sources.path_fields import PathPattern
+from elt_llm_ingest.sources.path_fields import FolderPattern
 from elt_llm_ingest.sources.patterns import fixed_folder, is_pattern, literal_pattern
 from elt_llm_ingest.sources.reader_source import ReaderSource, find_reader_class
 from elt_llm_ingest.sources.remote import RemoteUrl, is_url
@@ -224,7 +224,7 @@ def _check_owner_fields(spec: IngestJob, where: Callable[[str], str]) -> None:
     if spec.path_fields is None:
         return
     try:
-        pattern = PathPattern.parse(spec.path_fields)
+        pattern = FolderPattern.parse(spec.path_fields)
     except UsageError as error:
         raise SettingsError(f"{where('path_fields')}: {error}", hint=error.hint) from error
     if both := sorted(pattern.fields & spec.metadata.keys()):

@@ -71,7 +71,7 @@ class DocumentOrigin:
 class VersionMetadata:
     """Metadata added to documents and chunks. `scope` names the part of each file that is ingested.
 
-    `path_fields` is the pattern of the fields that folders name, as in `PathPattern`.
+    `path_fields` is the pattern of the fields that folders name, as in `FolderPattern`.
     """
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)

@@ -17,7 +17,7 @@ _EXAMPLE = "Write folders such as {tenant_id}/{knowledge_base_id}/**; * matches 
 
 
 @dataclass(frozen=True)
-class PathPattern:
+class FolderPattern:
     """A pattern such as `{tenant_id}/{knowledge_base_id}/**` for the folders of a file below a path of its job.
 
     `folders` has the field that each folder names; None for a folder that names none.
@@ -26,7 +26,7 @@ class PathPattern:
     folders: tuple[str | None, ...]
 
     @classmethod
-    def parse(cls, text: str) -> "PathPattern":
+    def parse(cls, text: str) -> "FolderPattern":
         """Parse a pattern. Raises UsageError for unknown fields and for anything but folders, `*` and a last `**`."""
         parts = text.strip("/").split("/")
         if parts[-1] == "**":
@@ -75,4 +75,4 @@ class PathFields:
             return {}
         named = [base for base in self.paths if base.is_dir() and path.is_relative_to(base)]
         base = max(named, key=lambda one: len(one.parts), default=located.root_path)
-        return PathPattern.parse(self.pattern).values(path.relative_to(base).parts[:-1])
+        return FolderPattern.parse(self.pattern).values(path.relative_to(base).parts[:-1])

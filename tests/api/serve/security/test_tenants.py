@@ -52,7 +52,7 @@ TEXTS = (
     "list all documents about travel",
     "Dr zbetapersn2 of zbetacorpp Ltd",
 )
-WHERES = (
+WHERES: tuple[list[str], ...] = (
     [],
     ["tenant_id=zbet"],
     ["tenant_id!=zacme"],

@@ -56,8 +56,10 @@ def add_command(
 
     A PATTERN is a collection's name, where * matches any characters; both options may be repeated. Once there is a
     key, the server refuses requests without one. A CONDITION is `field=value` or `field in a,b`; the fields are
-    tenant_id, knowledge_base_id and doc_type.
+    tenant_id, knowledge_base_id and doc_type. With a CONDITION, the key by default reads all collections.
     """
+    if where and not (read or write):
+        read = ("*",)
     if not (read or write or admin):
         raise UsageError("The key would allow nothing.", hint=f"Run: elt-llm keys add {name} --read '*'")
     from elt_llm_query.retrieve.filters import document_conditions

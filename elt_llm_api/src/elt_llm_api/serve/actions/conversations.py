@@ -107,4 +107,6 @@ class FeedbackActions(ServiceActions):
         if not principal.administers:
             raise Forbidden("Only administrators of the server may list feedback.")
         records = self._services.feedback.all()
-        return [one for one in records if all(map(principal.may_read, one.answer.collections))][offset : offset + limit]
+        return [one for one in records if all(map(principal.sees_whole, one.answer.collections))][
+            offset : offset + limit
+        ]

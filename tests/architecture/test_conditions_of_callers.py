@@ -1,0 +1,27 @@
+"""The server reads the store past the conditions of its callers in a few places only, each of which applies them."""
+
+import re
+from pathlib import Path
+
+from elt_llm_api import serve
+
+FOLDER = Path(next(iter(serve.__path__)))
+# What each file reads from the store: names of collections, or documents that it filters by the conditions.
+KNOWN = {
+    "actions/collections.py": "statuses, which `_own_status` limits to own documents",
+    "actions/documents.py": "documents and files, which `admit` filters",
+    "actions/health.py": "names of published collections",
+    "actions/rows.py": "documents of rows, which only callers without conditions read",
+    "services.py": "names and numbers of collections",
+    "ui/ask.py": "numbers of generations",
+}
+
+
+def test_only_known_files_read_the_store() -> None:
+    found = {
+        path.relative_to(FOLDER).as_posix()
+        for path in FOLDER.rglob("*.py")
+        if re.search(r"services\.store\b|self\.store\.|\bopen_generation\(", path.read_text(encoding="utf-8"))
+    }
+    # The process of a job runs what its caller was allowed to submit; the cache of health shows no text.
+    assert found - {"jobs/kinds.py", "engines.py"} == KNOWN.keys()
