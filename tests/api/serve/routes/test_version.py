@@ -18,7 +18,16 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedJobs]:
 def test_the_version_route_returns_versions_and_installed_extras(jobs: ServedJobs) -> None:
     reported = jobs.get("/v1/version", READER).json()
     assert reported["packages"]["elt-llm-query"] == importlib.metadata.version("elt-llm-query")
-    assert set(reported["extras"]) == {"ui", "mcp", "otel", "llama-cpp", "multilingual", "openai-like", "langchain", "qdrant"}
+    assert set(reported["extras"]) == {
+        "ui",
+        "mcp",
+        "otel",
+        "llama-cpp",
+        "multilingual",
+        "openai-like",
+        "langchain",
+        "qdrant",
+    }
     assert reported["paths"] is None
 
 
