@@ -86,7 +86,8 @@ class Shard:
         for it in filters:
             mask &= np.isin(self.codes, it.codes).any(axis=1) != it.denies
         places = np.flatnonzero(mask)
-        return places[np.argsort(-(self.vectors[places] @ vector), kind="stable")][:count].tolist()
+        best = np.argsort(-(self.vectors[places] @ vector), kind="stable")[:count]
+        return [int(place) for place in places[best]]
 
 
 @pytest.fixture(scope="module")

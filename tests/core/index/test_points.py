@@ -21,7 +21,7 @@ from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError
 from elt_llm_core.index.databases import PointDatabases, database_key
-from elt_llm_core.index.points import PointsView, stable_code
+from elt_llm_core.index.points import Point, PointsView, stable_code
 from elt_llm_core.index.searchable import Searchable, ValueFilter
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -334,9 +334,7 @@ def test_filtered_answers_are_those_of_the_local_index(
     assert shelves.both[1].notes == ()
 
 
-def _made_points(count: int) -> list:
-    from elt_llm_core.index.points import Point
-
+def _made_points(count: int) -> list[Point]:
     vectors = np.random.default_rng(3).normal(size=(count, 32)).astype(np.float32)
     return [Point(f"made-{number}", vector, [], []) for number, vector in enumerate(vectors)]
 

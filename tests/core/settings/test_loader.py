@@ -160,7 +160,7 @@ def test_a_relative_model_directory_is_resolved_against_the_project_or_the_worki
         (
             "8: 9\n",
             ":1: 8 = 9: unknown key; "
-            "known are storage, ingest, chroma, ollama, openai_like, llama_cpp, embedding, llm, chunking, query,"
+            "known are storage, ingest, chroma, index, ollama, openai_like, llama_cpp, embedding, llm, chunking, query,"
             " answer, network, serve",
         ),
         ("query:\n  use_mmr: true\n  use_mmr: true\n", ":3: the key 'use_mmr' is given twice, first in line 2"),

@@ -60,7 +60,7 @@ def import_collection(
 ) -> PublishedGeneration:
     """Store and publish the collection in `source` under its exported name.
 
-    The caller holds the writer's lock. `index` says where vectors are searched. After a crash, the import can be
+    The caller holds the writer's lock. `index` sets where vectors are searched. After a crash, the import can be
     repeated. Raises ImportRefused, before anything is stored, if the file is invalid. Raises UsageError if the
     collection already exists.
     """

@@ -192,7 +192,8 @@ class _Builder:
         counts = TermCounts.of_stems(node_stems(self.store, contents.nodes, self.recipe.tokeniser))
         written = _Contents(contents.versions, contents.arrays, digests, fields, counts)
         self._write(written)
-        library, lineage, faults = self._library(size), "", []
+        library, lineage = self._library(size), ""
+        faults: list[str] = []
         # For a single vector, Chroma stores no graph, and it rewrites its files whenever it opens them.
         if library == "qdrant" and size >= 2:
             lineage, faults = self._fresh_points(written)

@@ -262,7 +262,10 @@ class PointsTarget:
         for places in _batches(change.written.tolist()):
             ids, vectors = self.arrays.ids_at(np.array(places)), self.arrays.vectors[np.array(places)]
             codes = [self.codes.at(place) for place in places]
-            points = [Point(*row, *both) for *row, both in zip(ids, vectors, codes, strict=True)]
+            points = [
+                Point(node_id, vector, own, tenants)
+                for node_id, vector, (own, tenants) in zip(ids, vectors, codes, strict=True)
+            ]
             self.database.write(self.view, self.collection, points)
         for batch in _batches(change.retired):
             self.database.retire(self.view, batch)
