@@ -27,6 +27,7 @@ OUT_OF_REACH = (
     "exported collections, outputs of jobs, printed or saved answers",
     "freed blocks of a solid-state disk or a swap area",
 )
+_OUT_OF_REACH_OF_A_SERVER = "write-ahead logs, replicas and backups of the PostgreSQL server"
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
         check=_search_samples(store, samples),
         pinned=tuple(_pinned_directories(store)),
         sources=tuple(sources),
+        beyond_reach=(*OUT_OF_REACH, _OUT_OF_REACH_OF_A_SERVER) if store.workspace.is_shared else OUT_OF_REACH,
     )
 
 
