@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import quote, unquote
 
+from elt_llm_core.errors import StoreUnavailable
 from elt_llm_core.state.keys import KeyRecord
 from starlette.types import Scope
 
@@ -66,6 +67,7 @@ class RateLimit:
             return wait
 
 
+_SECONDS_TO_RETURN = 30  # in which a database server may be back
 _SCHEME = "bearer "
 COOKIE = "elt_llm_key"
 
@@ -156,12 +158,17 @@ class AccessGate:
     def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | AccessRefusal:
         """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
 
+        Without an answer of the database that has the keys, nobody is admitted: 503.
+
         `counted` is whether the request counts against the rate limit of its caller.
         """
         network = network_key(scope)
         if (seconds := self._lockout.seconds_left(network)) > 0:
             return _refuse_until(seconds, "locked_out", "Too many wrong keys came from this address.")
-        principal = self.callers.identify(secret)
+        try:
+            principal = self.callers.identify(secret)
+        except StoreUnavailable as error:
+            return AccessRefusal(503, "store_unavailable", str(error), "Try again in a minute.", _SECONDS_TO_RETURN)
         if principal is None and secret is not None:
             self._lockout.add_failure(network)
         caller = f"{principal.name if principal else ''}@{network}"
