@@ -330,7 +330,7 @@ def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
         return "%s"
 
     text = _PLACEHOLDER.sub(placed, statement.replace("%", "%%"))
-    # CROSS JOIN tells SQLite in which order to read tables; here it would not allow a condition.
+    # CROSS JOIN fixes the order in which SQLite reads tables; here it would not allow a condition.
     return text.replace("CROSS JOIN", "JOIN"), tuple(order)
 
 
@@ -363,7 +363,7 @@ def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]
 
 
 def _connect_error(said: str, source: str) -> StoreError:
-    """Return what is wrong with a connection. libpq tells it only in words, which may contain host and user."""
+    """Return what is wrong with a connection. libpq describes it only in words, which may contain host and user."""
     passing = {"too many": "has no free connection", "starting up": "is starting", "recovery": "is recovering"}
     causes = {
         "password": ("the server refused the password", f"Correct the password in {source}."),
