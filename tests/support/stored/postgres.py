@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -28,7 +29,13 @@ def _as_user() -> list[str]:
     """Return the words that start a program as a user that may run PostgreSQL, which root may not."""
     if os.geteuid():
         return []
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    user = _user()
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+
+def _user() -> pwd.struct_passwd:
+    names = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return names.get("postgres") or names["nobody"]
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,8 @@ def _create_server() -> PostgresServer:
     password = folder / "password"
     password.write_text(_PASSWORD, encoding="utf-8")
     if not os.geteuid():
-        shutil.chown(folder, "postgres", "postgres")
-        shutil.chown(password, "postgres", "postgres")
+        for path in (folder, password):
+            os.chown(path, _user().pw_uid, _user().pw_gid)
     command = [*_as_user(), str(_binaries() / "initdb"), "-D", str(folder / "data"), "-U", "postgres", "-N"]
     command += ["--auth=scram-sha-256", f"--pwfile={password}", "-E", "UTF8", "--locale=C.UTF-8"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")

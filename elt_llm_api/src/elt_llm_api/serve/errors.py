@@ -15,6 +15,7 @@ from elt_llm_core.errors import (
     ModelTimeout,
     ModelUnavailable,
     PromptTooLong,
+    StoreUnavailable,
     UnknownCollection,
     UsageError,
 )
@@ -71,6 +72,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (UnknownCollection, 404),
     (UsageError, 400),
     (LockHeld, 409),
+    (StoreUnavailable, 503),
     (FingerprintMismatch, 409),
     (CorruptIndex, 503),
     (ModelTimeout, 504),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +138,7 @@ def _copied(
     for table in tables:
         [(total,)] = source.rows(f"SELECT count(*) FROM {table}")  # noqa: S608 - a name of ours
         progress.stage(f"copy {table}", int(total))
-        counts[table] = target.copy_rows(table, lambda columns, table=table: _rows_of(source, table, columns))
+        counts[table] = target.copy_rows(table, partial(_rows_of, source, table))
         if counts[table] != total:
             raise StoreError(f"{counts[table]} of {total} rows of {table} were copied; nothing was stored.")
         progress.advance(int(total))

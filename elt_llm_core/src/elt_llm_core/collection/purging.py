@@ -28,6 +28,7 @@ OUT_OF_REACH = (
     "exported collections, outputs of jobs, printed or saved answers",
     "freed blocks of a solid-state disk or a swap area",
 )
+_OUT_OF_REACH_OF_A_SERVER = "write-ahead logs, replicas and backups of the PostgreSQL server"
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,14 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
         check=_search_samples(store, samples),
         pinned=tuple(_pinned_directories(store)),
         sources=tuple(sources),
-        beyond_reach=(*OUT_OF_REACH, *(_DATABASE.format(url) for url in databases_of(store))),
+        beyond_reach=_out_of_reach(store),
     )
+
+
+def _out_of_reach(store: Store) -> tuple[str, ...]:
+    """Return what a purge cannot erase, with the databases that the workspace uses."""
+    server = (_OUT_OF_REACH_OF_A_SERVER,) if store.workspace.is_shared else ()
+    return (*OUT_OF_REACH, *server, *(_DATABASE.format(url) for url in databases_of(store)))
 
 
 def _erase_rows(

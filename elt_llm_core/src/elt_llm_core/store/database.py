@@ -100,7 +100,7 @@ class Database(Protocol):
         """Return whether a definition of the schema contains a text, such as one that a damaged page brought in."""
 
     def change_mark(self) -> object:
-        """Return a value that differs when another connection may have changed the database."""
+        """Return a value that differs when others may have changed the database, at the latest a second later."""
 
     def size(self) -> int:
         """Return the size of the database in bytes."""

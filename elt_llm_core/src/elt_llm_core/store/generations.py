@@ -198,8 +198,7 @@ def pin_shared(
 ) -> GenerationPin | None:
     """Pin the rows of the published generation with a lock of the server, and its files on this machine.
 
-    `provide` builds the files unless they are there. Without it, only the rows are pinned. The lock is the session's,
-    so that a generation is kept while any machine reads it.
+    `provide` builds the files unless they are there. Without it, only the rows are pinned.
     """
     from elt_llm_core.store.postgres import as_server
 
@@ -233,7 +232,7 @@ def pin_shared(
 
 
 def is_unpinned(database: Database, collection: int, number: int) -> bool:
-    """Return whether no session of a database server pins a generation. With SQLite, its files tell that."""
+    """Return whether no session of a database server pins a generation. With SQLite, its files show that."""
     if isinstance(database, SqliteDatabase):
         return True
     from elt_llm_core.store.postgres import as_server

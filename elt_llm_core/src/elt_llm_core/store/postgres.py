@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from elt_llm_core.errors import LockHeld, SettingsError, StoreError
+from elt_llm_core.errors import LockHeld, SettingsError, StoreError, StoreUnavailable
 from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
 from elt_llm_core.store.database import Database, Row
 
@@ -188,8 +188,8 @@ class PostgresDatabase(Database):
         return False
 
     def change_mark(self) -> object:
-        """Return a new value, since any other session may have changed the database."""
-        return object()
+        """Return a value that is new each second, since any other session may have changed the database."""
+        return int(time.monotonic())
 
     def size(self) -> int:
         """Return the size of the database in bytes."""
@@ -315,7 +315,7 @@ _HINTS = {
 
 
 def _connection_lost() -> StoreError:
-    return StoreError(
+    return StoreUnavailable(
         "The connection to PostgreSQL was lost, and its lock with it; nothing was published after that.", hint=_AGAIN
     )
 
@@ -330,7 +330,7 @@ def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
         return "%s"
 
     text = _PLACEHOLDER.sub(placed, statement.replace("%", "%%"))
-    # CROSS JOIN tells SQLite in which order to read tables; here it would not allow a condition.
+    # CROSS JOIN fixes the order in which SQLite reads tables; here it would not allow a condition.
     return text.replace("CROSS JOIN", "JOIN"), tuple(order)
 
 
@@ -344,7 +344,7 @@ def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]
             hint="Run: uv sync --extra postgres   (or: pip install 'elt-llm[postgres]')",
         ) from error
 
-    source = workspace.dsn_file or DSN_VARIABLE
+    source = "the file of storage.dsn_file" if workspace.dsn_file else DSN_VARIABLE
     dsn = workspace.connection_string()
     try:
         psycopg.conninfo.conninfo_to_dict(dsn)
@@ -359,30 +359,28 @@ def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]
     try:
         return psycopg.connect(dsn, autocommit=True, application_name=short, **_CONNECT)  # type: ignore[arg-type]
     except psycopg.OperationalError as error:
-        raise _connect_error(str(error), str(source)) from None
+        raise _connect_error(str(error), source) from None
 
 
 def _connect_error(said: str, source: str) -> StoreError:
-    """Return what is wrong with a connection. libpq tells it only in words, which may contain host and user."""
+    """Return what is wrong with a connection. libpq describes it only in words, which may contain host and user."""
+    passing = {"too many": "has no free connection", "starting up": "is starting", "recovery": "is recovering"}
     causes = {
-        "password": ("The server refused the password", f"Correct the password in {source}."),
-        "no pg_hba.conf entry": (
-            "The server accepts no connection from here",
-            "Add this machine to pg_hba.conf.",
-        ),
-        "role": ("The server does not know the user", f"Correct the user in {source}, or run: CREATE ROLE ... LOGIN"),
-        "database": ("There is no such database", f"Run: createdb ...   (or correct its name in {source})"),
-        "too many": ("The server has no free connection", "Raise max_connections, or stop what uses them."),
-        "starting up": ("The server is starting", _AGAIN),
-        "recovery": ("The server is recovering", _AGAIN),
-        "SSL": ("The encrypted connection failed", f"Check sslmode and the certificates in {source}."),
+        "password": ("the server refused the password", f"Correct the password in {source}."),
+        "no pg_hba.conf entry": ("the server accepts no connection from here", "Add this machine to pg_hba.conf."),
+        'role "': ("the server does not know the user", f"Correct the user in {source}, or run: CREATE ROLE ... LOGIN"),
+        'database "': ("there is no such database", f"Run: createdb ...   (or correct its name in {source})"),
+        "SSL": ("the encrypted connection failed", f"Check sslmode and the certificates in {source}."),
     }
     about = said.partition("FATAL:")[2] or (said if "SSL" in said else "")
+    for word, what in passing.items():
+        if word in about:
+            return StoreUnavailable(f"PostgreSQL cannot be used: the server {what}.", hint=_AGAIN)
     for word, (what, hint) in causes.items():
         if word in about:
-            return StoreError(f"PostgreSQL cannot be used: {what[0].lower()}{what[1:]}.", hint=hint)
+            return StoreError(f"PostgreSQL cannot be used: {what}.", hint=hint)
     hint = f"Start the server, or correct host and port in {source}. Then run: elt-llm doctor"
-    return StoreError("PostgreSQL cannot be reached.", hint=hint)
+    return StoreUnavailable("PostgreSQL cannot be reached.", hint=hint)
 
 
 def check_server_version(version: int) -> None:

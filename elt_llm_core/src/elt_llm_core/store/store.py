@@ -211,7 +211,7 @@ def _claim_folder(folder: Path, identity: str) -> None:
 
 
 def _refuse_other_backend(folder: Path) -> None:
-    """Raise StoreError if the folder keeps files of a PostgreSQL database, so that no second truth begins there."""
+    """Raise StoreError if the folder keeps files of a PostgreSQL database, so that no second truth arises there."""
     if (folder / CACHE_OF).exists():
         raise StoreError(
             f"{folder} belongs to a PostgreSQL database.",

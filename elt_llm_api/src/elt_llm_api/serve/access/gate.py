@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Lock
 from urllib.parse import quote, unquote
 
+from elt_llm_core.errors import StoreUnavailable
 from elt_llm_core.settings.tree import ServeSettings
 from elt_llm_core.state.keys import KeyRecord
 from elt_llm_query.retrieve.filters import document_conditions
@@ -68,6 +69,7 @@ class RateLimit:
             return wait
 
 
+_SECONDS_TO_RETURN = 30  # in which a database server may be back
 _SCHEME = "bearer "
 COOKIE = "elt_llm_key"
 
@@ -236,6 +238,7 @@ class AccessGate:
         """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
 
         A person whom the trusted proxy has signed in needs no secret. 403: the headers of the proxy are not accepted.
+        Without an answer of the database that has the keys, nobody is admitted: 503.
 
         `counted` is whether the request counts against the rate limit of its caller.
         """
@@ -248,7 +251,10 @@ class AccessGate:
             return _refuse_until(wait, "too_many_requests", "This caller sends too many requests.") if wait else person
         if (seconds := self._lockout.seconds_left(network)) > 0:
             return _refuse_until(seconds, "locked_out", "Too many wrong keys came from this address.")
-        principal = self.callers.identify(secret)
+        try:
+            principal = self.callers.identify(secret)
+        except StoreUnavailable as error:
+            return AccessRefusal(503, "store_unavailable", str(error), "Try again in a minute.", _SECONDS_TO_RETURN)
         if principal is None and secret is not None:
             self._lockout.add_failure(network)
         caller = f"{principal.name if principal else ''}@{network}"
