@@ -147,6 +147,7 @@ def test_compose_services_have_the_expected_profiles_volumes_and_secrets(compose
         "ollama": [],
         "pull": ["setup"],
         "worker": ["worker"],
+        "database": ["postgres"],
         "dev": ["dev"],
     }
     named = {one.partition(":")[0] for it in services.values() for one in it.get("volumes", []) if one[0] not in "./"}
