@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from elt_llm_core.errors import CorruptIndex, IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.databases import PointDatabases
+from elt_llm_core.index.databases import PointDatabases, refuse_shared_workspace
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport
 from elt_llm_core.index.points import LineageRecord, StoredLineage
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
@@ -65,6 +65,7 @@ def check_index(store: Store, index: IndexSettings, fingerprint: EmbeddingFinger
     Raises IndexUnavailable, IndexRefused and SettingsError, before a document is read or a text embedded.
     """
     if index.backend != "local":
+        refuse_shared_workspace(store.workspace)
         with PointDatabases(store.data_dir) as databases:
             databases.get(index, fingerprint, graph).prepare()
 

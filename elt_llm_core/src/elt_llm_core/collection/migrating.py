@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elt_llm_core.collection.kept_points import databases_of
 from elt_llm_core.errors import StoreError
 from elt_llm_core.index.contents import collection_hash, read_contents
 from elt_llm_core.index.passport import Passport
@@ -62,6 +63,7 @@ def migrate_to_server(target: Workspace, progress: ProgressListener) -> Migratio
     with writer_lock(target.folder, "elt-llm migrate"), writer_lock(target, "elt-llm migrate"):
         with _source(target.folder / STORE_NAME, STORE_VERSION) as source:
             check_truth(source)
+            _refuse_points(Store(target.folder, source))
             published = _published_hashes(Store(target.folder, source))
             with _released_on_failure(target.folder), open_store(target, for_writing=True) as store:
                 name, rows = store.database.name, dict[str, int]()
@@ -112,6 +114,14 @@ def _source(path: Path, version: int) -> Iterator[SqliteDatabase]:
                 hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store), then this again.",
             )
         yield database
+
+
+def _refuse_points(store: Store) -> None:
+    if addresses := databases_of(store):
+        raise StoreError(
+            f"Vectors of this workspace are searched in {addresses[0]}, which storage.backend: postgres cannot use.",
+            hint="Set index.backend: local, and run: elt-llm ingest --rebuild for each collection",
+        )
 
 
 def _published_hashes(store: Store) -> dict[str, str]:

@@ -31,7 +31,7 @@ from elt_llm_core.index.contents import (
     write_arrays,
     write_artefacts,
 )
-from elt_llm_core.index.databases import PointDatabases
+from elt_llm_core.index.databases import PointDatabases, refuse_shared_workspace
 from elt_llm_core.index.fields import (
     FilterField,
     build_fields,
@@ -329,6 +329,7 @@ class _Builder:
     @contextmanager
     def _database(self) -> Iterator[PointDatabase]:
         """Yield the database of the points, checked before anything is written to it."""
+        refuse_shared_workspace(self.store.workspace)
         with PointDatabases(self.store.data_dir) as databases:
             database = databases.get(self.recipe.index, self.recipe.fingerprint, self.recipe.chroma)
             database.prepare()

@@ -10,6 +10,7 @@ from elt_llm_core.index.points import PointDatabase
 from elt_llm_core.index.qdrant import open_qdrant
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 
@@ -43,6 +44,15 @@ class PointDatabases(Closeable):
             for database in self._open.values():
                 database.close()
             self._open.clear()
+
+
+def refuse_shared_workspace(workspace: Workspace) -> None:
+    """Raise SettingsError if documents are in PostgreSQL: only the machine that published could search the vectors."""
+    if workspace.is_shared:
+        raise SettingsError(
+            "index.backend: qdrant cannot be used together with storage.backend: postgres.",
+            hint="Set index.backend: local; every machine then builds the vector index from the database.",
+        )
 
 
 def database_key(environment: Mapping[str, str]) -> str | None:

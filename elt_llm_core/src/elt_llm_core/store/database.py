@@ -266,7 +266,7 @@ def _is_damage(error: Exception) -> bool:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return isinstance(error, UnicodeDecodeError) or "UTF-8" in str(error)
-    return code & 0xFF in (sqlite.SQLITE_CORRUPT, sqlite.SQLITE_NOTADB)
+    return code & 0xFF in (sqlite.SQLITE_CORRUPT, sqlite.SQLITE_NOTADB) or "malformed JSON" in str(error)
 
 
 def _described(error: Exception) -> str:

@@ -126,7 +126,8 @@ class NodeTable(DatabaseTable):
     def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
         """Return, by document version, the paths of identical documents of the same owner in the generation."""
         owner = (
-            f"json_extract(o.metadata, '$.{name}') IS json_extract(v.metadata, '$.{name}')" for name in OWNER_FIELDS
+            f"json_extract(o.metadata, '$.{name}') IS NOT DISTINCT FROM json_extract(v.metadata, '$.{name}')"
+            for name in OWNER_FIELDS
         )
         found: dict[int, list[str]] = defaultdict(list)
         for version, path in self._database.rows_in(

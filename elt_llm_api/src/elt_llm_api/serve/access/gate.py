@@ -244,11 +244,8 @@ class AccessGate:
         """
         network = network_key(scope)
         person = self._people.identify(scope) if self._people else None
-        if isinstance(person, AccessRefusal):
-            return person
         if person is not None:
-            wait = self._rate.take(f"{person.owner}@{network}") if counted else 0
-            return _refuse_until(wait, "too_many_requests", "This caller sends too many requests.") if wait else person
+            return person if isinstance(person, AccessRefusal) else self._admit_person(person, network, counted=counted)
         if (seconds := self._lockout.seconds_left(network)) > 0:
             return _refuse_until(seconds, "locked_out", "Too many wrong keys came from this address.")
         try:
@@ -263,6 +260,10 @@ class AccessGate:
         if principal is None:
             return AccessRefusal(401, "unauthenticated", "A valid key is required.", _KEY_HINT)
         return principal
+
+    def _admit_person(self, person: Principal, network: str, *, counted: bool) -> Principal | AccessRefusal:
+        wait = self._rate.take(f"{person.owner}@{network}") if counted else 0
+        return _refuse_until(wait, "too_many_requests", "This caller sends too many requests.") if wait else person
 
 
 def network_key(scope: Scope) -> str:
