@@ -1,6 +1,8 @@
 """A generation that is built from the former one and the changed chunks equals one that is built from the store."""
 
 import random
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -257,3 +259,16 @@ def test_a_damaged_file_is_not_the_base_of_the_next_generation(tmp_path: Path) -
         path.write_bytes(content)
         assert _publish(store, _edited(texts, _chance(1), 0), 10).afresh
         assert {it.generation for it in verify_collection(store, COLLECTION).damage} == {1}
+
+
+def test_an_embedding_model_can_be_loaded_after_a_graph_was_built(tmp_path: Path) -> None:
+    """Of the two libraries, one crashed the process if it was loaded last; only a process of its own shows that."""
+    script = (
+        "import sys, numpy; from pathlib import Path; from elt_llm_core.index.usearch import build_graph;"
+        " from elt_llm_core.settings.tree import ChromaSettings;"
+        " build_graph(Path(sys.argv[1]), numpy.eye(8, dtype=numpy.float32), ChromaSettings());"
+        " import onnxruntime; print('loaded')"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr

@@ -3,16 +3,19 @@
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
 from numpy.typing import NDArray
-from usearch.index import Index
 
 from elt_llm_core.index.contents import GenerationArrays, SegmentedVectors, damaged, top_positions
 from elt_llm_core.index.vector_index import ExactVectorStore, ReadOnlyVectorStore
 from elt_llm_core.settings.tree import ChromaSettings
+
+if TYPE_CHECKING:
+    from usearch.index import Index
 
 USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
 _EXAMINED = 256  # candidates examined by a search, unless the settings ask for more
@@ -20,12 +23,20 @@ _FURTHER = 32  # results beyond those asked for, so that ties and unused vectors
 _TIE = 1e-6  # a smaller difference of cosines is rounding
 
 
+def _index_class() -> "type[Index]":
+    """Import usearch. If its library is loaded before that of onnxruntime, onnxruntime crashes the process later."""
+    import onnxruntime  # noqa: F401
+    from usearch.index import Index
+
+    return Index
+
+
 def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaSettings) -> None:
     """Write the graph of these vectors to a new folder in `directory`.
 
     One thread inserts them in order, so that equal vectors give equal files.
     """
-    graph = Index(
+    graph = _index_class()(
         ndim=vectors.shape[1],
         metric="ip",
         dtype="f16",
@@ -46,7 +57,7 @@ class GraphVectorStore(ReadOnlyVectorStore):
 
     _arrays: GenerationArrays = PrivateAttr()
     _exact: ExactVectorStore = PrivateAttr()
-    _graph: Index = PrivateAttr()
+    _graph: "Index" = PrivateAttr()
     _lock: threading.Lock = PrivateAttr()
     _positions: NDArray[np.int32] | None = PrivateAttr(default=None)
     _changed: NDArray[np.int64] = PrivateAttr()
@@ -57,7 +68,7 @@ class GraphVectorStore(ReadOnlyVectorStore):
         path, vectors = directory / USEARCH_FOLDER / GRAPH_NAME, arrays.vectors
         size = len(vectors.unchanged) if isinstance(vectors, SegmentedVectors) else len(vectors)
         try:
-            graph = Index.restore(path, view=True, enable_key_lookups=False)
+            graph = _index_class().restore(path, view=True, enable_key_lookups=False)
         except (ValueError, RuntimeError, OSError) as error:
             raise damaged(path, error) from error
         if graph is None or (len(graph), graph.ndim) != (size, vectors.shape[1]):
