@@ -46,6 +46,17 @@ def test_importing_our_modules_has_no_side_effect_and_imports_no_telemetry(modul
     assert sorted(name for name in loaded if name.split(".")[0] in NEVER) == []
 
 
+def test_onnxruntime_is_imported_only_by_the_function_that_turns_its_telemetry_off(sources: list[Path]) -> None:
+    importing = set()
+    for path in sources:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [it.name for it in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.split(".")[0] == "onnxruntime" for name in names):
+                importing.add(path.name)
+    assert importing == {"embedded.py"}  # for the types alone
+
+
 def test_package_init_files_import_no_heavy_library(sources: list[Path]) -> None:
     for path in (path for path in sources if path.name == "__init__.py"):
         statements = ast.parse(path.read_text(encoding="utf-8")).body

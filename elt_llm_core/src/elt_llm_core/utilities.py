@@ -10,8 +10,21 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn, Self
+
+
+def onnx_library() -> ModuleType:
+    """Import onnxruntime without its telemetry. Every module must import it through this function.
+
+    Since 2026, it also sends events to Microsoft on Linux and macOS, and writes an identifier of the machine into the
+    home folder, unless this variable is set when it is first imported:
+    https://github.com/microsoft/onnxruntime/pull/27379.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    return import_module("onnxruntime")
 
 
 class Closeable:

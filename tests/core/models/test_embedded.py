@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,3 +118,11 @@ def test_the_llama_index_methods_return_the_same_vectors_as_embed_texts(model: E
     assert model.get_text_embedding(TEXTS[0]) == model.embed_texts([TEXTS[0]])[0].tolist()
     assert model.get_query_embedding(TEXTS[0]) == model.embed_question(TEXTS[0]).tolist()
     assert model.get_text_embedding_batch(TEXTS) == model.embed_texts(TEXTS).tolist()
+
+
+def test_the_model_writes_no_identifier_of_the_machine_into_the_home_folder(tmp_path: Path) -> None:
+    """ONNX Runtime writes one for its telemetry, but not if a variable such as CI shows that this is a test."""
+    script = "from elt_llm_core.models.embedded import EmbeddedMiniLm; EmbeddedMiniLm(threads=1).embed_question('word')"
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
+    assert list(tmp_path.rglob("*")) == []

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from elt_llm_core.index.contents import GenerationArrays, SegmentedVectors, damaged, top_positions
 from elt_llm_core.index.vector_index import ExactVectorStore, ReadOnlyVectorStore
 from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.utilities import onnx_library
 
 if TYPE_CHECKING:
     from usearch.index import Index
@@ -25,7 +26,7 @@ _TIE = 1e-6  # a smaller difference of cosines is rounding
 
 def _index_class() -> "type[Index]":
     """Import usearch. If its library is loaded before that of onnxruntime, onnxruntime crashes the process later."""
-    import onnxruntime  # noqa: F401
+    onnx_library()
     from usearch.index import Index
 
     return Index

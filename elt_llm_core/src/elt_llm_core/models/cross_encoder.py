@@ -12,6 +12,7 @@ import numpy as np
 
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedded import encodable, open_session, open_tokenizer
+from elt_llm_core.utilities import onnx_library
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -123,8 +124,7 @@ def _model_errors(path: Path, problem: str) -> Iterator[None]:
 
 def _onnx_failures() -> tuple[type[Exception], ...]:
     """Return the exception classes of ONNX Runtime, which have no common base class."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
+    state = onnx_library().capi.onnxruntime_pybind11_state
     kinds = (getattr(state, name) for name in dir(state))
     return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception))
 

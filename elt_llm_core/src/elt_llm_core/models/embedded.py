@@ -14,6 +14,7 @@ from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.model_files import ModelFile
 from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.utilities import onnx_library
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -190,8 +191,7 @@ def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
 
 def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "InferenceSession":
     """Return a CPU session for a model, given as a path or as bytes. Each run uses one thread."""
-    import onnxruntime
-
+    onnxruntime = onnx_library()
     options = onnxruntime.SessionOptions()
     # On two cores, parallel texts give 13,200 tokens a second and parallel matrix products 12,200. Spinning
     # threads within a session would halve that rate when several callers run at once.
