@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
-_EXAMINED = 256  # candidates examined by a search, unless the settings ask for more
+# Candidates examined by a search: 256, or one of 500 vectors if these are more, unless the settings ask for more.
+_EXAMINED, _ONE_EXAMINED_OF = 256, 500
 _FURTHER = 32  # results beyond those asked for, so that ties and unused vectors do not end a search
 _TIE = 1e-6  # a smaller difference of cosines is rounding
 
@@ -74,7 +75,7 @@ class GraphVectorStore(ReadOnlyVectorStore):
             raise damaged(path, error) from error
         if graph is None or (len(graph), graph.ndim) != (size, vectors.shape[1]):
             raise damaged(path, "it does not have the vectors of the generation")
-        graph.expansion_search = max(_EXAMINED, settings.ef_search)  # type: ignore[misc]
+        graph.expansion_search = max(_EXAMINED, size // _ONE_EXAMINED_OF, settings.ef_search)  # type: ignore[misc]
         self._arrays, self._exact, self._graph, self._lock = arrays, ExactVectorStore(arrays), graph, threading.Lock()
         self._changed = np.zeros(0, dtype=np.int64)
         if isinstance(vectors, SegmentedVectors):
@@ -125,7 +126,7 @@ _ROUNDING = 1e-5  # a smaller difference of cosines is rounding
 def graph_faults(
     store: GraphVectorStore, arrays: GenerationArrays, changed: Sequence[str], *, fresh: bool
 ) -> list[str]:
-    """Return the faults of a graph: nodes that a search for their own vector does not find, and insufficient recall.
+    """Return the faults of a graph: too many nodes that a search for their own vector misses, and insufficient recall.
 
     Every changed node and a fixed sample of others are searched. The recall is that of the sample against exact search.
     """
@@ -140,7 +141,11 @@ def graph_faults(
         best = cosines[top_positions(cosines, RECALL_DEPTH)]
         query = VectorStoreQuery(query_embedding=arrays.vectors[place].tolist(), similarity_top_k=RECALL_DEPTH)
         recalls.append(np.mean(np.array(store.query(query).similarities) >= best - _ROUNDING))
-    faults = [f"{lost} searches for a node's vector do not find the node."] if lost else []
-    if recalls and np.mean(recalls) < (MIN_RECALL if fresh else MIN_KEPT_RECALL):
+    least = MIN_RECALL if fresh else MIN_KEPT_RECALL
+    searched = len(changed) + len(spread)
+    faults = []
+    if lost > (1 - least) * searched:
+        faults.append(f"{lost} of {searched} searches for a node's vector do not find the node.")
+    if recalls and np.mean(recalls) < least:
         faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
     return faults
