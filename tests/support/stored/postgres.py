@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+import pytest
 from elt_llm_core.settings.workspace import Workspace
 
 _PASSWORD = "correct horse"
+_STARTS = 20  # attempts, a second apart
 
 
 def _binaries() -> Path:
@@ -65,17 +68,23 @@ class PostgresServer:
         return Workspace(folder, "postgres", folder / "dsn")
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it answers. Shortly after a power cut, its memory may still be in use."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
-        self._control("-w", "-l", str(self.folder / "log"), "-o", f"{options} -c shared_buffers=64MB", "start")
+        words = ("-w", "-l", str(self.folder / "log"), "-o", f"{options} -c shared_buffers=64MB", "start")
+        for _ in range(_STARTS):
+            if self._control(*words):
+                return
+            time.sleep(1)
+        pytest.fail((self.folder / "log").read_text(encoding="utf-8", errors="replace")[-2000:])
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server. The mode `immediate` is like a power cut."""
         self._control("-m", mode, "stop")
 
-    def _control(self, *words: str) -> None:
+    def _control(self, *words: str) -> bool:
         command = [*_as_user(), str(_binaries() / "pg_ctl"), "-D", str(self.folder / "data"), *words]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+        done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+        return done.returncode == 0
 
 
 def _create_server() -> PostgresServer:
