@@ -155,7 +155,7 @@ def test_a_damaged_index_is_reported_and_the_verify_command_repairs_it(own_sampl
         if hurt.code:
             assert hurt.json["error"]["type"] == "CorruptIndex"
             assert hurt.json["error"]["hint"] == "Run: elt-llm verify -c samples"
-        # Of the passport, the store has its own copy, and `show` reads only this copy. The next publish reads the digests.
+        # The store has its own copy of the passport, which `show` reads; only a publish reads the digests.
         elif path.name not in ("passport.json", "digests.npy"):
             assert "verify -c samples" in " ".join(hurt.json["notes"])
             assert hurt.json["answer"] == sound["answer"]
