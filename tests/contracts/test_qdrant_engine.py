@@ -133,6 +133,7 @@ def server() -> IndexSettings:
     return IndexSettings(backend="qdrant", url=url)
 
 
+@pytest.mark.qdrant_server
 @pytest.mark.network
 def test_a_server_has_generations_filters_and_no_points_after_a_drop(tmp_path: Path, server: IndexSettings) -> None:
     model = FakeEmbedding(32)
