@@ -1,6 +1,7 @@
 """The commands of containers and services work: their options, the start script and the systemd unit."""
 
 import os
+import re
 import shutil
 import subprocess
 from configparser import ConfigParser
@@ -63,12 +64,16 @@ def test_every_command_option_in_the_packaging_files_exists(
             assert option in told, f"{command[0]} has no {option}"
 
 
+_DEFAULT = re.compile(r"\$\{\w+:-([^{}]*)\}")  # a variable of compose with its default
+
+
 def test_every_setting_that_the_packaging_files_set_in_an_environment_variable_exists(
     project: Path, tmp_path: Path
 ) -> None:
     composed: dict[str, Any] = yaml.safe_load((project / "compose.yaml").read_text(encoding="utf-8"))
     for service in composed["services"].values():
-        given = {name: value for name, value in (service.get("environment") or {}).items() if "ELT_LLM" in name}
+        environment = (service.get("environment") or {}).items()
+        given = {name: _DEFAULT.sub(r"\1", str(value)) for name, value in environment if "ELT_LLM" in name}
         loaded = load_settings(None, given, tmp_path)
         if given:
             assert loaded.settings.ollama.base_url == "http://ollama:11434"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from elt_llm_core.collection.kept_points import check_index
-from elt_llm_core.collection.lifecycle import check_fingerprint, collect_garbage, publish, remove_leftovers
+from elt_llm_core.collection.lifecycle import check_fingerprint, check_index, collect_garbage, publish, remove_leftovers
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel

@@ -382,23 +382,20 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
-    Damaged collections are left out if another collection can be searched, and every result has a note about them.
-    By default, the settings determine `embedding`, `caches`, `llm` and `make_reranker`. Collections that were embedded
-    with different models need one embedding model each. Engines may share caches. `prompts` are for the `llm`.
-    `conditions` has the conditions of the caller by collection: no result depends on the text of any other document.
-
+    Damaged collections are left out if another collection can be searched, with a note. By default, the settings
+    determine `embedding` (one for each model that embedded a collection), `caches`, `llm` and `make_reranker`. No
+    result depends on the text of a document that does not fulfil the `conditions` of its collection.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
         store, names = _open_store_for(place, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
         generations, notes = open_generations(store, names, models, opened)
-        calibration = read_calibration(place, generations, settings)
-        generations = [restrict(one, (conditions or {}).get(one.collection, ())) for one in generations]
+        calibration, allowed = read_calibration(place, generations, settings), conditions or {}
         settings = with_models_dir(settings, as_workspace(place).folder)
         chosen = _choose_model(settings, llm, opened)
         return Engine(
-            generations,
+            [restrict(one, allowed.get(one.collection, ())) for one in generations],
             models,
             settings,
             caches=caches,

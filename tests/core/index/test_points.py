@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from elt_llm_core.collection.generation import Generation
-from elt_llm_core.collection.kept_points import collect_points
 from elt_llm_core.collection.lifecycle import (
     collect_garbage,
+    collect_points,
     drop,
     generation_opener,
     open_generation,
@@ -20,8 +20,8 @@ from elt_llm_core.collection.lifecycle import (
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.databases import PointDatabases, database_key
 from elt_llm_core.index.points import Point, PointsView, stable_code
+from elt_llm_core.index.qdrant import PointDatabases, database_key
 from elt_llm_core.index.searchable import Searchable, ValueFilter
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener

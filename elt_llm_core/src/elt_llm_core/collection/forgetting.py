@@ -9,6 +9,7 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.erasure import erase_forgotten
 from elt_llm_core.store import forget_selection
+from elt_llm_core.store.documents import ForgottenIdentities
 from elt_llm_core.store.erasure import store_samples, take_samples
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
@@ -53,13 +54,7 @@ def forget(
     """
     remove_leftovers(store)
     record = store.collections.get(name)
-    chosen = forget_selection.select_to_forget(store, name, reference, alone=alone)
-    with failpoint(Failpoint.FORGET):
-        store.forgotten.add(record.id, [file.forgotten() for file in chosen])
-    remembered = store.forgotten.all(record.id)  # including the documents of an interrupted earlier command
-    known = [
-        file for file in forget_selection.known_files(store, record.id) if file.document_id in remembered.document_ids
-    ]
+    remembered, known = _remember(store, record, forget_selection.select_to_forget(store, name, reference, alone=alone))
     identities = sorted({file.document_id for file in known})
     doomed = forget_selection.versions_to_forget(store, record.id, identities, remembered.content_hashes)
     node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
@@ -70,7 +65,7 @@ def forget(
         numbers = forget_selection.delete_forgotten_versions(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)
         uploads = delete_forgotten_uploads(store, name, before=time.time() if asked_at is None else asked_at)
-    pinned = [it for it in numbers if not store.discard_files(record, it)]
+    pinned = tuple(it for it in numbers if not store.discard_files(record, it))
     _check_no_traces(store, name, identities, node_ids)
     return ForgetReport(
         collection=name,
@@ -78,10 +73,20 @@ def forget(
         passages=len(node_ids),
         generation=store.collections.get(name).published,
         deleted_generations=tuple(numbers),
-        pinned=tuple(pinned),
+        pinned=pinned,
         uploads=uploads,
         **asdict(erased),
     )
+
+
+def _remember(
+    store: Store, record: CollectionRecord, chosen: Sequence[forget_selection.KnownFile]
+) -> tuple[ForgottenIdentities, list[forget_selection.KnownFile]]:
+    """Exclude these files from later ingests. Return all that is forgotten, also by an interrupted earlier command."""
+    with failpoint(Failpoint.FORGET):
+        store.forgotten.add(record.id, [file.forgotten() for file in chosen])
+    remembered = store.forgotten.all(record.id)
+    return remembered, forget_selection.known_files(store, record.id, remembered.document_ids)
 
 
 def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elt_llm_core.collection.kept_points import databases_of
+from elt_llm_core.collection.lifecycle import databases_of
 from elt_llm_core.errors import StoreError
 from elt_llm_core.index.contents import collection_hash, read_contents
 from elt_llm_core.index.passport import Passport

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from elt_llm_core.collection.kept_points import check_databases, databases_of
-from elt_llm_core.collection.lifecycle import rebuild_generation, remove_leftovers
+from elt_llm_core.collection.lifecycle import check_databases, databases_of, rebuild_generation, remove_leftovers
 from elt_llm_core.index.chroma import CHROMA_FOLDER, has_uncleared_bytes
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.database import open_state

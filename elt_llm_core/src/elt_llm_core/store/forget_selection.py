@@ -44,13 +44,17 @@ class KnownFile:
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
 
-def known_files(store: Store, collection: int) -> list[KnownFile]:
-    """Return the files of the last scan and of every stored version of a collection, sorted by root and path."""
+def known_files(store: Store, collection: int, document_ids: Collection[str] | None = None) -> list[KnownFile]:
+    """Return the files of the last scan and of every stored version of a collection, sorted by root and path.
+
+    With `document_ids`, only the files of these documents.
+    """
     rows = [
         KnownFile(identity, root, path, title, bytes(digest), int(size), bool(present))
         for identity, root, path, title, digest, size, present in store.database.rows(_KNOWN_FILES, (collection,))
     ]
-    return sorted(rows, key=lambda file: (file.root, file.path, file.title))
+    chosen = [row for row in rows if document_ids is None or row.document_id in document_ids]
+    return sorted(chosen, key=lambda file: (file.root, file.path, file.title))
 
 
 def versions_to_forget(

@@ -195,4 +195,4 @@ def test_an_empty_data_directory_is_reported_with_a_message(tmp_path: Path) -> N
         assert answered(await client.call_tool("list_collections", {}))["collections"] == []
         return refused(await client.call_tool("ask", {"question": "Who approves leave?"}))
 
-    assert "There is no collection" in ProcessAgent(tmp_path, EXTRACTIVE).with_client(ask)
+    assert "Nothing was ingested yet" in ProcessAgent(tmp_path, EXTRACTIVE).with_client(ask)
