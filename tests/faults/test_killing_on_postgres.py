@@ -7,7 +7,6 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.lock import lock_holder
 from elt_llm_core.store.store import open_store
 from processes.aftermath import hash_seen
-from processes.killing import Work, do, killed_after, processes, seconds_of
+from processes.killing import Work, do, do_unless_cut, killed_after, processes, seconds_of
 from sampling import FULL
 from stored.folders import generated_files, run_ingest, write_files
 from stored.shelf import COLLECTION
@@ -101,7 +100,7 @@ def test_a_power_cut_of_the_server_leaves_the_old_or_the_new_collection(
     for number in range(STOPS):
         work = _prepared(own_server, tmp_path / str(number))
         assert work.workspace is not None
-        process = processes().Process(target=_do_and_pass_over_a_loss, args=(work,))
+        process = processes().Process(target=do_unless_cut, args=(work,))
         process.start()
         time.sleep(random.Random(number).random() * seconds)  # noqa: S311 - repeatable, not secret
         own_server.stop("immediate")
@@ -138,11 +137,6 @@ def _cut_the_publishing(server: "PostgresServer", database: str) -> None:
                 f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
             )
             return
-
-
-def _do_and_pass_over_a_loss(work: Work) -> None:
-    with suppress(StoreError):
-        do(work)
 
 
 def _wait_for_the_lock(workspace: Workspace) -> None:

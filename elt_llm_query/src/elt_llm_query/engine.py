@@ -392,8 +392,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
         models = _as_models(embedding or create_embedding(settings))
         generations, notes = open_generations(store, names, models, opened)
         calibration, allowed = read_calibration(place, generations, settings), conditions or {}
-        settings = with_models_dir(settings, as_workspace(place).folder)
-        chosen = _choose_model(settings, llm, opened)
+        chosen = _choose_model(settings := with_models_dir(settings, as_workspace(place).folder), llm, opened)
         return Engine(
             [restrict(one, allowed.get(one.collection, ())) for one in generations],
             models,

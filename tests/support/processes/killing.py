@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.context import ForkServerContext
@@ -26,7 +27,7 @@ from elt_llm_core.collection.importing import import_collection
 from elt_llm_core.collection.lifecycle import collect_garbage, drop, open_generation, roll_back
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
-from elt_llm_core.errors import EltError
+from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace
@@ -120,6 +121,12 @@ def do(work: Work, listener: Listener | None = None) -> None:
     else:
         with writing(work.data_dir, listener) as store:
             _change(store, work)
+
+
+def do_unless_cut(work: Work) -> None:
+    """Do the work. A lost connection to its database ends it without an error."""
+    with suppress(StoreError):
+        do(work)
 
 
 def _create(data_dir: Path, listener: Listener | None) -> None:

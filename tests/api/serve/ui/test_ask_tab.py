@@ -257,12 +257,13 @@ def test_a_file_dropped_into_the_question_box_is_read_and_answers_the_question(
     visit: tuple[Page, PageTraffic], tmp_path: Path
 ) -> None:
     page, _ = visit
-    (tmp_path / "herons.md").write_text("# Herons\n\nHerons nest in March, in tall trees.\n", encoding="utf-8")
-    page.locator("#question input[type=file]").set_input_files(tmp_path / "herons.md")
+    (tmp_path / "founding.md").write_text(f"# The founding\n\n{SAID}\n", encoding="utf-8")
+    page.locator("#question input[type=file]").set_input_files(tmp_path / "founding.md")
     expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
-    ask(page, "When do herons nest?")
-    expect(page.locator("#conversation .user")).to_contain_text("When do herons nest?")
-    expect(page.locator("#source-1")).to_contain_text("Herons nest in March")
+    ask(page, QUESTION)
+    expect(page.locator("#conversation .user")).to_contain_text(QUESTION)
+    expect(page.locator("#status")).to_contain_text("Answered with 1 citation.")
+    expect(page.locator("#source-1")).to_contain_text("founding.md")
     expect(page.get_by_role("checkbox", name="documents (1)")).to_be_checked()
     open_tab(page, "Documents")
     box = page.get_by_label("Collection", exact=True)
