@@ -254,21 +254,24 @@ def test_a_printed_conversation_consists_of_the_answers_with_their_citations(vis
 
 
 def test_a_file_dropped_into_the_question_box_is_read_and_answers_the_question(
-    visit: tuple[Page, PageTraffic], tmp_path: Path
+    a_browser: Browser, sample_folder: Path, tmp_path: Path
 ) -> None:
-    page, _ = visit
     (tmp_path / "founding.md").write_text(f"# The founding\n\n{SAID}\n", encoding="utf-8")
-    page.locator("#question input[type=file]").set_input_files(tmp_path / "founding.md")
-    expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
-    ask(page, QUESTION)
-    expect(page.locator("#conversation .user")).to_contain_text(QUESTION)
-    expect(page.locator("#status")).to_contain_text("Answered with 1 citation.")
-    expect(page.locator("#source-1")).to_contain_text("founding.md")
-    expect(page.get_by_role("checkbox", name="documents (1)")).to_be_checked()
-    open_tab(page, "Documents")
-    box = page.get_by_label("Collection", exact=True)
-    box.click()
-    expect(page.get_by_role("option", name="documents")).to_be_visible()
+    with (
+        answering(sample_folder, tmp_path / "project") as one,  # other tests ask for the same fact without this file
+        Interface(one.server, a_browser).visited() as (page, _),
+    ):
+        page.locator("#question input[type=file]").set_input_files(tmp_path / "founding.md")
+        expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
+        ask(page, QUESTION)
+        expect(page.locator("#conversation .user")).to_contain_text(QUESTION)
+        expect(page.locator("#status")).to_contain_text("Answered with 1 citation.")
+        expect(page.locator("#source-1")).to_contain_text("founding.md")
+        expect(page.get_by_role("checkbox", name="documents (1)")).to_be_checked()
+        open_tab(page, "Documents")
+        box = page.get_by_label("Collection", exact=True)
+        box.click()
+        expect(page.get_by_role("option", name="documents")).to_be_visible()
 
 
 def test_a_refused_file_stays_in_the_question_box_with_the_reason(
