@@ -22,7 +22,7 @@ from elt_llm_core.store.records import NewDocument
 from elt_llm_core.store.store import Store
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from sampling import FULL
-from stored.shelf import COLLECTION, new_document, recipe_of, sentence, writing
+from stored.shelf import COLLECTION, new_document, recipe_of, sentence, stored_versions, writing
 
 Texts = dict[str, list[str]]
 EMBEDDING = FakeEmbedding()
@@ -44,8 +44,8 @@ def _chance(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311 - repeatable, not secret
 
 
-def _document(path: str, texts: list[str]) -> NewDocument:
-    document = new_document(path, texts)
+def _document(path: str, texts: Sequence[str], name: str) -> NewDocument:
+    document = new_document(path, texts, name)
     number = sum(path.encode())
     nodes = tuple(
         replace(
@@ -60,16 +60,7 @@ def _document(path: str, texts: list[str]) -> NewDocument:
 
 
 def _publish(store: Store, texts: Texts, graph_from: int, *, afresh: bool = False) -> PublishedGeneration:
-    record = store.collections.create(COLLECTION)
-    versions = []
-    for path, chunks in texts.items():
-        document = _document(path, chunks)
-        versions.append(store.documents.find(document.key) or store.documents.add(record.id, document))
-    wanted = store.nodes.to_embed(versions)
-    missing = store.vectors.missing(EMBEDDING.fingerprint.key, wanted)
-    if missing:
-        vectors = EMBEDDING.embed_texts([wanted[digest] for digest in missing])
-        store.vectors.add(EMBEDDING.fingerprint.key, missing, vectors)
+    versions = stored_versions(store, texts, EMBEDDING, document_of=_document)
     recipe = replace(recipe_of(EMBEDDING, ChromaSettings()), graph_from=graph_from)
     published = publish(store, COLLECTION, versions, recipe, SilentListener(), afresh=afresh)
     collect_garbage(store, keep=2)

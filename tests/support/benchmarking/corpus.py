@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
@@ -102,32 +101,18 @@ def write_corpus(folder: Path, source: Source, count: int, first: int = 0) -> Pa
     return folder
 
 
-class GeneratedVectors(EmbeddingModel):
+class GeneratedVectors(WrappedEmbedding):
     """Wraps the real model under its fingerprint: chunks get the vector of their number, questions a real one."""
 
     _source: Source = PrivateAttr()
-    _model: EmbeddingModel = PrivateAttr()
 
     def __init__(self, source: Source, model: EmbeddingModel) -> None:
-        super().__init__(model_name="made")
-        self._source, self._model = source, model
-
-    @property
-    def fingerprint(self) -> EmbeddingFingerprint:
-        """The fingerprint of the wrapped model."""
-        return self._model.fingerprint
+        super().__init__(model)
+        self._source = source
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of generated chunks, shape (len(texts), dimension)."""
         return np.stack([self._vector(text) for text in texts])
-
-    def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Call the wrapped model."""
-        return self._model.embed_question(text)
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Call the wrapped model."""
-        return self._model.token_spans(text)
 
     def _vector(self, text: str) -> NDArray[np.float32]:
         found = _NUMBER.search(text)

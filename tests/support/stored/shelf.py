@@ -157,13 +157,20 @@ def recipe_of(
 
 
 def stored_versions(
-    store: Store, documents: Mapping[str, Sequence[str]], embedding: EmbeddingModel, name: str = COLLECTION
+    store: Store,
+    documents: Mapping[str, Sequence[str]],
+    embedding: EmbeddingModel,
+    name: str = COLLECTION,
+    document_of: Callable[[str, Sequence[str], str], NewDocument] | None = None,
 ) -> list[int]:
-    """Return the versions of these documents; new versions are stored and embedded."""
+    """Return the versions of these documents; new versions are stored and embedded.
+
+    `document_of` makes a document from its path, the texts of its chunks and the collection.
+    """
     record = store.collections.create(name)
     versions = []
     for path, texts in documents.items():
-        document = new_document(path, texts, name)
+        document = (document_of or new_document)(path, texts, name)
         versions.append(store.documents.find(document.key) or store.documents.add(record.id, document))
     wanted = store.nodes.to_embed(versions)
     missing = store.vectors.missing(embedding.fingerprint.key, wanted)

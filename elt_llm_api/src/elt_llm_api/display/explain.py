@@ -106,8 +106,8 @@ class ChunkNames:
             return node_id
         # A document within a file is named by its title: `model.drawio#entity/3c51` means nothing to a reader.
         document = one["title"] if "#" in one["source"] else one["source"]
-        page = page_label(one["source"], one["page"]).replace("page", "p.")
-        name = f"{' '.join(filter(None, [shorten_middle(document, _FILE_NAME_WIDTH), page]))}: {one['excerpt']}"
+        page = f" p. {one['page']}" if page_label(one["source"], one["page"]) else ""
+        name = f"{shorten_middle(document, _FILE_NAME_WIDTH)}{page}: {one['excerpt']}"
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:

@@ -112,8 +112,8 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
 
 _PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
 _LABEL = re.compile(r"([^:|\n]{1,60}):\s{1,3}")
-_BETWEEN_NAMES = re.compile(r"[;,\n]|<br\s?/?>")
-_AROUND_NAME = " .\"'“”„‘’*_`"
+_BETWEEN_NAMES = re.compile(r"[;\n]|<br\s?/?>")
+_AROUND_NAME = " \"'“”„‘’*_`"
 _BAR = re.compile(r"(?<!\\)\||\t")
 
 
@@ -221,11 +221,12 @@ class DefinitionTables:
         )
 
     def _listed_names(self, column: int | None, cells: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-        """Return the names in the cell of a column, which may list several."""
+        """Return the names in the cell of a column. Commas separate them only if no other sign does."""
         if column is None or column >= len(cells):
             return ()
         cell = self._layout.text[slice(*self._without_header(cells[column]))]
-        names = (name.strip(_AROUND_NAME) for name in _BETWEEN_NAMES.split(cell))
+        listed = _BETWEEN_NAMES.split(cell)
+        names = (name.strip(_AROUND_NAME) for name in (listed if len(listed) > 1 else cell.split(",")))
         return tuple(dict.fromkeys(name for name in names if any(map(str.isalnum, name))))
 
     def _without_header(self, cell: tuple[int, int]) -> tuple[int, int]:

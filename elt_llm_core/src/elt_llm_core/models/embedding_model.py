@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
 from elt_llm_core.store.records import EmbeddingFingerprint
 
@@ -81,3 +82,35 @@ class EmbeddingModel(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)
+
+
+class WrappedEmbedding(EmbeddingModel):
+    """A base for classes that change some methods of a model, and leave all others to it."""
+
+    _model: EmbeddingModel = PrivateAttr()
+
+    def __init__(self, model: EmbeddingModel) -> None:
+        super().__init__(model_name=model.model_name)
+        self._model = model
+
+    @property
+    def fingerprint(self) -> EmbeddingFingerprint:
+        """The identity of the model."""
+        return self._model.fingerprint
+
+    @property
+    def multilingual(self) -> bool:
+        """Whether the vector of a text is near the vectors of its translations."""
+        return self._model.multilingual
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the model's vectors of chunks, shape (len(texts), dimension). Raises ModelError on failure."""
+        return self._model.embed_texts(texts)
+
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        """Return the model's vector of a question, shape (dimension,), length 1."""
+        return self._model.embed_question(text)
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the character span of each token of the model."""
+        return self._model.token_spans(text)

@@ -9,8 +9,7 @@ from typing import overload
 
 import numpy as np
 from elt_llm_core.errors import UnreadableDocument
-from elt_llm_core.models.embedding_model import EmbeddingModel
-from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from elt_llm_core.utilities import Closeable
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
@@ -118,38 +117,15 @@ class LocalCompute(Compute):
             yield [request]
 
 
-class ComputedEmbedding(EmbeddingModel):
+class ComputedEmbedding(WrappedEmbedding):
     """An embedding model whose batches a Compute embeds. Everything else is done by the model in this process."""
 
-    _model: EmbeddingModel = PrivateAttr()
     _compute: Compute = PrivateAttr()
 
     def __init__(self, model: EmbeddingModel, compute: Compute) -> None:
-        super().__init__(model_name=model.model_name)
-        self._model, self._compute = model, compute
-
-    @property
-    def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity of the model."""
-        return self._model.fingerprint
-
-    @property
-    def multilingual(self) -> bool:
-        """Whether the vector of a text is near the vectors of its translations."""
-        return self._model.multilingual
-
-    def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of chunks, computed in this process. Raises ModelError on failure."""
-        return self._model.embed_texts(texts)
+        super().__init__(model)
+        self._compute = compute
 
     def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
         """Yield the vectors of each batch, in the order of the batches, as the Compute returns them."""
         return self._compute.map(EmbedTexts(self._model), batches)
-
-    def embed_question(self, text: str) -> Vectors:
-        """Return the vector of a question, shape (dimension,), length 1."""
-        return self._model.embed_question(text)
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the character span of each token of the model."""
-        return self._model.token_spans(text)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from elt_llm_core.index.searchable import Searchable
-from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from elt_llm_core.results import AnswerOutcome, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
-from elt_llm_core.store.records import EmbeddingFingerprint, sha256
+from elt_llm_core.store.records import sha256
 from elt_llm_core.utilities import Closeable
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
@@ -38,25 +38,14 @@ from elt_llm_query.search import SearchPipeline
 MOST_CACHED = 50_000  # vectors; about 80 MB of 384 numbers each
 
 
-class CachingEmbedding(EmbeddingModel):
+class CachingEmbedding(WrappedEmbedding):
     """Wraps a model and caches its vectors. For evaluation only, in one thread."""
 
-    _model: EmbeddingModel = PrivateAttr()
-    _vectors: dict[str, NDArray[np.float32]] = PrivateAttr(default_factory=dict)
+    _vectors: dict[str, NDArray[np.float32]] = PrivateAttr()
 
-    def __init__(self, model: EmbeddingModel, **kwargs: Any) -> None:
-        super().__init__(model_name=model.model_name, **kwargs)
-        self._model = model
-
-    @property
-    def fingerprint(self) -> EmbeddingFingerprint:
-        """The fingerprint of the model."""
-        return self._model.fingerprint
-
-    @property
-    def multilingual(self) -> bool:
-        """Whether the model is multilingual."""
-        return self._model.multilingual
+    def __init__(self, model: EmbeddingModel) -> None:
+        super().__init__(model)
+        self._vectors = {}
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed the texts, shape (len(texts), dimension); the model embeds only new texts."""
@@ -67,14 +56,6 @@ class CachingEmbedding(EmbeddingModel):
         if new:
             self._vectors.update(zip(new, self._model.embed_texts(new), strict=True))
         return np.stack([self._vectors[text] for text in texts])
-
-    def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Embed a question with the model."""
-        return self._model.embed_question(text)
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the character spans of the model's tokens."""
-        return self._model.token_spans(text)
 
 
 ANSWERABLE, UNANSWERABLE, FOREIGN, REMOVED = "answerable", "unanswerable", "foreign", "document removed"
