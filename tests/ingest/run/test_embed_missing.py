@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from elt_llm_core.collection.lifecycle import publish
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -16,7 +18,7 @@ from model_servers.faults import Fault
 from model_servers.http_server import running_model_server
 from model_servers.settings import open_embedding, settings_of
 from numpy.typing import NDArray
-from stored.shelf import COLLECTION, new_document, some_documents, writing
+from stored.shelf import COLLECTION, new_document, recipe_of, some_documents, writing
 
 
 @pytest.fixture
@@ -120,3 +122,16 @@ def test_batches_before_a_failing_request_are_stored_and_no_further_request_is_s
     assert sent <= 12
     assert counts.reused >= 4
     assert counts.new + counts.reused == 40
+
+
+def test_a_copy_that_is_left_when_the_indexed_document_is_gone_is_embedded(store: Store) -> None:
+    """Identical files can have different texts to embed, for example with the file's name in the context."""
+    record, embedding = store.collections.create(COLLECTION), FakeEmbedding()
+    first = new_document("a.md", ["The harbour opens at six."])
+    nodes = (replace(first.nodes[0], context="copy"),)
+    copy = replace(new_document("b.txt", ["The harbour opens at six."]), content_hash=first.content_hash, nodes=nodes)
+    versions = [store.documents.add(record.id, document) for document in (first, copy)]
+    for these in (versions, versions[1:]):
+        embed_missing(store, these, embedding, 10, SilentListener())
+        published = publish(store, COLLECTION, these, recipe_of(embedding), SilentListener())
+        assert published.nodes == 1

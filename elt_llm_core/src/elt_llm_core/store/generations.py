@@ -46,11 +46,11 @@ class GenerationTable(DatabaseTable):
         )
         return [int(version) for (version,) in rows]
 
-    def embedded_versions(self, fingerprint: bytes) -> set[int]:
-        """Return the document versions of all generations that this model embedded; their vectors are in the store."""
+    def embedded_with(self, fingerprint: bytes) -> list[list[int]]:
+        """Return the document versions of each generation that this model embedded."""
         rows = self._database.rows("SELECT collection, number, passport FROM generations")
         of_model = [(row[0], row[1]) for row in rows if json.loads(row[2])["fingerprint_key"] == fingerprint.hex()]
-        return {version for collection, number in of_model for version in self.versions(collection, number)}
+        return [self.versions(collection, number) for collection, number in of_model]
 
     def pointer(self, collection: int) -> int | None:
         """Return the number of the published generation, or None if nothing is published."""

@@ -238,7 +238,10 @@ def embed_missing(
     `embedding.concurrency` batches are embedded at the same time. An interrupted run loses at most these batches.
     """
     fingerprint, indexed = embedding.fingerprint.key, store.documents.indexed(versions)
-    embedded = store.generations.embedded_versions(fingerprint)
+    embedded: set[int] = set()
+    for published in store.generations.embedded_with(fingerprint):
+        if not embedded.issuperset(indexed) and not set(indexed).isdisjoint(published):
+            embedded.update(store.documents.indexed(published))  # an identical document beside it has no vectors
     hashes = store.nodes.embedded_hashes([version for version in indexed if version not in embedded])
     missing = store.vectors.missing(fingerprint, hashes)
     texts = store.nodes.to_embed(sorted({hashes[digest] for digest in missing}))
