@@ -67,7 +67,8 @@ def ingest(
     IngestError if there is nothing to ingest.
     """
     started = time.monotonic()
-    remove_leftovers(store)
+    for left in remove_leftovers(store):
+        progress.note(left)
     with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
         with failpoint(Failpoint.DISCOVER):
             known = KnownSources.of(store, request.collection)
@@ -240,7 +241,8 @@ def ingest_texts(
     progress: ProgressListener,
 ) -> None:
     """Fill a collection with exactly these texts; embed only new texts. The caller holds the writer's lock."""
-    remove_leftovers(store)
+    for left in remove_leftovers(store):
+        progress.note(left)
     record = store.collections.create(collection)
     store.collections.begin_run(record.id, "texts")
     maker = version_maker(collection, settings, embedding)

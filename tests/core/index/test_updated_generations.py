@@ -1,9 +1,11 @@
 """A generation that is built from the former one and the changed chunks equals one that is built from the store."""
 
 import random
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,15 @@ import pytest
 from elt_llm_core.collection.generation import Generation
 from elt_llm_core.collection.lifecycle import PublishedGeneration, collect_garbage, open_generation, publish
 from elt_llm_core.collection.purging import purge
+from elt_llm_core.collection.recovery import recover
 from elt_llm_core.collection.verification import repair, verify_collection
+from elt_llm_core.index.usearch import GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.index.vector_index import ExactVectorStore
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.store.database import STORE_NAME
+from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.records import NewDocument
 from elt_llm_core.store.store import Store
 from llama_index.core.vector_stores.types import VectorStoreQuery
@@ -263,3 +269,39 @@ def test_an_embedding_model_can_be_loaded_after_a_graph_was_built(tmp_path: Path
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
+
+
+def test_a_kept_graph_of_other_vectors_is_found(tmp_path: Path) -> None:
+    with writing(tmp_path / "data") as store:
+        _publish(store, _library(60), 10)
+        with open_generation(store, COLLECTION) as generation:
+            arrays = generation.arrays
+            build_graph(tmp_path, arrays.vectors[::-1], ChromaSettings())
+            own = GraphVectorStore(generation.directory, arrays, ChromaSettings())
+            other = GraphVectorStore(tmp_path, arrays, ChromaSettings())
+            assert graph_faults(own, arrays, fresh=False) == []
+            assert len(graph_faults(other, arrays, fresh=False)) == 2
+
+
+def test_damaged_arrays_of_a_large_collection_restore_no_vector_into_a_damaged_store(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    with writing(data_dir) as store:
+        _publish(store, _library(60), 10)
+        published = _publish(store, _edited(_library(60), _chance(1), 0), 10)
+        path = store.folder(COLLECTION) / str(published.number) / "vector_rows.npy"
+    rows = np.load(path)
+    rows[:10] = rows[1:11]  # the places of the chunks that follow
+    path.unlink()
+    np.save(path, rows)
+    with closing(sqlite3.connect(data_dir / STORE_NAME)) as damaged, damaged:
+        damaged.execute("UPDATE vectors SET vector = zeroblob(256)")
+    with writer_lock(data_dir, "test"):
+        assert recover(data_dir, SilentListener()) is not None
+    with writing(data_dir) as store:
+        texts = store.nodes.to_embed(
+            [version for (version,) in store.database.rows("SELECT id FROM document_versions")]
+        )
+        left = [digest for digest in texts if digest not in store.vectors.missing(EMBEDDING.fingerprint.key, texts)]
+        stored = store.vectors.matrix(EMBEDDING.fingerprint.key, left, EMBEDDING.fingerprint.dimension)
+        assert len(left) > 200  # from the arrays of the former generation
+        assert np.array_equal(stored, EMBEDDING.embed_texts([texts[digest] for digest in left]))

@@ -11,12 +11,9 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import (
+    ARRAY_PARTS,
     ARTEFACTS_FOLDER,
-    CHANGED_NAME,
     FIELDS_NAME,
-    IDS_NAME,
-    ROWS_NAME,
-    VECTORS_NAME,
     GenerationArrays,
     GenerationContents,
     collection_hash,
@@ -164,10 +161,10 @@ class Generation(LocalIndex, Closeable):
     def _open_arrays(self) -> tuple[GenerationArrays, FilterFields, tuple[str, ...]]:
         """Open ids, vectors and fields, or build them in memory from the store if a file is damaged.
 
-        Changed bytes would change answers. Raises StoreError if the store is damaged too.
+        Raises StoreError if the store is damaged too.
         """
         try:
-            for part in (IDS_NAME, VECTORS_NAME, CHANGED_NAME, ROWS_NAME, FIELDS_NAME):
+            for part in ARRAY_PARTS:
                 self._check_files(part)
             arrays = read_arrays(self.directory)
             return arrays, open_fields(self.directory / FIELDS_NAME, arrays.fields), ()

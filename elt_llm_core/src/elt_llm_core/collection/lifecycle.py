@@ -21,7 +21,7 @@ from elt_llm_core.errors import (
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
 from elt_llm_core.index.contents import DIGESTS_NAME, hash_of_digests, load_array
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, passport_on_disk
-from elt_llm_core.index.points import LineageRecord, StoredLineage
+from elt_llm_core.index.points import LineageRecord
 from elt_llm_core.index.qdrant import PointDatabases, refuse_shared_workspace
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener, SilentListener
@@ -79,9 +79,12 @@ def open_generation(
 
 
 @contextmanager
-def generation_opener(store: Store) -> Iterator[Callable[[str], Generation]]:
-    """Yield a function that opens published generations, which share vector indexes and connections to databases."""
-    with VectorIndexPool() as indexes, PointDatabases(store.data_dir) as databases:
+def generation_opener(store: Store, index: IndexSettings | None = None) -> Iterator[Callable[[str], Generation]]:
+    """Yield a function that opens published generations, which share vector indexes and connections to databases.
+
+    `index` says how to connect to the database that it names.
+    """
+    with VectorIndexPool() as indexes, PointDatabases(store.data_dir, index) as databases:
         shared = cache(KeywordTokeniser)
         yield partial(open_generation, store, indexes=indexes, tokeniser_of=shared, databases=databases)
 
@@ -179,8 +182,11 @@ def drop(store: Store, name: str) -> None:
 RECOVERY_FOLDER = "recovering"
 
 
-def remove_leftovers(store: Store) -> None:
-    """Delete what interrupted runs left: generation directories that are unfinished or have no row, and the trash."""
+def remove_leftovers(store: Store) -> tuple[str, ...]:
+    """Delete what interrupted runs left: generation directories that are unfinished or have no row, and the trash.
+
+    Return why vectors of deleted chunks are left in a database, which the next writing command tries to delete again.
+    """
     shutil.rmtree(store.data_dir / RECOVERY_FOLDER, ignore_errors=True)
     numbers = store.generation_names()
     parent = store.data_dir / "collections"
@@ -192,7 +198,7 @@ def remove_leftovers(store: Store) -> None:
             if directory.name not in numbers[folder.name]:
                 discard_generation(directory, store.trash)
     shutil.rmtree(store.trash, ignore_errors=True)
-    collect_points(store)
+    return collect_points(store)
 
 
 def has_leftovers(store: Store) -> bool:
@@ -332,7 +338,11 @@ def rebuild_generation(store: Store, name: str, number: int, progress: ProgressL
 
 def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
     """Return the models and parameters of a generation, so that another generation can be built with them."""
-    passport = Passport.from_json(generation.passport)
+    return passport_recipe(Passport.from_json(generation.passport))
+
+
+def passport_recipe(passport: Passport) -> GenerationRecipe:
+    """Return the models and parameters that a passport records."""
     return GenerationRecipe(
         fingerprint=passport.fingerprint,
         chunker=passport.chunker,
@@ -371,14 +381,6 @@ def _subfolders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
-@dataclass(frozen=True)
-class UncollectedPoints:
-    """A lineage whose unused points could not be deleted; the next writing command tries again."""
-
-    lineage: StoredLineage
-    error: IndexUnavailable | IndexRefused | SettingsError
-
-
 def generations_of_lineage(store: Store, lineage: str) -> list[int]:
     """Return the numbers of the generations that use points of a lineage, ascending.
 
@@ -387,21 +389,22 @@ def generations_of_lineage(store: Store, lineage: str) -> list[int]:
     return _numbers_by_lineage(store).get(lineage, [])
 
 
-def collect_points(store: Store) -> tuple[UncollectedPoints, ...]:
-    """Delete the points that no generation uses, and return the lineages whose database refuses or is unreachable.
+def collect_points(store: Store) -> tuple[str, ...]:
+    """Delete the points that no generation uses, and return why points are left where a database does not do it.
 
     The caller holds the writer's lock. A database is asked only if generations or points have changed since.
     """
-    record, used = LineageRecord(store.data_dir), _numbers_by_lineage(store)
-    left = []
-    changed = [lineage for lineage in record.all() if lineage.kept != tuple(used.get(lineage.name, []))]
+    record, left = LineageRecord(store.data_dir), list[str]()
+    lineages = record.all()
+    used = _numbers_by_lineage(store) if lineages else {}
+    changed = [lineage for lineage in lineages if lineage.kept != tuple(used.get(lineage.name, []))]
     with PointDatabases(store.data_dir) as databases:
         for lineage in changed:
             numbers = used.get(lineage.name, [])
             try:
                 databases.get(lineage.settings, lineage.fingerprint).keep(lineage.name, numbers)
             except (IndexUnavailable, IndexRefused, SettingsError) as error:
-                left.append(UncollectedPoints(lineage, error))
+                left.append(f"Vectors of deleted chunks are still in {lineage.settings.url}: {error} {error.hint}")
                 continue
             if numbers:
                 record.save(replace(lineage, kept=tuple(numbers)))

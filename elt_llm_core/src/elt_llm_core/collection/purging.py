@@ -6,7 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from elt_llm_core.collection.lifecycle import check_databases, databases_of, rebuild_generation, remove_leftovers
+from elt_llm_core.collection.lifecycle import (
+    check_databases,
+    collect_points,
+    databases_of,
+    rebuild_generation,
+    remove_leftovers,
+)
 from elt_llm_core.index.chroma import CHROMA_FOLDER, has_uncleared_bytes
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.database import open_state
@@ -37,7 +43,8 @@ class PurgeReceipt:
     `documents` are the ids of documents that lost a version. `cut_off` names the collections whose unfinished ingest
     lost its stored data, and `rebuilt` the collections whose copied index was rebuilt. `turns`, `rows` and `reviews`
     are the numbers of conversation turns, job rows and reviews that showed unpublished or erased text. `pinned` are
-    directories that readers have open. `sources` are files that still exist at the paths of unpublished documents.
+    directories that readers have open. `vectors_left` says why a database still has vectors of erased chunks. `sources`
+    are files that still exist at the paths of unpublished documents.
     """
 
     finished_at: str
@@ -55,13 +62,14 @@ class PurgeReceipt:
     bytes_after: int
     check: erasure.SampleSearch
     pinned: tuple[dict[str, Any], ...]
+    vectors_left: tuple[str, ...]
     sources: tuple[str, ...]
     beyond_reach: tuple[str, ...] = OUT_OF_REACH
 
     @property
     def is_clean(self) -> bool:
-        """Whether the search found no erased text and no reader has an unpublished generation open."""
-        return not self.check.found_in and not self.pinned
+        """Whether no erased text was found, no reader has an unpublished generation open, and no vector is left."""
+        return not self.check.found_in and not self.pinned and not self.vectors_left
 
     def to_json(self) -> dict[str, Any]:
         """Return the receipt as plain JSON types."""
@@ -77,7 +85,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
     The caller holds the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is no space
     to rewrite the database. By then rows and files are deleted, but the bytes of the rows are still in the database.
     """
-    chosen = [store.collections.get(name) for name in names] or store.collections.all()
+    chosen, addresses = [store.collections.get(name) for name in names] or store.collections.all(), databases_of(store)
     check_databases(store)  # erased text must not be left as vectors in a database that is down
     before, files = tree_size(store.data_dir), _files_to_delete(store, chosen)
     generations = sum(len(store.generations.of_collection(record.id)) for record in chosen)
@@ -107,15 +115,16 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
         bytes_after=tree_size(store.data_dir),
         check=_search_samples(store, samples),
         pinned=tuple(_pinned_directories(store)),
+        vectors_left=collect_points(store),
         sources=tuple(sources),
-        beyond_reach=_out_of_reach(store),
+        beyond_reach=_out_of_reach(store, addresses),
     )
 
 
-def _out_of_reach(store: Store) -> tuple[str, ...]:
-    """Return what a purge cannot erase, with the databases that the workspace uses."""
+def _out_of_reach(store: Store, addresses: Sequence[str]) -> tuple[str, ...]:
+    """Return what a purge cannot erase, with the databases of these addresses that had vectors."""
     server = (_OUT_OF_REACH_OF_A_SERVER,) if store.workspace.is_shared else ()
-    return (*OUT_OF_REACH, *server, *(_DATABASE.format(url) for url in databases_of(store)))
+    return (*OUT_OF_REACH, *server, *(_DATABASE.format(url) for url in addresses))
 
 
 def _erase_rows(

@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from elt_llm_core.collection.lifecycle import RECOVERY_FOLDER, generation_recipe, publish
+from elt_llm_core.collection.lifecycle import RECOVERY_FOLDER, generation_recipe, passport_recipe, publish
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.builder import GenerationRecipe
-from elt_llm_core.index.contents import IDS_NAME, VECTORS_NAME, collection_hash, read_arrays, read_contents
+from elt_llm_core.index.contents import ARRAY_PARTS, collection_hash, read_arrays, read_contents
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files_in
 from elt_llm_core.progress import ProgressListener
-from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.checksums import find_damage
 from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase
@@ -25,7 +24,6 @@ from elt_llm_core.store.documents import file_versions_of
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord, document_id, utc_now
 from elt_llm_core.store.salvage import SalvagedRows, empty_log, salvage_rows
 from elt_llm_core.store.store import Store, migrate
-from elt_llm_core.text.stems import KeywordTokeniser
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,8 @@ def _restore_vectors(store: Store) -> None:
             with suppress(CorruptIndex, OSError):
                 passport = Passport.from_json(generation.passport)
                 missing = set(store.vectors.missing(passport.fingerprint.key, hashes.values()))
-                if missing and not any(damaged_files_in(directory, it, passport) for it in (IDS_NAME, VECTORS_NAME)):
+                damaged = any(damaged_files_in(directory, it, passport, every_byte=True) for it in ARRAY_PARTS)
+                if missing and not damaged:
                     arrays = read_arrays(directory)
                     wanted = [hashes.get(bytes(name).decode()) for name in arrays.ids]
                     places = [place for place, digest in enumerate(wanted) if digest in missing]
@@ -254,15 +253,7 @@ def _recipe_of(store: Store, record: CollectionRecord, published: GenerationReco
         if published is not None:
             return generation_recipe(published)
         text = (store.folder(record.name) / str(record.published) / PASSPORT_NAME).read_text(encoding="utf-8")
-        passport = Passport.from_json(text)
-        return GenerationRecipe(
-            fingerprint=passport.fingerprint,
-            chunker=passport.chunker,
-            tokeniser=KeywordTokeniser(passport.language),
-            chroma=ChromaSettings.model_validate(passport.chroma),
-            graph_from=passport.graph_from,
-            index=passport.index_settings,
-        )
+        return passport_recipe(Passport.from_json(text))
     return None
 
 

@@ -155,7 +155,7 @@ def _index_damage(store: Store, directory: Path, generation: GenerationRecord, u
     if passport.index == "usearch":
         arrays = read_arrays(directory)
         graph = GraphVectorStore(directory, arrays, ChromaSettings.model_validate(passport.chroma))
-        return graph_faults(graph, arrays, (), fresh=False)
+        return graph_faults(graph, arrays, fresh=False)
     try:
         with open_chroma(directory / CHROMA_FOLDER) as index:
             return index_faults(index.store, read_arrays(directory), ())

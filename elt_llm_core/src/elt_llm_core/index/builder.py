@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from elt_llm_core.errors import StoreError
+from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, create_chroma, index_faults, open_chroma
 from elt_llm_core.index.contents import (
     DIGESTS_NAME,
@@ -120,7 +120,7 @@ class BaseGeneration:
     is_latest: bool = True
 
 
-# The large files of a usearch generation never change. The next generation links to them; their bytes are not read.
+# These files of a usearch generation never change. The next generation links to them; large ones are not read again.
 _LINKED = (VECTORS_NAME, f"{USEARCH_FOLDER}/{GRAPH_NAME}")
 
 
@@ -315,7 +315,7 @@ class _Builder:
         """Build the vector index and return its faults. An index with faults is deleted."""
         if library == "usearch":
             build_graph(self.directory, vectors, self.recipe.chroma)
-            faults = self._graph_faults(arrays, (), fresh=True)
+            faults = self._graph_faults(arrays, fresh=True)
         else:
             with create_chroma(self.directory / CHROMA_FOLDER, self.recipe.chroma, len(vectors)) as index:
                 index.store.put(NodeIds(arrays.ids), vectors)
@@ -384,7 +384,7 @@ class _Builder:
     ) -> list[str]:
         """Change a copy of the base generation's index, and return its faults. A usearch graph stays as it is."""
         if passport.index == "usearch":
-            return self._graph_faults(arrays, added, fresh=False)
+            return self._graph_faults(arrays, fresh=False)
         folder = self.directory / CHROMA_FOLDER
         try:
             _copy_chroma(base.directory / CHROMA_FOLDER, folder)
@@ -396,10 +396,12 @@ class _Builder:
         except StoreError as error:  # this may be damage that no hash shows: Chroma's own database has no checksum
             return [str(error)]
 
-    def _graph_faults(self, arrays: GenerationArrays, added: Sequence[str], *, fresh: bool) -> list[str]:
+    def _graph_faults(self, arrays: GenerationArrays, *, fresh: bool) -> list[str]:
         with failpoint(Failpoint.VERIFY):
-            store = GraphVectorStore(self.directory, arrays, self.recipe.chroma)
-            return graph_faults(store, arrays, added, fresh=fresh)
+            try:
+                return graph_faults(GraphVectorStore(self.directory, arrays, self.recipe.chroma), arrays, fresh=fresh)
+            except CorruptIndex as error:  # such as a fault of the disk, since a linked graph is not read before
+                return [str(error)]
 
     def _finish(
         self,

@@ -20,6 +20,8 @@ from elt_llm_core.text.stems import KeywordTokeniser
 MAPPED_FROM = 512 * 1024  # bytes; smaller files are read into memory, as each mapped file uses a file descriptor
 IDS_NAME, VECTORS_NAME, FIELDS_NAME, DIGESTS_NAME = "ids.npy", "vectors.npy", "fields", "digests.npy"
 CHANGED_NAME, ROWS_NAME = "changed_vectors.npy", "vector_rows.npy"
+ARRAY_PARTS = (IDS_NAME, VECTORS_NAME, CHANGED_NAME, ROWS_NAME, FIELDS_NAME)
+"""The files and the folder that `read_arrays` reads. Changed bytes in them would change answers."""
 _IDS_AT_ONCE = 10_000  # ids that are decoded at the same time
 
 

@@ -30,7 +30,7 @@ UNHASHED_FILES = frozenset({PIN_NAME, f"{_CHROMA_DATABASE}-wal", f"{_CHROMA_DATA
 class Passport:
     """The facts that are needed to read a generation correctly.
 
-    `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without Chroma, whose index
+    `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without an index, because it
     had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, and "each" in
     older generations. `hashing` has the values of `collection_hash`. `index` is the library of the vector index, which
     is usearch from `graph_from` nodes. `stamps` has size and modification time (ns) of each large file. `database` has
@@ -143,14 +143,14 @@ def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] 
     return found + _differences(expected, actual)
 
 
-def damaged_files_in(directory: Path, part: str, passport: Passport) -> list[str]:
+def damaged_files_in(directory: Path, part: str, passport: Passport, *, every_byte: bool = False) -> list[str]:
     """Return the differences as `damaged_files` does, but only of one file or folder of a generation.
 
-    Large files are read only if their size or modification time differs from the passport. So a change by any program
-    is found, but not a fault of the disk, for which `verify` reads every byte.
+    Unless `every_byte` is read, large files are read only if their size or modification time differs from the passport.
+    So a change by any program is found, but not a fault of the disk, for which `verify` reads every byte.
     """
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
-    known = _unchanged(directory, passport, expected)
+    known = {} if every_byte else _unchanged(directory, passport, expected)
     present = [name for name in expected if (directory / name).is_file()]
     actual = {name: known.get(name) or _digest(directory, directory / name) for name in present}
     return _differences(expected, actual)
