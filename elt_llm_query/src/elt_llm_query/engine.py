@@ -22,7 +22,7 @@ from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
 from elt_llm_core.models.model_files import with_models_dir
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
-from elt_llm_core.settings.tree import QuerySettings, Settings, StrategyName
+from elt_llm_core.settings.tree import IndexSettings, QuerySettings, Settings, StrategyName
 from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.store import Store, open_store
@@ -60,16 +60,20 @@ MakeReranker = Callable[[QuerySettings], Reranker]
 
 
 def open_generations(
-    store: Store, names: Sequence[str], models: Sequence[EmbeddingModel], opened: ExitStack
+    store: Store,
+    names: Sequence[str],
+    models: Sequence[EmbeddingModel],
+    opened: ExitStack,
+    index: IndexSettings | None = None,
 ) -> tuple[list[Searchable], list[str]]:
     """Open and pin a generation of each named collection, and return the generations in the order of `names`.
 
     Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
     share a pool of open vector indexes. If no collection can be opened, the first failure is raised.
     UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
-    vectors of a collection.
+    vectors of a collection. `index` says how to connect to the database that it names.
     """
-    open_one = opened.enter_context(generation_opener(store))
+    open_one = opened.enter_context(generation_opener(store, index))
     generations: list[Searchable] = []
     failures: list[EltError] = []
     notes: list[str] = []
@@ -390,7 +394,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     with ExitStack() as opened:
         store, names = _open_store_for(place, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
-        generations, notes = open_generations(store, names, models, opened)
+        generations, notes = open_generations(store, names, models, opened, settings.index)
         calibration, allowed = read_calibration(place, generations, settings), conditions or {}
         chosen = _choose_model(settings := with_models_dir(settings, as_workspace(place).folder), llm, opened)
         return Engine(

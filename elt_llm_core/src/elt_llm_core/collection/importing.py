@@ -24,7 +24,7 @@ from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.index.contents import collection_hash, read_contents
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.progress import ProgressListener
-from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
+from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.disk import generation_size, require_space
 from elt_llm_core.store.records import (
@@ -56,19 +56,23 @@ class _CheckedContents:
 
 
 def import_collection(
-    store: Store, source: Path, progress: ProgressListener, index: IndexSettings | None = None
+    store: Store,
+    source: Path,
+    progress: ProgressListener,
+    index: IndexSettings | None = None,
+    graph_from: int = GRAPH_FROM,
 ) -> PublishedGeneration:
     """Store and publish the collection in `source` under its exported name.
 
-    The caller holds the writer's lock. `index` sets where vectors are searched. After a crash, the import can be
-    repeated. Raises ImportRefused, before anything is stored, if the file is invalid. Raises UsageError if the
-    collection already exists.
+    The caller holds the writer's lock. `index` and `graph_from` set where vectors are searched. After a crash, the
+    import can be repeated. Raises ImportRefused, before anything is stored, if the file is invalid. Raises UsageError
+    if the collection already exists.
     """
     with ExportPackage(source) as package:
         name = check_collection_name(package.manifest.collection)
         if (done := _finished_import(store, name, package.manifest)) is not None:
             return done
-        recipe = replace(_package_recipe(package), index=index or IndexSettings())
+        recipe = replace(_package_recipe(package), index=index or IndexSettings(), graph_from=graph_from)
         with failpoint(Failpoint.IMPORT):
             _check_package(package)
             unpacked = sum(member.size for member in package.manifest.members.values())

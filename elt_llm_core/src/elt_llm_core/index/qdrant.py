@@ -344,7 +344,8 @@ def _grpc_error(settings: IndexSettings, error: Any) -> EltError:
     details = error.details() if callable(getattr(error, "details", None)) else str(error)
     if code in {"UNAVAILABLE", "DEADLINE_EXCEEDED"}:
         return _unreachable(settings, f"{code} {details}")
-    return _refusal(settings, f"{code} {details}", {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403}.get(code, 0))
+    status = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "RESOURCE_EXHAUSTED": 507}.get(code, 0)
+    return _refusal(settings, f"{code} {details}", status)
 
 
 def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
@@ -352,12 +353,12 @@ def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
     lower = why.lower()
     if status in {502, 503, 504}:
         return _unreachable(settings, why)
-    if any(sign in lower for sign in ("no space", "disk", "507", "out of memory", "full")):
-        hint = "Free space or memory on the machine of Qdrant, then run the same command again."
-    elif status == 401:
+    if status == 401:
         hint = "Set ELT_LLM_INDEX__API_KEY or ELT_LLM_INDEX__API_KEY_FILE to the key of the server."
     elif status == 403 or "read-only" in lower or "readonly" in lower:
         hint = "Use a key that may write and create collections, and check that the server is not read-only."
+    elif status == 507 or any(sign in lower for sign in ("no space left", "out of memory", "disk is full")):
+        hint = "Free space or memory on the machine of Qdrant, then run the same command again."
     else:
         hint = "Read the log of the server. If its version is older than 1.16, update it."
     return IndexRefused(f"Qdrant at {settings.url} refused the request: {why}", hint=hint)
@@ -366,8 +367,9 @@ def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
 class PointDatabases(Closeable):
     """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
+    def __init__(self, data_dir: Path, current: IndexSettings | None = None) -> None:
+        """Connect as `current` says, such as over gRPC, to the database that it names, and as recorded to others."""
+        self._data_dir, self._current = data_dir, current
         self._open: dict[tuple[str, bytes], PointDatabase] = {}
         self._lock = Lock()
 
@@ -378,6 +380,8 @@ class PointDatabases(Closeable):
 
         Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
         """
+        if self._current is not None and settings.is_same_place(self._current):
+            settings = self._current
         name = settings.model_dump_json(), fingerprint.key
         with self._lock:
             if name not in self._open:

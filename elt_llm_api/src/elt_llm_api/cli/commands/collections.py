@@ -153,8 +153,9 @@ def import_command(context: CommandContext, file: Path, as_json: bool) -> int:
     with context.open_store("elt-llm import") as store, progress_display(quiet=as_json) as progress:
         from elt_llm_core.collection.importing import import_collection
 
-        index = context.load().settings.index
-        published = import_collection(store, context.working_directory / file, progress, index)
+        settings = context.load().settings
+        file = context.working_directory / file
+        published = import_collection(store, file, progress, settings.index, settings.storage.graph_from)
     contents = f"{count_noun(published.documents, 'document')}, {count_noun(published.nodes, 'chunk')}"
     line = f"{published.collection}: {contents}, published as generation {published.number}."
     print_result(asdict(published), [line], as_json=as_json)
