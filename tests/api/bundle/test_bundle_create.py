@@ -96,16 +96,19 @@ def test_a_model_server_is_noted_because_it_cannot_be_packed(tmp_path: Path) -> 
     assert "(ollama)" in models_of(loaded_with(tmp_path, "llm:\n  provider: ollama\n")).notes[0]
 
 
-def test_the_configuration_is_packed_without_hidden_files_and_private_keys(tmp_path: Path) -> None:
+def test_the_configuration_is_packed_without_hidden_files_keys_and_passwords(tmp_path: Path) -> None:
     settings = "serve:\n  tls_key: config/key.pem\n  tls_certificate: config/chain.pem\n"
-    files = {"key.pem": "secret", "chain.pem": "public", ".env": "secret", "ingest/job.yaml": "a: 1"}
+    settings += "storage:\n  dsn_file: config/dsn\n"
+    files = {"key.pem": "secret", "dsn": "secret", "chain.pem": "public", ".env": "secret", "ingest/job.yaml": "a: 1"}
     parts = BundleParts()
     add_configuration(parts, loaded_with(tmp_path, settings, **files))
     assert sorted(parts.files) == ["config/chain.pem", "config/ingest/job.yaml", "config/rag_config.yaml"]
 
 
-def test_settings_of_the_environment_are_noted_because_they_are_not_packed(tmp_path: Path) -> None:
-    loaded_with(tmp_path, "")
+@pytest.mark.parametrize("has_file", [True, False])
+def test_settings_of_the_environment_are_noted_because_they_are_not_packed(tmp_path: Path, has_file: bool) -> None:
+    if has_file:
+        loaded_with(tmp_path, "")
     parts = BundleParts()
     add_configuration(parts, load_settings(None, {"ELT_LLM_LLM__PROVIDER": "extractive"}, tmp_path))
     assert "ELT_LLM_LLM__PROVIDER" in parts.notes[0]

@@ -150,14 +150,12 @@ def needed_extras(settings: Settings) -> set[str]:
 
 
 def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
-    """Add the folder of the configuration, without hidden files and the key of the server's certificate."""
-    if loaded.source is None:
-        raise UsageError("There is no file of settings for the bundle.", hint="Run: elt-llm init")
-    private = loaded.settings.serve.tls_key
-    leave_out = [] if private is None else [loaded.project / private]
-    if loaded.source.parent.name == "config":
-        parts.add_folder("config", loaded.config_dir, leave_out)
-    parts.files["config/rag_config.yaml"] = loaded.source
+    """Add the folder of the configuration, without hidden files, the key of the server's certificate and passwords."""
+    if loaded.source is not None:
+        secret = filter(None, (loaded.settings.serve.tls_key, loaded.settings.storage.dsn_file))
+        if loaded.source.parent.name == "config":
+            parts.add_folder("config", loaded.config_dir, (loaded.project / path for path in secret))
+        parts.files["config/rag_config.yaml"] = loaded.source
     if names := sorted(loaded.environment):
         parts.notes.append(f"Not in the bundle, because they are not in the file: {', '.join(names)}.")
 
@@ -227,7 +225,7 @@ def write_bundle(parts: BundleParts, wheels: Sequence[Path], target: Path) -> Bu
             with zipfile.ZipFile(stream, "w") as package:
                 listed = {name: _write_member(package, name, files[name]) for name in sorted(files)}
                 _write_member(package, MANIFEST, canonical_json(manifest | {"files": listed}).encode())
-        unfinished.chmod(0o755)
+        unfinished.chmod(0o700)
         sync_file(unfinished)
         unfinished.replace(target)
         sync_file(target.parent)

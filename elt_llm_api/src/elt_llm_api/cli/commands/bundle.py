@@ -53,8 +53,7 @@ def create_command(
     parts = creation.BundleParts()
     if loaded.source is None:
         parts.files |= {name: text.encode() for name, text in starting_files(ollama=False).items()}
-    else:
-        creation.add_configuration(parts, loaded)
+    creation.add_configuration(parts, loaded)
     creation.add_models(parts, loaded)
     say = _silent if as_json else _say
     with creation.working_folder(target) as folder:
