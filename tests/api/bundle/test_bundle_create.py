@@ -18,6 +18,7 @@ from elt_llm_api.bundle.creation import (
 )
 from elt_llm_core.errors import ModelError, UsageError
 from elt_llm_core.settings.loader import LoadedSettings, load_settings
+from elt_llm_core.settings.tree import Settings
 from processes.command_line import PROJECT, CommandLine
 
 
@@ -94,6 +95,32 @@ def test_a_profile_with_a_path_of_this_machine_is_refused_and_a_missing_model_of
 
 def test_a_model_server_is_noted_because_it_cannot_be_packed(tmp_path: Path) -> None:
     assert "(ollama)" in models_of(loaded_with(tmp_path, "llm:\n  provider: ollama\n")).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "extra"),
+    [
+        ("embedding", "model", "multilingual-e5-small", "multilingual"),
+        ("llm", "provider", "llama_cpp", "llama-cpp"),
+        ("llm", "provider", "openai_like", "openai-like"),
+        ("storage", "backend", "postgres", "postgres"),
+        ("index", "backend", "qdrant", "qdrant"),
+        ("ingest", "compute", "ray", "ray"),
+        ("serve", "otel_endpoint", "http://127.0.0.1:4318/v1/traces", "otel"),
+    ],
+)
+def test_every_extra_that_a_setting_needs_is_packed(section: str, key: str, value: str, extra: str) -> None:
+    assert needed_extras(Settings.model_validate({section: {key: value}})) == {extra}
+
+
+@pytest.mark.parametrize("setting", ["storage:\n  backend: postgres\n", "index:\n  backend: qdrant\n"])
+def test_collections_of_a_database_server_are_refused_because_no_bundle_can_fill_it(
+    elt_llm: CommandLine, setting: str
+) -> None:
+    loaded_with(elt_llm.folder, setting)
+    refused = elt_llm("bundle", "create", "b.pyz", "-c", "notes")
+    assert refused.code == 2
+    assert "which a bundle cannot fill" in refused.err
 
 
 def test_the_configuration_is_packed_without_hidden_files_keys_and_passwords(tmp_path: Path) -> None:

@@ -145,8 +145,19 @@ def needed_extras(settings: Settings) -> set[str]:
         "multilingual": settings.embedding.provider == "embedded" and settings.embedding.model is not None,
         "llama-cpp": settings.llm.provider == "llama_cpp",
         "openai-like": settings.llm.provider == "openai_like",
+        "postgres": settings.storage.backend == "postgres",
+        "qdrant": settings.index.backend == "qdrant",
+        "ray": settings.ingest.compute == "ray",
+        "otel": settings.serve.otel_endpoint is not None,
     }
     return {extra for extra, needed in used.items() if needed}
+
+
+def collection_server(settings: Settings) -> str | None:
+    """Return the name of a database server without which no collection can be imported on the target, if any."""
+    if settings.storage.backend == "postgres":
+        return "PostgreSQL"
+    return "Qdrant" if settings.index.backend == "qdrant" and not settings.index.is_folder else None
 
 
 def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
