@@ -177,7 +177,7 @@ def test_a_file_that_the_manifest_does_not_list_is_refused(bundle: Path, tmp_pat
     assert "are not those of its manifest" in str(refused(bundle, tmp_path / "project"))
 
 
-@pytest.mark.parametrize("name", ["../outside", "config/../../outside", "/outside", "elsewhere/file", "config"])
+@pytest.mark.parametrize("name", ["../outside", "config/../../outside", "/outside", "elsewhere/file", "config", ""])
 def test_a_path_that_leaves_the_folder_is_refused(parts: BundleParts, tmp_path: Path, name: str) -> None:
     parts.files[name] = b"x"
     write_bundle(parts, [write_wheel(tmp_path), pip_wheel()], tmp_path / "tiny.pyz")
@@ -202,6 +202,13 @@ def test_a_bundle_for_another_python_or_machine_is_refused_with_the_mend(
     error = refused(bundle, tmp_path / "project")
     assert reason in str(error)
     assert hint in error.hint
+
+
+def test_a_manifest_of_another_shape_is_refused(bundle: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(bundle) as package:
+        files = json.loads(package.read(MANIFEST))["files"]
+    with_manifest(bundle, files=list(files))
+    assert "not a bundle" in str(refused(bundle, tmp_path / "project"))
 
 
 def test_a_newer_format_is_refused_by_its_version(bundle: Path, tmp_path: Path) -> None:

@@ -38,8 +38,9 @@ _FAILURES = (
     NotImplementedError,
     RuntimeError,
     ValueError,
-    KeyError,
+    LookupError,
     TypeError,
+    AttributeError,
 )
 _COPY_AGAIN = "Copy it again, and compare its sha256 with the one that `elt-llm bundle create` printed."
 
@@ -108,7 +109,7 @@ def _checked_manifest(package: zipfile.ZipFile, folder: Path, say: Say) -> dict[
 
 
 def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the manifest of the open file. Raises ValueError, KeyError or TypeError if it is not valid."""
+    """Return the manifest of the open file. Raises one of `_FAILURES` if it is not valid."""
     if package.getinfo(MANIFEST).file_size > _MAX_MANIFEST:
         raise ValueError(f"its {MANIFEST} is too long")
     manifest: dict[str, Any] = json.loads(package.read(MANIFEST))
@@ -124,7 +125,7 @@ def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
         raise ValueError("its files are not those of its manifest")
     for name in manifest["files"]:
         path = PurePosixPath(name)
-        inside = path.parts[0] in FOLDERS and len(path.parts) > 1 and ".." not in path.parts and "\\" not in name
+        inside = len(path.parts) > 1 and path.parts[0] in FOLDERS and ".." not in path.parts and "\\" not in name
         if name != MAIN and (not inside or str(path) != name):
             raise ValueError(f"the path {name!r} is not allowed")
     return manifest
