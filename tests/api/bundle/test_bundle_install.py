@@ -146,6 +146,16 @@ def test_the_launcher_prefers_variables_that_the_user_sets(bundle: Path, tmp_pat
     assert json.loads(ran.stdout)["ELT_LLM_DATA_DIR"] == "/elsewhere"
 
 
+def test_a_package_on_the_python_path_of_the_user_does_not_replace_one_of_the_bundle(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "tiny_elt_llm-1-py3-none-any.whl") as wheel:
+        wheel.extractall(tmp_path / "user")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "user"))
+    install_bundle(bundle, tmp_path / "project", silent)
+    assert list((tmp_path / "project" / "venv").rglob("tiny_elt_llm.py"))
+
+
 @pytest.mark.parametrize("kept", [0, 10, 1000, -1, -30])
 def test_a_bundle_that_is_cut_off_is_refused(bundle: Path, tmp_path: Path, kept: int) -> None:
     bundle.write_bytes(bundle.read_bytes()[:kept])

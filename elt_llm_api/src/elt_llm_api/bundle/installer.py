@@ -248,12 +248,13 @@ def _install_wheels(folder: Path) -> None:
     wheels = sorted(map(str, (folder / UNFINISHED / "wheels").glob("*.whl")))
     pip = next(wheel for wheel in wheels if Path(wheel).name.startswith("pip-"))
     options = ["--no-index", "--no-deps", "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--quiet"]
+    options.append("--ignore-installed")  # a package on the user's PYTHONPATH must not replace one of the bundle
     command = [str(folder / "venv" / "bin" / "python"), "-c", _PIP, pip, "install", *options, *wheels]
     _run(command, "the packages could not be installed")
 
 
 def _run(command: list[str], failure: str) -> None:
-    """Run a program of the bundle. Settings of the user for pip, Python and elt-llm have no effect on it."""
+    """Run a program of the bundle without the user's variables for pip and elt-llm. PYTHONPATH stays in effect."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONHOME", "ELT_LLM_"))
     }
