@@ -22,12 +22,14 @@ from typing import Any
 
 import numpy as np
 from elt_llm_core.errors import EltError, IngestError, UnreadableDocument, UsageError
-from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.settings.tree import EmbeddingSettings, Settings
 from elt_llm_core.utilities import install_command
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
-from elt_llm_ingest.compute.compute import Compute, ComputedEmbedding, ParseOutcome, Vectors
+from elt_llm_ingest.compute.compute import Compute, ParseOutcome
 from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, pin_file
 from elt_llm_ingest.sandbox.messages import (
@@ -51,6 +53,7 @@ _HAS_MODEL = frozenset(("embedded", "fake"))  # providers whose model runs in th
 _START_NODE = "On each node, run: ray start --address=ADDRESS; see docs/ray.md"
 
 Payload = list[Any]
+Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class PackedFile:
     options: Mapping[str, Any]
 
 
-class RayWorker:
+class RayActor:
     """The code of an actor. It parses in the sandbox of this package, in a child process without rights."""
 
     def __init__(self, limits: ParseLimits, embedding: EmbeddingSettings | None) -> None:
@@ -143,7 +146,7 @@ class RayCompute(Compute):
             ray.init(address=self._address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
         embedding = self._settings.embedding if self._distributes_model else None
         self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
-        self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
+        self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayActor)
         resources: Callable[[], dict[str, float]] = ray.cluster_resources
         self._size = max(1, min(_MOST_ACTORS, int(resources().get("CPU", 1))))
         self._hire()
@@ -166,33 +169,21 @@ class RayCompute(Compute):
         """Return a model whose batches the actors embed. A model server is asked by this process, as without Ray."""
         return ComputedEmbedding(model, self) if self._distributes_model else model
 
-    def _file_batches(self, requests: Iterable[ParseRequest]) -> Iterator[Sequence[ParseRequest]]:
-        """Yield up to 8 files together, or fewer files with 8 MiB."""
-        batch: list[ParseRequest] = []
-        size = 0
-        for request in requests:
-            batch.append(request)
-            size += request.path.stat().st_size if request.path.is_file() else 0
-            if len(batch) == _MOST_FILES or size >= _MOST_BYTES:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
-
-    def _parse(self, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]:
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
+        """Yield the document or the error of each file, in the order of the requests."""
         unread: deque[list[UnreadableDocument | None]] = deque()
 
         def payloads() -> Iterator[Payload]:
-            for batch in batches:
-                packed = [self._pack(request) for request in batch]
-                unread.append([item if isinstance(item, UnreadableDocument) else None for item in packed])
-                yield [item for item in packed if isinstance(item, PackedFile)]
+            for batch in self._file_batches(requests):
+                unread.append([item if isinstance(item, UnreadableDocument) else None for item in batch])
+                yield [item for item in batch if isinstance(item, PackedFile)]
 
         for answers in self._stream("parse", payloads()):
             outcomes = iter(answers)
-            yield [error or self._decode(next(outcomes)) for error in unread.popleft()]
+            yield from [error or self._decode(next(outcomes)) for error in unread.popleft()]
 
-    def _embed(self, model: EmbeddingModel, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
+    def embed_batches(self, batches: Iterable[Sequence[str]], dimension: int) -> Iterator[Vectors]:
+        """Yield the vectors of each batch of texts, in the order of the batches."""
         sizes: deque[int] = deque()
 
         def payloads() -> Iterator[Payload]:
@@ -201,10 +192,23 @@ class RayCompute(Compute):
                 yield list(batch)
 
         for answer in self._stream("embed", payloads()):
-            shape = (sizes.popleft(), model.fingerprint.dimension)
+            shape = (sizes.popleft(), dimension)
             if not isinstance(answer, np.ndarray) or answer.shape != shape or answer.dtype != np.float32:
                 raise IngestError("A Ray actor returned vectors of another shape.", hint=_START_NODE)
             yield answer
+
+    def _file_batches(self, requests: Iterable[ParseRequest]) -> Iterator[list[PackedFile | UnreadableDocument]]:
+        """Yield up to 8 files together, or fewer files with 8 MiB."""
+        batch: list[PackedFile | UnreadableDocument] = []
+        size = 0
+        for request in requests:
+            batch.append(packed := self._pack(request))
+            size += len(packed.content) if isinstance(packed, PackedFile) else 0
+            if len(batch) == _MOST_FILES or size >= _MOST_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
 
     def _pack(self, request: ParseRequest) -> PackedFile | UnreadableDocument:
         """Read a file under the checks of the local pool."""
@@ -338,6 +342,20 @@ class RayCompute(Compute):
             ray.kill(actor)
             self._alive = [other for other in self._alive if other is not actor]
         self._starting = {it: actor for it, actor in self._starting.items() if any(actor is on for on in self._alive)}
+
+
+class ComputedEmbedding(WrappedEmbedding):
+    """An embedding model whose batches actors embed. Everything else is done by the model in this process."""
+
+    _compute: RayCompute = PrivateAttr()
+
+    def __init__(self, model: EmbeddingModel, compute: RayCompute) -> None:
+        super().__init__(model)
+        self._compute = compute
+
+    def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
+        """Yield the vectors of each batch, in the order of the batches."""
+        return self._compute.embed_batches(batches, self.fingerprint.dimension)
 
 
 _SAME_VERSIONS = (
