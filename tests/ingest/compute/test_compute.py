@@ -1,6 +1,8 @@
 """Every Compute parses and embeds alike, and a cluster that cannot be used is refused with the mend."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,16 @@ def test_an_actor_gets_names_and_bytes_but_no_path(docs: Path, tmp_path: Path) -
         assert len(compute.sent) == 3  # two batches of files, one of texts
         assert str(tmp_path) not in repr(compute.sent)
         assert str(tmp_path) not in repr(vars(compute._actor))
+
+
+def test_an_actor_removes_the_files_of_one_that_was_killed() -> None:
+    code = "from elt_llm_ingest.sandbox.guards import own_folder; import os, signal; made = own_folder()"
+    code += "; print(made.__enter__(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    folder = Path(killed.stdout.strip())
+    assert folder.is_dir()
+    ActorHere().close()
+    assert not folder.exists()
 
 
 def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:

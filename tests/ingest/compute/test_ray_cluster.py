@@ -11,6 +11,7 @@ import pytest
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_ingest.run.report import IngestReport
+from elt_llm_ingest.sandbox.guards import _PIN_FOLDER, _PREFIX
 from elt_llm_ingest.session import CollectionTask, IngestSession
 from optional import needs
 from processes.ray_clusters import actors_of, two_nodes
@@ -96,6 +97,8 @@ def test_a_killed_actor_costs_nothing_but_time(cluster: Any, tmp_path: Path, doc
     killer = Interrupter(after, lambda: kill_an_actor(cluster))
     there = ingest(tmp_path / "ray", docs, cluster.address, killer)
     assert (there.collection_hash, there.exit_code) == (here.collection_hash, 0)
+    ingest(tmp_path / "again", docs, cluster.address)
+    assert [path for path in _PIN_FOLDER.glob(f"{_PREFIX}*/*/*.md") if not path.is_symlink()] == []
 
 
 @pytest.mark.ray

@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,7 +29,7 @@ from pydantic import PrivateAttr
 
 from elt_llm_ingest.compute.compute import Compute, ParseOutcome
 from elt_llm_ingest.readers import ReaderOptions
-from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, pin_file
+from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, own_folder, pin_file, remove_pinned
 from elt_llm_ingest.sandbox.messages import (
     MalformedAnswer,
     decode_document,
@@ -70,7 +68,7 @@ class RayActor:
     """The code of an actor. It parses in the sandbox of this package, in a child process without rights."""
 
     def __init__(self, limits: ParseLimits, embedding: EmbeddingSettings | None) -> None:
-        self._limits = limits
+        remove_pinned()  # the files of actors that were killed
         self._pool = ParsePool(limits, 1)
         self._model = create_embedding(Settings(embedding=embedding), threads=1) if embedding else None
 
@@ -80,10 +78,10 @@ class RayActor:
 
     def parse(self, files: Sequence[PackedFile]) -> list[bytes]:
         """Return the document of each file, or the reason why there is none, as JSON."""
-        with TemporaryDirectory(prefix="elt-llm-ray-") as folder:
+        with own_folder() as folder:
             requests = []
             for number, file in enumerate(files):
-                path = Path(folder, str(number), file.name)
+                path = folder / str(number) / file.name
                 path.parent.mkdir()
                 path.write_bytes(file.content)
                 requests.append(ParseRequest(path, file.reader, ReaderOptions(**file.options)))
