@@ -138,18 +138,19 @@ class RayCompute(Compute):
         if self._actors is not None:
             return
         _refuse_silent_address(self._address)
+        embedding = self._settings.embedding if self._distributes_model else None
+        self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
         import ray
 
         with _kept_signal_handler(), _named_failures(self._address):
             ray.init(address=self._address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
-        embedding = self._settings.embedding if self._distributes_model else None
-        self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
         self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayActor)
         resources: Callable[[], dict[str, float]] = ray.cluster_resources
         self._size = max(1, min(_MOST_ACTORS, int(resources().get("CPU", 1))))
-        self._hire()
-        while self._starting:
-            self._await({})
+        with self._closed_on_failure():
+            self._hire()
+            while self._starting:
+                self._await({})
 
     def close(self) -> None:
         """End the actors and leave the cluster."""
@@ -160,8 +161,18 @@ class RayCompute(Compute):
         self._dismiss(self._alive)
         self._actors = None
         self._idle.clear()
+        self._failed_starts = 0
         with _kept_signal_handler():
             ray.shutdown()
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Leave the cluster after an error, so that the next call starts afresh, with actors that work."""
+        try:
+            yield
+        except EltError:
+            self.close()
+            raise
 
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
         """Return a model whose batches the actors embed. A model server is asked by this process, as without Ray."""
@@ -257,7 +268,8 @@ class RayCompute(Compute):
                 elif following == sent and self._idle:
                     return
                 else:
-                    self._take(self._await(running), running, results, again)
+                    with self._closed_on_failure():
+                        self._take(self._await(running), running, results, again)
         finally:
             self._dismiss(actor for actor, _ in running.values())
 
@@ -283,9 +295,6 @@ class RayCompute(Compute):
                 again.append(call)
                 self._dismiss([actor])
                 self._hire()
-            except EltError:
-                self._idle.append(actor)
-                raise
             else:
                 self._idle.append(actor)
 
@@ -307,6 +316,7 @@ class RayCompute(Compute):
             try:
                 self._check_versions(_result(reference))
                 self._idle.append(actor)
+                self._failed_starts = 0
             except _ActorLost as lost:
                 self._dismiss([actor])
                 self._failed_starts += 1
