@@ -162,11 +162,13 @@ def test_ray_without_an_address_is_refused_with_the_command_that_starts_a_cluste
     assert "ray start --head" in raised.value.hint
 
 
-@pytest.mark.parametrize("part", ["Python", "Ray", "elt-llm", "model"])
+@pytest.mark.parametrize("part", ["Python", "Ray", "elt-llm", "pypdfium2", "kreuzberg", "model"])
 def test_a_node_with_another_version_is_named_with_the_mend(part: str) -> None:
     compute = ActorHere()
     compute._expected = compute._actor.describe()
     with pytest.raises(IngestError, match=f"has {part} 0.0, but this machine has") as raised:
         compute._check_versions({**compute._actor.describe(), part: "0.0"})
     assert "same versions" in raised.value.hint
+    with pytest.raises(IngestError, match=f"has no {part}, but this machine has"):
+        compute._check_versions({**compute._actor.describe(), part: ""})
     compute.close()

@@ -1,6 +1,6 @@
 """Parse and embed in actors of a Ray cluster. Needs the extra `ray`.
 
-Actors get the names and bytes of files, or texts, and return JSON and arrays. They never get the store, its path or
+Actors get the names and bytes of files, or texts, and return JSON and arrays. We never send them the store, its path or
 the path of a source. Ray is asked for actors only: retries, order and the check of versions are done here.
 """
 
@@ -8,6 +8,7 @@ import importlib.metadata
 import logging
 import os
 import platform
+import re
 import signal
 import socket
 import threading
@@ -48,7 +49,9 @@ _MOST_TRIES = 4  # of one batch, whose actors all died
 _SECONDS_TO_CONNECT = 5
 _SECONDS_TO_START = 120.0  # in which an actor must be ready while none is working
 _HAS_MODEL = frozenset(("embedded", "fake"))  # providers whose model runs in the process; the others are servers
+_START_HEAD = "ray start --head --disable-usage-stats"
 _START_NODE = "On each node, run: ray start --address=ADDRESS; see docs/ray.md"
+_END_OF_NAME = re.compile(r"[^\w.-]")
 
 Payload = list[Any]
 Vectors = NDArray[np.float32]
@@ -101,7 +104,7 @@ def require_ray(address: str | None) -> None:
     if not address:
         raise UsageError(
             "ingest.compute is ray, and ingest.ray_address is not set.",
-            hint="Start a cluster with: ray start --head; and set ingest.ray_address to the address that it prints",
+            hint=f"Start a cluster with: {_START_HEAD}; and set ingest.ray_address to the address that it prints",
         )
 
 
@@ -133,7 +136,7 @@ class RayCompute(Compute):
         """Connect to the cluster, start an actor for each processor, and compare all versions.
 
         Raises IngestError if nothing listens at the address, no actor starts, or a node has another version of Python,
-        Ray, elt-llm or the embedding model.
+        Ray, elt-llm, a library that reads files, or the embedding model.
         """
         if self._actors is not None:
             return
@@ -327,10 +330,10 @@ class RayCompute(Compute):
 
     def _check_versions(self, found: Mapping[str, str]) -> None:
         for name, here in self._expected.items():
-            if found[name] != here:
+            if (there := found.get(name, "")) != here:
+                has = f"{name} {there}" if there else f"no {name}"
                 raise IngestError(
-                    f"The node {found['node']} has {name} {found[name] or 'missing'}, but this machine has {here}.",
-                    hint=_SAME_VERSIONS,
+                    f"The node {found['node']} has {has}, but this machine has {here or 'none'}.", hint=_SAME_VERSIONS
                 )
 
     def _hire(self) -> None:
@@ -367,8 +370,8 @@ class ComputedEmbedding(WrappedEmbedding):
 
 
 _SAME_VERSIONS = (
-    "Install the same versions of Python, Ray and elt-llm on every node, then restart its Ray: "
-    "ray stop; ray start --address=ADDRESS"
+    "Install the same versions of Python and of all packages, with the same extras, on every node, "
+    "then restart its Ray: ray stop; ray start --address=ADDRESS"
 )
 
 
@@ -392,12 +395,20 @@ def _result(reference: Any) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions that must be equal on all nodes."""
-    return {
-        "Python": platform.python_version(),
-        "Ray": importlib.metadata.version("ray"),
-        "elt-llm": importlib.metadata.version("elt-llm-ingest"),
-    }
+    """Return the versions that must be equal on all nodes: those that decide what is read. A missing one is empty."""
+    needed = importlib.metadata.requires("elt-llm-ingest") or []
+    libraries = {_END_OF_NAME.split(it, maxsplit=1)[0] for it in needed if "remote" not in it}  # nodes fetch nothing
+    distributions = {"Ray": "ray", "elt-llm": "elt-llm-ingest"}
+    distributions |= {name: name for name in sorted({*libraries, "docling"} - {"ray"})}
+    found = {shown: _installed_version(name) for shown, name in distributions.items()}
+    return {"Python": platform.python_version()} | found
+
+
+def _installed_version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _identity(model: EmbeddingModel | None) -> str:
@@ -423,7 +434,7 @@ def _refuse_silent_address(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise IngestError(
             f"Nothing listens at {address} (ingest.ray_address): {error}.",
-            hint="Start the cluster with: ray start --head; or set ingest.compute to local",
+            hint=f"Start the cluster with: {_START_HEAD}; or set ingest.compute to local",
         ) from error
 
 
