@@ -15,7 +15,7 @@ COPY elt_llm_ingest/pyproject.toml elt_llm_ingest/
 COPY elt_llm_query/pyproject.toml elt_llm_query/
 COPY elt_llm_consumer/pyproject.toml elt_llm_consumer/
 COPY elt_llm_api/pyproject.toml elt_llm_api/
-RUN ["uv", "sync", "--locked", "--no-cache", "--no-dev", "--no-install-workspace", "--extra", "ui", "--extra", "mcp", "--extra", "postgres"]
+RUN ["uv", "sync", "--locked", "--no-cache", "--no-dev", "--no-install-workspace", "--extra", "ui", "--extra", "mcp", "--extra", "postgres", "--extra", "qdrant"]
 COPY elt_llm_core elt_llm_core
 COPY elt_llm_ingest elt_llm_ingest
 COPY elt_llm_query elt_llm_query
@@ -26,7 +26,7 @@ COPY README.md LICENSE ./
 
 # For development: an editable installation, so that `docker compose watch` only copies files and restarts.
 FROM build AS dev
-RUN ["uv", "sync", "--locked", "--no-cache", "--no-dev", "--extra", "ui", "--extra", "mcp", "--extra", "postgres"]
+RUN ["uv", "sync", "--locked", "--no-cache", "--no-dev", "--extra", "ui", "--extra", "mcp", "--extra", "postgres", "--extra", "qdrant"]
 ENV PATH=/opt/elt-llm/bin:$PATH \
     ELT_LLM_DATA_DIR=/data
 COPY --chmod=755 docs/examples/container/start.sh /usr/local/bin/start
@@ -39,7 +39,7 @@ ENTRYPOINT ["start"]
 CMD ["elt-llm", "serve"]
 
 FROM build AS whole
-RUN ["uv", "sync", "--locked", "--no-cache", "--no-dev", "--no-editable", "--extra", "ui", "--extra", "mcp", "--extra", "postgres"]
+RUN ["uv", "sync", "--locked", "--no-cache", "--no-dev", "--no-editable", "--extra", "ui", "--extra", "mcp", "--extra", "postgres", "--extra", "qdrant"]
 
 FROM python:3.11.14-slim-bookworm
 # tesseract reads scanned pages if ingest.ocr is set.

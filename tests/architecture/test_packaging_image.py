@@ -10,7 +10,7 @@ import yaml
 
 FROM = re.compile(r"^FROM (\S{1,200})(?: AS (\S{1,50}))?$", re.MULTILINE)
 SECRET = re.compile(r"(?i)\b(token|password|secret|api_?key)\b[ =:]{1,3}['\"]?[A-Za-z0-9_-]{12,200}")
-ELSEWHERE = re.compile(r"https?://(?!127\.0\.0\.1[:/]|ollama:)|--(default-|extra-)?index")
+ELSEWHERE = re.compile(r"https?://(?!127\.0\.0\.1[:/]|ollama:|qdrant:)|--(default-|extra-)?index")
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,13 @@ def test_every_file_that_the_image_copies_exists_and_is_not_ignored_by_the_build
             for source in sources:
                 assert (project / source).exists(), source
                 assert any(source == name or source.startswith(f"{name}/") for name in let_through), source
+
+
+def test_the_image_has_the_extra_of_each_database_that_compose_starts(recipe: str, composed: dict[str, Any]) -> None:
+    profiles = {name for service in composed["services"].values() for name in service.get("profiles", [])}
+    for synced in re.findall(r'\["uv", "sync"([^\]]{0,500})\]', recipe):
+        assert all(f'"--extra", "{name}"' in synced for name in profiles & {"postgres", "qdrant"})
+    assert composed["x-environment"]["ELT_LLM_INDEX__URL"] == "${ELT_LLM_INDEX__URL:-http://qdrant:6333}"
 
 
 def test_packaging_files_have_no_secrets_and_no_remote_addresses(project: Path) -> None:

@@ -65,7 +65,7 @@ class IngestSession(Closeable):
         with writer_lock(self._loaded.workspace, self._command):
             from elt_llm_core.store.store import open_store
 
-            self._parser().start()
+            self._used_compute().start()
 
             with open_store(self._loaded.workspace, for_writing=True) as store, progress() as listener:
                 reports = self._run(store, listener)
@@ -123,13 +123,13 @@ class IngestSession(Closeable):
             from elt_llm_ingest.jobs.job_file import load_jobs
 
             jobs = load_jobs(self._task.file, self._loaded)
-            runner = JobRunner(self._loaded, self._ingest_model(), store, self._parser(), progress, self._flags)
+            runner = JobRunner(self._loaded, self._ingest_model(), store, self._used_compute(), progress, self._flags)
             return runner.run_all(jobs) if len(jobs) > 1 else [runner.run(jobs[0])]
         if not (self._task.paths or self._task.urls):
             refuse_job_collection(store, self._task.collection)
         task = self._task
         request = IngestRequest(task.collection, task.paths, task.urls, command=self._command, **self._flags)
-        return [ingest(request, self._loaded.settings, self._ingest_model(), store, progress, self._parser())]
+        return [ingest(request, self._loaded.settings, self._ingest_model(), store, progress, self._used_compute())]
 
     def _plan(self, store: "Store | None") -> "list[IngestPlan]":
         from elt_llm_ingest.jobs.job_file import load_jobs
@@ -143,11 +143,11 @@ class IngestSession(Closeable):
             model = None
         if isinstance(self._task, JobTask):
             jobs = load_jobs(self._task.file, self._loaded)
-            return [plan_job(job, self._loaded, model, store, self._flags, self._parser()) for job in jobs]
+            return [plan_job(job, self._loaded, model, store, self._flags, self._used_compute()) for job in jobs]
         if store is not None and not (self._task.paths or self._task.urls):
             refuse_job_collection(store, self._task.collection)
         request = IngestRequest(self._task.collection, self._task.paths, self._task.urls, **self._flags)
-        return [plan_ingest(request, self._loaded.settings, model, store, self._parser())]
+        return [plan_ingest(request, self._loaded.settings, model, store, self._used_compute())]
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
         from elt_llm_ingest.jobs.job_file import LoadedJob, create_request, load_jobs
@@ -173,9 +173,9 @@ class IngestSession(Closeable):
         return self._embedding
 
     def _ingest_model(self) -> "EmbeddingModel":
-        return self._parser().embedding(self._model())
+        return self._used_compute().embedding(self._model())
 
-    def _parser(self) -> "Compute":
+    def _used_compute(self) -> "Compute":
         from elt_llm_ingest.compute import create_compute
 
         self._compute = self._compute or create_compute(self._loaded.settings)

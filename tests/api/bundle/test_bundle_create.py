@@ -18,6 +18,7 @@ from elt_llm_api.bundle.creation import (
 )
 from elt_llm_core.errors import ModelError, UsageError
 from elt_llm_core.settings.loader import LoadedSettings, load_settings
+from elt_llm_core.settings.tree import Settings
 from processes.command_line import PROJECT, CommandLine
 
 
@@ -96,16 +97,45 @@ def test_a_model_server_is_noted_because_it_cannot_be_packed(tmp_path: Path) -> 
     assert "(ollama)" in models_of(loaded_with(tmp_path, "llm:\n  provider: ollama\n")).notes[0]
 
 
-def test_the_configuration_is_packed_without_hidden_files_and_private_keys(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("section", "key", "value", "extra"),
+    [
+        ("embedding", "model", "multilingual-e5-small", "multilingual"),
+        ("llm", "provider", "llama_cpp", "llama-cpp"),
+        ("llm", "provider", "openai_like", "openai-like"),
+        ("storage", "backend", "postgres", "postgres"),
+        ("index", "backend", "qdrant", "qdrant"),
+        ("ingest", "compute", "ray", "ray"),
+        ("serve", "otel_endpoint", "http://127.0.0.1:4318/v1/traces", "otel"),
+    ],
+)
+def test_every_extra_that_a_setting_needs_is_packed(section: str, key: str, value: str, extra: str) -> None:
+    assert needed_extras(Settings.model_validate({section: {key: value}})) == {extra}
+
+
+@pytest.mark.parametrize("setting", ["storage:\n  backend: postgres\n", "index:\n  backend: qdrant\n"])
+def test_collections_of_a_database_server_are_refused_because_no_bundle_can_fill_it(
+    elt_llm: CommandLine, setting: str
+) -> None:
+    loaded_with(elt_llm.folder, setting)
+    refused = elt_llm("bundle", "create", "b.pyz", "-c", "notes")
+    assert refused.code == 2
+    assert "which a bundle cannot fill" in refused.err
+
+
+def test_the_configuration_is_packed_without_hidden_files_keys_and_passwords(tmp_path: Path) -> None:
     settings = "serve:\n  tls_key: config/key.pem\n  tls_certificate: config/chain.pem\n"
-    files = {"key.pem": "secret", "chain.pem": "public", ".env": "secret", "ingest/job.yaml": "a: 1"}
+    settings += "storage:\n  dsn_file: config/dsn\n"
+    files = {"key.pem": "secret", "dsn": "secret", "chain.pem": "public", ".env": "secret", "ingest/job.yaml": "a: 1"}
     parts = BundleParts()
     add_configuration(parts, loaded_with(tmp_path, settings, **files))
     assert sorted(parts.files) == ["config/chain.pem", "config/ingest/job.yaml", "config/rag_config.yaml"]
 
 
-def test_settings_of_the_environment_are_noted_because_they_are_not_packed(tmp_path: Path) -> None:
-    loaded_with(tmp_path, "")
+@pytest.mark.parametrize("has_file", [True, False])
+def test_settings_of_the_environment_are_noted_because_they_are_not_packed(tmp_path: Path, has_file: bool) -> None:
+    if has_file:
+        loaded_with(tmp_path, "")
     parts = BundleParts()
     add_configuration(parts, load_settings(None, {"ELT_LLM_LLM__PROVIDER": "extractive"}, tmp_path))
     assert "ELT_LLM_LLM__PROVIDER" in parts.notes[0]

@@ -2,7 +2,6 @@
 
 import ensurepip
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -147,6 +146,16 @@ def test_the_launcher_prefers_variables_that_the_user_sets(bundle: Path, tmp_pat
     assert json.loads(ran.stdout)["ELT_LLM_DATA_DIR"] == "/elsewhere"
 
 
+def test_a_package_on_the_python_path_of_the_user_does_not_replace_one_of_the_bundle(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "tiny_elt_llm-1-py3-none-any.whl") as wheel:
+        wheel.extractall(tmp_path / "user")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "user"))
+    install_bundle(bundle, tmp_path / "project", silent)
+    assert list((tmp_path / "project" / "venv").rglob("tiny_elt_llm.py"))
+
+
 @pytest.mark.parametrize("kept", [0, 10, 1000, -1, -30])
 def test_a_bundle_that_is_cut_off_is_refused(bundle: Path, tmp_path: Path, kept: int) -> None:
     bundle.write_bytes(bundle.read_bytes()[:kept])
@@ -178,7 +187,7 @@ def test_a_file_that_the_manifest_does_not_list_is_refused(bundle: Path, tmp_pat
     assert "are not those of its manifest" in str(refused(bundle, tmp_path / "project"))
 
 
-@pytest.mark.parametrize("name", ["../outside", "config/../../outside", "/outside", "elsewhere/file", "config"])
+@pytest.mark.parametrize("name", ["../outside", "config/../../outside", "/outside", "elsewhere/file", "config", ""])
 def test_a_path_that_leaves_the_folder_is_refused(parts: BundleParts, tmp_path: Path, name: str) -> None:
     parts.files[name] = b"x"
     write_bundle(parts, [write_wheel(tmp_path), pip_wheel()], tmp_path / "tiny.pyz")
@@ -203,6 +212,13 @@ def test_a_bundle_for_another_python_or_machine_is_refused_with_the_mend(
     error = refused(bundle, tmp_path / "project")
     assert reason in str(error)
     assert hint in error.hint
+
+
+def test_a_manifest_of_another_shape_is_refused(bundle: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(bundle) as package:
+        files = json.loads(package.read(MANIFEST))["files"]
+    with_manifest(bundle, files=list(files))
+    assert "not a bundle" in str(refused(bundle, tmp_path / "project"))
 
 
 def test_a_newer_format_is_refused_by_its_version(bundle: Path, tmp_path: Path) -> None:
@@ -247,4 +263,4 @@ def test_equal_contents_give_equal_bundles(bundle: Path, parts: BundleParts, tmp
     report = write_bundle(parts, [tmp_path / "tiny_elt_llm-1-py3-none-any.whl", pip_wheel()], tmp_path / "again.pyz")
     assert report.sha256 == file_sha256(bundle)
     assert (report.packages, report.models, report.collections) == (2, ("small.gguf",), ("notes.elt.zip",))
-    assert os.access(bundle, os.X_OK)
+    assert bundle.stat().st_mode & 0o777 == 0o700  # it holds documents

@@ -48,9 +48,16 @@ def test_a_term_in_brackets_is_defined_by_the_words_before_the_bracket(text: str
     assert defined(text) == [expected]
 
 
-def test_a_second_name_in_the_same_brackets_is_another_name_of_the_term() -> None:
-    (found,) = definitions_in('Acme Ltd, a company registered in Leeds ("Acme" or the "Supplier"), delivers the goods.')
-    assert (found.term, found.aliases) == ("Acme", ("Supplier",))
+@pytest.mark.parametrize(
+    ("text", "further"),
+    [
+        ('Acme Ltd, a company registered in Leeds ("Acme" or the "Supplier"), delivers the goods.', "Supplier"),
+        ('Die Acme GmbH, eine Gesellschaft aus Köln ("Acme" oder der "Lieferant"), liefert die Waren.', "Lieferant"),
+    ],
+)
+def test_a_second_name_in_the_same_brackets_is_another_name_of_the_term(text: str, further: str) -> None:
+    (found,) = definitions_in(text)
+    assert (found.term, found.aliases) == ("Acme", (further,))
 
 
 def test_a_quotation_in_brackets_is_not_a_term() -> None:

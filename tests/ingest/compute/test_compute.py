@@ -1,6 +1,8 @@
 """Every Compute parses and embeds alike, and a cluster that cannot be used is refused with the mend."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from elt_llm_core.errors import IngestError, UnreadableDocument, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import EmbeddingSettings, IngestSettings, Settings
 from elt_llm_ingest.compute import create_compute
-from elt_llm_ingest.compute.compute import Compute, EmbedTexts, LocalCompute, ParseFiles
-from elt_llm_ingest.compute.ray_cluster import RayCompute, RayWorker
+from elt_llm_ingest.compute.compute import Compute, LocalCompute
+from elt_llm_ingest.compute.ray_cluster import RayActor, RayCompute
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.sandbox.guards import ParseLimits
@@ -29,15 +31,15 @@ class ActorHere(RayCompute):
     def __init__(self) -> None:
         super().__init__(Settings(embedding=FAKE, ingest=IngestSettings(ray_address="nowhere:1")), LIMITS)
         self.sent: list[Any] = []
-        self._worker = RayWorker(LIMITS, FAKE)
+        self._actor = RayActor(LIMITS, FAKE)
 
     def _stream(self, method: str, payloads: Iterator[list[Any]]) -> Iterator[Any]:
         for payload in payloads:
             self.sent.append(payload)
-            yield getattr(self._worker, method)(payload)
+            yield getattr(self._actor, method)(payload)
 
     def close(self) -> None:
-        self._worker._pool.close()
+        self._actor._pool.close()
 
 
 @pytest.fixture(params=["local", "ray"])
@@ -58,9 +60,7 @@ def requests_of(docs: Path) -> list[ParseRequest]:
 
 def test_documents_come_in_the_order_of_the_requests(compute: Compute, docs: Path) -> None:
     requests = requests_of(docs)
-    [first, second] = compute.map(ParseFiles(), [requests[:3], requests[3:]])
-    assert (len(first), len(second)) == (3, 7)
-    for request, outcome in zip(requests, [*first, *second], strict=True):
+    for request, outcome in zip(requests, compute.read_all(requests), strict=True):
         assert isinstance(outcome, ParsedDocument)
         assert outcome.title == f"Note {int(request.path.stem.removeprefix('note-'))}"
 
@@ -77,10 +77,17 @@ def test_a_file_that_cannot_be_read_gives_its_reason_among_the_others(compute: C
     assert reasons[1:] == ["is 2 MB, more than the limit of 1 MB", "is a symbolic link that leads out of the folder"]
 
 
+def test_a_path_that_the_system_refuses_to_examine_fails_alone(compute: Compute, docs: Path) -> None:
+    requests = [ParseRequest(docs / f"{'x' * 300}.md", within=docs), *requests_of(docs)]
+    first, *others = compute.read_all(requests)
+    assert "File name too long" in str(first)
+    assert all(isinstance(outcome, ParsedDocument) for outcome in others)
+
+
 def test_vectors_come_in_the_order_of_the_batches(compute: Compute) -> None:
     model = FakeEmbedding()
     batches: list[Sequence[str]] = [["One mast.", "Two keels."], ["Three sails."]]
-    for batch, vectors in zip(batches, compute.map(EmbedTexts(model), batches), strict=True):
+    for batch, vectors in zip(batches, compute.embedding(model).embed_batches(batches), strict=True):
         assert np.array_equal(vectors, model.embed_texts(batch))
 
 
@@ -97,10 +104,20 @@ def test_the_model_of_an_ingest_embeds_alike_here_and_in_an_actor(compute: Compu
 def test_an_actor_gets_names_and_bytes_but_no_path(docs: Path, tmp_path: Path) -> None:
     with ActorHere() as compute:
         list(compute.read_all(requests_of(docs)))
-        list(compute.map(EmbedTexts(FakeEmbedding()), [["One mast."]]))
+        list(compute.embedding(FakeEmbedding()).embed_batches([["One mast."]]))
         assert len(compute.sent) == 3  # two batches of files, one of texts
         assert str(tmp_path) not in repr(compute.sent)
-        assert str(tmp_path) not in repr(vars(compute._worker))
+        assert str(tmp_path) not in repr(vars(compute._actor))
+
+
+def test_an_actor_removes_the_files_of_one_that_was_killed() -> None:
+    code = "from elt_llm_ingest.sandbox.guards import own_folder; import os, signal; made = own_folder()"
+    code += "; print(made.__enter__(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    folder = Path(killed.stdout.strip())
+    assert folder.is_dir()
+    ActorHere().close()
+    assert not folder.exists()
 
 
 def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
@@ -113,7 +130,7 @@ def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
         outcomes = list(compute.read_all(requests_of(docs)))
         assert {str(outcome)[:52] for outcome in outcomes} == {"the result of the reader is not a valid document: a "}
         with pytest.raises(IngestError, match="vectors of another shape"):
-            list(compute.map(EmbedTexts(FakeEmbedding()), [["One mast."]]))
+            list(compute.embedding(FakeEmbedding()).embed_batches([["One mast."]]))
 
 
 def test_a_model_server_is_asked_by_the_ingest_itself_not_by_actors() -> None:
@@ -145,11 +162,13 @@ def test_ray_without_an_address_is_refused_with_the_command_that_starts_a_cluste
     assert "ray start --head" in raised.value.hint
 
 
-@pytest.mark.parametrize("part", ["Python", "Ray", "elt-llm", "model"])
+@pytest.mark.parametrize("part", ["Python", "Ray", "elt-llm", "pypdfium2", "kreuzberg", "model"])
 def test_a_node_with_another_version_is_named_with_the_mend(part: str) -> None:
     compute = ActorHere()
-    compute._expected = compute._worker.describe()
+    compute._expected = compute._actor.describe()
     with pytest.raises(IngestError, match=f"has {part} 0.0, but this machine has") as raised:
-        compute._check_versions({**compute._worker.describe(), part: "0.0"})
+        compute._check_versions({**compute._actor.describe(), part: "0.0"})
     assert "same versions" in raised.value.hint
+    with pytest.raises(IngestError, match=f"has no {part}, but this machine has"):
+        compute._check_versions({**compute._actor.describe(), part: ""})
     compute.close()

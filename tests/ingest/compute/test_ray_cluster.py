@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elt_llm_core.errors import IngestError
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.tree import EmbeddingSettings, IngestSettings, Settings
+from elt_llm_ingest.compute import ray_cluster
 from elt_llm_ingest.run.report import IngestReport
+from elt_llm_ingest.sandbox.guards import _PIN_FOLDER, _PREFIX, ParseLimits
+from elt_llm_ingest.sandbox.parser import ParseRequest
 from elt_llm_ingest.session import CollectionTask, IngestSession
 from optional import needs
 from processes.ray_clusters import actors_of, two_nodes
@@ -96,6 +101,8 @@ def test_a_killed_actor_costs_nothing_but_time(cluster: Any, tmp_path: Path, doc
     killer = Interrupter(after, lambda: kill_an_actor(cluster))
     there = ingest(tmp_path / "ray", docs, cluster.address, killer)
     assert (there.collection_hash, there.exit_code) == (here.collection_hash, 0)
+    ingest(tmp_path / "again", docs, cluster.address)
+    assert [path for path in _PIN_FOLDER.glob(f"{_PREFIX}*/*/*.md") if not path.is_symlink()] == []
 
 
 @pytest.mark.ray
@@ -110,6 +117,27 @@ def test_an_interrupted_ingest_on_a_cluster_resumes_where_it_stopped(cluster: An
     here = ingest(tmp_path / "local", docs)
     assert there.collection_hash == here.collection_hash
     assert there.embedded < here.embedded
+
+
+@pytest.mark.ray
+def test_a_compute_works_again_after_each_failure(cluster: Any, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
+    settings = Settings(embedding=EmbeddingSettings(provider="fake"), ingest=IngestSettings(ray_address=address))
+    requests = [ParseRequest(path, within=docs) for path in sorted(docs.rglob("*.md"))]
+    with ray_cluster.RayCompute(settings, ParseLimits()) as compute:
+        with monkeypatch.context() as patch:
+            patch.setattr(ray_cluster, "_versions", lambda: {"Python": "0.0"})
+            with pytest.raises(IngestError, match=r"but this machine has 0\.0"):
+                compute.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(ray_cluster, "_MOST_TRIES", 1)
+            outcomes = compute.read_all(requests)
+            next(outcomes)
+            for actor in actors_of(cluster):
+                os.kill(actor, signal.SIGKILL)
+            with pytest.raises(IngestError, match="ended while they worked on the same batch"):
+                list(outcomes)
+        assert len(list(compute.read_all(requests))) == FILES
 
 
 @pytest.mark.ray

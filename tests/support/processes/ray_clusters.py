@@ -54,6 +54,6 @@ def actors_of(cluster: Any) -> list[int]:
             parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue  # it ended
-        if parent in raylets and title.startswith(b"ray::RayWorker"):
+        if parent in raylets and title.startswith(b"ray::RayActor"):
             found.append(int(process.name))
     return found

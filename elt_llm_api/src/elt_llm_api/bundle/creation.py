@@ -145,19 +145,28 @@ def needed_extras(settings: Settings) -> set[str]:
         "multilingual": settings.embedding.provider == "embedded" and settings.embedding.model is not None,
         "llama-cpp": settings.llm.provider == "llama_cpp",
         "openai-like": settings.llm.provider == "openai_like",
+        "postgres": settings.storage.backend == "postgres",
+        "qdrant": settings.index.backend == "qdrant",
+        "ray": settings.ingest.compute == "ray",
+        "otel": settings.serve.otel_endpoint is not None,
     }
     return {extra for extra, needed in used.items() if needed}
 
 
+def collection_server(settings: Settings) -> str | None:
+    """Return the name of a database server without which no collection can be imported on the target, if any."""
+    if settings.storage.backend == "postgres":
+        return "PostgreSQL"
+    return "Qdrant" if settings.index.backend == "qdrant" and not settings.index.is_folder else None
+
+
 def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
-    """Add the folder of the configuration, without hidden files and the key of the server's certificate."""
-    if loaded.source is None:
-        raise UsageError("There is no file of settings for the bundle.", hint="Run: elt-llm init")
-    private = loaded.settings.serve.tls_key
-    leave_out = [] if private is None else [loaded.project / private]
-    if loaded.source.parent.name == "config":
-        parts.add_folder("config", loaded.config_dir, leave_out)
-    parts.files["config/rag_config.yaml"] = loaded.source
+    """Add the folder of the configuration, without hidden files, the key of the server's certificate and passwords."""
+    if loaded.source is not None:
+        secret = filter(None, (loaded.settings.serve.tls_key, loaded.settings.storage.dsn_file))
+        if loaded.source.parent.name == "config":
+            parts.add_folder("config", loaded.config_dir, (loaded.project / path for path in secret))
+        parts.files["config/rag_config.yaml"] = loaded.source
     if names := sorted(loaded.environment):
         parts.notes.append(f"Not in the bundle, because they are not in the file: {', '.join(names)}.")
 
@@ -227,7 +236,7 @@ def write_bundle(parts: BundleParts, wheels: Sequence[Path], target: Path) -> Bu
             with zipfile.ZipFile(stream, "w") as package:
                 listed = {name: _write_member(package, name, files[name]) for name in sorted(files)}
                 _write_member(package, MANIFEST, canonical_json(manifest | {"files": listed}).encode())
-        unfinished.chmod(0o755)
+        unfinished.chmod(0o700)
         sync_file(unfinished)
         unfinished.replace(target)
         sync_file(target.parent)

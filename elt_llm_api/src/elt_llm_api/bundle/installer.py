@@ -38,8 +38,9 @@ _FAILURES = (
     NotImplementedError,
     RuntimeError,
     ValueError,
-    KeyError,
+    LookupError,
     TypeError,
+    AttributeError,
 )
 _COPY_AGAIN = "Copy it again, and compare its sha256 with the one that `elt-llm bundle create` printed."
 
@@ -108,7 +109,7 @@ def _checked_manifest(package: zipfile.ZipFile, folder: Path, say: Say) -> dict[
 
 
 def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the manifest of the open file. Raises ValueError, KeyError or TypeError if it is not valid."""
+    """Return the manifest of the open file. Raises one of `_FAILURES` if it is not valid."""
     if package.getinfo(MANIFEST).file_size > _MAX_MANIFEST:
         raise ValueError(f"its {MANIFEST} is too long")
     manifest: dict[str, Any] = json.loads(package.read(MANIFEST))
@@ -124,7 +125,7 @@ def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
         raise ValueError("its files are not those of its manifest")
     for name in manifest["files"]:
         path = PurePosixPath(name)
-        inside = path.parts[0] in FOLDERS and len(path.parts) > 1 and ".." not in path.parts and "\\" not in name
+        inside = len(path.parts) > 1 and path.parts[0] in FOLDERS and ".." not in path.parts and "\\" not in name
         if name != MAIN and (not inside or str(path) != name):
             raise ValueError(f"the path {name!r} is not allowed")
     return manifest
@@ -247,12 +248,13 @@ def _install_wheels(folder: Path) -> None:
     wheels = sorted(map(str, (folder / UNFINISHED / "wheels").glob("*.whl")))
     pip = next(wheel for wheel in wheels if Path(wheel).name.startswith("pip-"))
     options = ["--no-index", "--no-deps", "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--quiet"]
+    options.append("--ignore-installed")  # a package on the user's PYTHONPATH must not replace one of the bundle
     command = [str(folder / "venv" / "bin" / "python"), "-c", _PIP, pip, "install", *options, *wheels]
     _run(command, "the packages could not be installed")
 
 
 def _run(command: list[str], failure: str) -> None:
-    """Run a program of the bundle. Settings of the user for pip, Python and elt-llm have no effect on it."""
+    """Run a program of the bundle without the user's variables for pip and elt-llm. PYTHONPATH stays in effect."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONHOME", "ELT_LLM_"))
     }

@@ -1,6 +1,6 @@
 """Parse and embed in actors of a Ray cluster. Needs the extra `ray`.
 
-Actors get the names and bytes of files, or texts, and return JSON and arrays. They never get the store, its path or
+Actors get the names and bytes of files, or texts, and return JSON and arrays. We never send them the store, its path or
 the path of a source. Ray is asked for actors only: retries, order and the check of versions are done here.
 """
 
@@ -8,6 +8,7 @@ import importlib.metadata
 import logging
 import os
 import platform
+import re
 import signal
 import socket
 import threading
@@ -16,20 +17,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from elt_llm_core.errors import EltError, IngestError, UnreadableDocument, UsageError
-from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.settings.tree import EmbeddingSettings, Settings
 from elt_llm_core.utilities import install_command
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
-from elt_llm_ingest.compute.compute import Compute, ComputedEmbedding, ParseOutcome, Vectors
+from elt_llm_ingest.compute.compute import Compute, ParseOutcome
 from elt_llm_ingest.readers import ReaderOptions
-from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, pin_file
+from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, own_folder, pin_file, remove_pinned
 from elt_llm_ingest.sandbox.messages import (
     MalformedAnswer,
     decode_document,
@@ -48,9 +49,12 @@ _MOST_TRIES = 4  # of one batch, whose actors all died
 _SECONDS_TO_CONNECT = 5
 _SECONDS_TO_START = 120.0  # in which an actor must be ready while none is working
 _HAS_MODEL = frozenset(("embedded", "fake"))  # providers whose model runs in the process; the others are servers
+_START_HEAD = "ray start --head --disable-usage-stats"
 _START_NODE = "On each node, run: ray start --address=ADDRESS; see docs/ray.md"
+_END_OF_NAME = re.compile(r"[^\w.-]")
 
 Payload = list[Any]
+Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,11 @@ class PackedFile:
     options: Mapping[str, Any]
 
 
-class RayWorker:
+class RayActor:
     """The code of an actor. It parses in the sandbox of this package, in a child process without rights."""
 
     def __init__(self, limits: ParseLimits, embedding: EmbeddingSettings | None) -> None:
-        self._limits = limits
+        remove_pinned()  # the files of actors that were killed
         self._pool = ParsePool(limits, 1)
         self._model = create_embedding(Settings(embedding=embedding), threads=1) if embedding else None
 
@@ -77,10 +81,10 @@ class RayWorker:
 
     def parse(self, files: Sequence[PackedFile]) -> list[bytes]:
         """Return the document of each file, or the reason why there is none, as JSON."""
-        with TemporaryDirectory(prefix="elt-llm-ray-") as folder:
+        with own_folder() as folder:
             requests = []
             for number, file in enumerate(files):
-                path = Path(folder, str(number), file.name)
+                path = folder / str(number) / file.name
                 path.parent.mkdir()
                 path.write_bytes(file.content)
                 requests.append(ParseRequest(path, file.reader, ReaderOptions(**file.options)))
@@ -100,7 +104,7 @@ def require_ray(address: str | None) -> None:
     if not address:
         raise UsageError(
             "ingest.compute is ray, and ingest.ray_address is not set.",
-            hint="Start a cluster with: ray start --head; and set ingest.ray_address to the address that it prints",
+            hint=f"Start a cluster with: {_START_HEAD}; and set ingest.ray_address to the address that it prints",
         )
 
 
@@ -132,23 +136,24 @@ class RayCompute(Compute):
         """Connect to the cluster, start an actor for each processor, and compare all versions.
 
         Raises IngestError if nothing listens at the address, no actor starts, or a node has another version of Python,
-        Ray, elt-llm or the embedding model.
+        Ray, elt-llm, a library that reads files, or the embedding model.
         """
         if self._actors is not None:
             return
         _refuse_silent_address(self._address)
+        embedding = self._settings.embedding if self._distributes_model else None
+        self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
         import ray
 
         with _kept_signal_handler(), _named_failures(self._address):
             ray.init(address=self._address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
-        embedding = self._settings.embedding if self._distributes_model else None
-        self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
-        self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayWorker)
+        self._actors = ray.remote(num_cpus=1, max_restarts=0)(RayActor)
         resources: Callable[[], dict[str, float]] = ray.cluster_resources
         self._size = max(1, min(_MOST_ACTORS, int(resources().get("CPU", 1))))
-        self._hire()
-        while self._starting:
-            self._await({})
+        with self._closed_on_failure():
+            self._hire()
+            while self._starting:
+                self._await({})
 
     def close(self) -> None:
         """End the actors and leave the cluster."""
@@ -159,40 +164,38 @@ class RayCompute(Compute):
         self._dismiss(self._alive)
         self._actors = None
         self._idle.clear()
+        self._failed_starts = 0
         with _kept_signal_handler():
             ray.shutdown()
+
+    @contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Leave the cluster after an error, so that the next call starts afresh, with actors that work."""
+        try:
+            yield
+        except EltError:
+            self.close()
+            raise
 
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
         """Return a model whose batches the actors embed. A model server is asked by this process, as without Ray."""
         return ComputedEmbedding(model, self) if self._distributes_model else model
 
-    def _file_batches(self, requests: Iterable[ParseRequest]) -> Iterator[Sequence[ParseRequest]]:
-        """Yield up to 8 files together, or fewer files with 8 MiB."""
-        batch: list[ParseRequest] = []
-        size = 0
-        for request in requests:
-            batch.append(request)
-            size += request.path.stat().st_size if request.path.is_file() else 0
-            if len(batch) == _MOST_FILES or size >= _MOST_BYTES:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
-
-    def _parse(self, batches: Iterable[Sequence[ParseRequest]]) -> Iterator[list[ParseOutcome]]:
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
+        """Yield the document or the error of each file, in the order of the requests."""
         unread: deque[list[UnreadableDocument | None]] = deque()
 
         def payloads() -> Iterator[Payload]:
-            for batch in batches:
-                packed = [self._pack(request) for request in batch]
-                unread.append([item if isinstance(item, UnreadableDocument) else None for item in packed])
-                yield [item for item in packed if isinstance(item, PackedFile)]
+            for batch in self._file_batches(requests):
+                unread.append([item if isinstance(item, UnreadableDocument) else None for item in batch])
+                yield [item for item in batch if isinstance(item, PackedFile)]
 
         for answers in self._stream("parse", payloads()):
             outcomes = iter(answers)
-            yield [error or self._decode(next(outcomes)) for error in unread.popleft()]
+            yield from [error or self._decode(next(outcomes)) for error in unread.popleft()]
 
-    def _embed(self, model: EmbeddingModel, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
+    def embed_batches(self, batches: Iterable[Sequence[str]], dimension: int) -> Iterator[Vectors]:
+        """Yield the vectors of each batch of texts, in the order of the batches."""
         sizes: deque[int] = deque()
 
         def payloads() -> Iterator[Payload]:
@@ -201,10 +204,23 @@ class RayCompute(Compute):
                 yield list(batch)
 
         for answer in self._stream("embed", payloads()):
-            shape = (sizes.popleft(), model.fingerprint.dimension)
+            shape = (sizes.popleft(), dimension)
             if not isinstance(answer, np.ndarray) or answer.shape != shape or answer.dtype != np.float32:
                 raise IngestError("A Ray actor returned vectors of another shape.", hint=_START_NODE)
             yield answer
+
+    def _file_batches(self, requests: Iterable[ParseRequest]) -> Iterator[list[PackedFile | UnreadableDocument]]:
+        """Yield up to 8 files together, or fewer files with 8 MiB."""
+        batch: list[PackedFile | UnreadableDocument] = []
+        size = 0
+        for request in requests:
+            batch.append(packed := self._pack(request))
+            size += len(packed.content) if isinstance(packed, PackedFile) else 0
+            if len(batch) == _MOST_FILES or size >= _MOST_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
 
     def _pack(self, request: ParseRequest) -> PackedFile | UnreadableDocument:
         """Read a file under the checks of the local pool."""
@@ -255,7 +271,8 @@ class RayCompute(Compute):
                 elif following == sent and self._idle:
                     return
                 else:
-                    self._take(self._await(running), running, results, again)
+                    with self._closed_on_failure():
+                        self._take(self._await(running), running, results, again)
         finally:
             self._dismiss(actor for actor, _ in running.values())
 
@@ -281,9 +298,6 @@ class RayCompute(Compute):
                 again.append(call)
                 self._dismiss([actor])
                 self._hire()
-            except EltError:
-                self._idle.append(actor)
-                raise
             else:
                 self._idle.append(actor)
 
@@ -305,6 +319,7 @@ class RayCompute(Compute):
             try:
                 self._check_versions(_result(reference))
                 self._idle.append(actor)
+                self._failed_starts = 0
             except _ActorLost as lost:
                 self._dismiss([actor])
                 self._failed_starts += 1
@@ -315,10 +330,10 @@ class RayCompute(Compute):
 
     def _check_versions(self, found: Mapping[str, str]) -> None:
         for name, here in self._expected.items():
-            if found[name] != here:
+            if (there := found.get(name, "")) != here:
+                has = f"{name} {there}" if there else f"no {name}"
                 raise IngestError(
-                    f"The node {found['node']} has {name} {found[name] or 'missing'}, but this machine has {here}.",
-                    hint=_SAME_VERSIONS,
+                    f"The node {found['node']} has {has}, but this machine has {here or 'none'}.", hint=_SAME_VERSIONS
                 )
 
     def _hire(self) -> None:
@@ -340,9 +355,23 @@ class RayCompute(Compute):
         self._starting = {it: actor for it, actor in self._starting.items() if any(actor is on for on in self._alive)}
 
 
+class ComputedEmbedding(WrappedEmbedding):
+    """An embedding model whose batches actors embed. Everything else is done by the model in this process."""
+
+    _compute: RayCompute = PrivateAttr()
+
+    def __init__(self, model: EmbeddingModel, compute: RayCompute) -> None:
+        super().__init__(model)
+        self._compute = compute
+
+    def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[Vectors]:
+        """Yield the vectors of each batch, in the order of the batches."""
+        return self._compute.embed_batches(batches, self.fingerprint.dimension)
+
+
 _SAME_VERSIONS = (
-    "Install the same versions of Python, Ray and elt-llm on every node, then restart its Ray: "
-    "ray stop; ray start --address=ADDRESS"
+    "Install the same versions of Python and of all packages, with the same extras, on every node, "
+    "then restart its Ray: ray stop; ray start --address=ADDRESS"
 )
 
 
@@ -366,12 +395,20 @@ def _result(reference: Any) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions that must be equal on all nodes."""
-    return {
-        "Python": platform.python_version(),
-        "Ray": importlib.metadata.version("ray"),
-        "elt-llm": importlib.metadata.version("elt-llm-ingest"),
-    }
+    """Return the versions that must be equal on all nodes: those that decide what is read. A missing one is empty."""
+    needed = importlib.metadata.requires("elt-llm-ingest") or []
+    libraries = {_END_OF_NAME.split(it, maxsplit=1)[0] for it in needed if "remote" not in it}  # nodes fetch nothing
+    distributions = {"Ray": "ray", "elt-llm": "elt-llm-ingest"}
+    distributions |= {name: name for name in sorted({*libraries, "docling"} - {"ray"})}
+    found = {shown: _installed_version(name) for shown, name in distributions.items()}
+    return {"Python": platform.python_version()} | found
+
+
+def _installed_version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _identity(model: EmbeddingModel | None) -> str:
@@ -397,7 +434,7 @@ def _refuse_silent_address(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise IngestError(
             f"Nothing listens at {address} (ingest.ray_address): {error}.",
-            hint="Start the cluster with: ray start --head; or set ingest.compute to local",
+            hint=f"Start the cluster with: {_START_HEAD}; or set ingest.compute to local",
         ) from error
 
 

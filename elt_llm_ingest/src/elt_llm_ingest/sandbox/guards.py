@@ -287,16 +287,25 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
         opened = _OPENED / str(descriptor)
         if within is not None and not opened.readlink().is_relative_to(within.resolve()):
             raise UnreadableDocument("led out of its folder when it was opened, since a link replaced it")
-        with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PIN_FOLDER) as folder:
-            name = Path(folder) / path.name
+        with own_folder() as folder:
+            name = folder / path.name
             name.symlink_to(opened)
             yield name
     finally:
         os.close(descriptor)
 
 
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """Create a temporary folder. If this process is killed, `remove_pinned` removes the folder."""
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PIN_FOLDER) as folder:
+        yield Path(folder)
+
+
 def remove_pinned() -> None:
-    """Remove the folders of pinned files that worker processes left behind when they ended."""
+    """Remove the folders that processes left behind when they ended. Only /proc shows which ones run."""
+    if not _OPENED.is_dir():
+        return
     for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):
         process = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if not (_OPENED.parents[1] / process).exists():

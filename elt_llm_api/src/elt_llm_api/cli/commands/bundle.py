@@ -50,11 +50,15 @@ def create_command(
     if target.exists() and not force:
         raise UsageError(f"{target} exists already.", hint="Choose another file name, or add --force")
     loaded = context.load()
+    if collections and (server := creation.collection_server(loaded.settings)):
+        raise UsageError(
+            f"The settings keep collections in {server}, which a bundle cannot fill.",
+            hint="Leave out -c. Run here: elt-llm export NAME; and on the target, with its server: elt-llm import FILE",
+        )
     parts = creation.BundleParts()
     if loaded.source is None:
         parts.files |= {name: text.encode() for name, text in starting_files(ollama=False).items()}
-    else:
-        creation.add_configuration(parts, loaded)
+    creation.add_configuration(parts, loaded)
     creation.add_models(parts, loaded)
     say = _silent if as_json else _say
     with creation.working_folder(target) as folder:
