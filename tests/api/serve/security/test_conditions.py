@@ -82,6 +82,12 @@ def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
     assert len(owners) == 3
 
 
+def test_a_person_who_loses_a_group_owns_nothing_of_the_former_work() -> None:
+    own, whole, other = Grant(("shared",), (), conditions("tenant_id=a")), Grant(("shared",)), Grant(("other",))
+    assert len({person(*groups).owner for groups in [(own, whole), (own,), (whole,), (own, other)]}) == 4
+    assert person(whole, other).owner == person(whole).owner  # which collections are readable decides here
+
+
 @pytest.mark.parametrize("value", ["acme", "a/b", "..", "Ä & co", "a=b", "%2e", "7"])
 def test_the_folders_of_an_upload_name_its_fields_whatever_their_values_are(value: str) -> None:
     folders = owner_folders({"doc_type": value, "tenant_id": value})

@@ -73,12 +73,12 @@ class Principal:
     def owner(self) -> str:
         """The name under which conversations, feedback and jobs of this caller are stored.
 
-        It contains the conditions. If a key is made again for another tenant, or a person gets other groups, the work
-        that was done under the former conditions cannot be read.
+        It contains all grants of a caller with conditions. If a key is made again for another tenant, or a person gets
+        or loses a group, the work that was done under the former grants cannot be read.
         """
         name = f"user {self.name}" if self.is_person else self.name
-        conditions = [f"{grant.read} {grant.write} {grant.conditions}" for grant in self.grants if grant.conditions]
-        return f"{name} {hashlib.sha256(str(conditions).encode()).hexdigest()[:16]}" if conditions else name
+        granted = [f"{one.read} {one.write} {one.conditions}" for one in self.grants] if self.has_conditions else []
+        return f"{name} {hashlib.sha256(str(granted).encode()).hexdigest()[:16]}" if granted else name
 
     @property
     def has_conditions(self) -> bool:
