@@ -86,6 +86,11 @@ class Principal:
         return any(grant.conditions for grant in self.grants)
 
     @property
+    def may_read_all(self) -> bool:
+        """Whether the caller may read every collection, and so know that there is none."""
+        return any("*" in (*grant.read, *grant.write) for grant in self.grants)
+
+    @property
     def may_write_any(self) -> bool:
         """Whether the caller may change any collection."""
         return any(grant.write for grant in self.grants)

@@ -138,7 +138,7 @@ class QuestionActions(ServiceActions):
             names = tuple(name for name in profile.collections if name in existing and principal.may_read(name))
             prefixes = profile.collection_prefixes or (() if profile.collections else ("",))
         scope = self._services.collections(principal, names, prefixes)
-        if not scope and "*" in principal.read and not self._services.collection_names():
+        if not scope and principal.may_read_all and not self._services.collection_names():
             raise NotReady("Nothing was ingested yet.", hint=NOTHING_INGESTED_HINT)
         if not scope:
             raise Forbidden(
