@@ -62,6 +62,20 @@ def test_fields_come_from_folders_and_the_job_and_never_from_the_document(tmp_pa
     assert set(owners(project).values()) == {(None, None)}
 
 
+def test_a_file_is_read_again_if_its_job_names_other_paths_and_so_another_owner(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    project.write({"share/acme/beta/a.md": TEXT, "share/acme/beta/b.md": TEXT})
+    lines = "collection: shared\npaths: [{}]\npath_fields: '{{tenant_id}}/**'\n"
+    for paths, tenant in (("share", "acme"), ("share, share/acme", "beta")):
+        project.job("shared", lines.format(paths))
+        planned = project.plan("shared")
+        project.run("shared")
+        assert {fields[0] for fields in owners(project).values()} == {tenant}
+        assert planned.counts["new" if tenant == "acme" else "changed"] == 2
+        assert project.plan("shared").counts["unchanged"] == 2
+    assert len(project.parser.read) == 4
+
+
 @pytest.mark.parametrize(
     "lines",
     [
