@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database, DatabaseTable, Row, placeholders
@@ -383,7 +383,9 @@ class ForgottenTable(DatabaseTable):
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Remove a file, found by path or bytes, from the register, so that ingest reads the file again."""
+        """Remove a file from the register, so that ingest reads it. Others of the same bytes stay forgotten by path."""
+        same = [it for it in self.listed(collection) if it.content_hash == content_hash]
+        self.add(collection, [replace(it, content_hash=b"") for it in same if it.document_id != document_id])
         self._database.execute(
             "DELETE FROM forgotten WHERE collection = ? AND (document_id = ? OR content_hash = ?)",
             (collection, document_id, content_hash),
