@@ -31,12 +31,16 @@ SETTINGS: Mapping[str, Any] = {
 
 
 def admitted(
-    headers: list[tuple[str, str]], peer: str = "10.0.0.1", secret: str | None = None, **settings: Any
+    headers: list[tuple[str, str]],
+    peer: str = "10.0.0.1",
+    secret: str | None = None,
+    encoding: str = "utf-8",
+    **settings: Any,
 ) -> Principal | AccessRefusal:
     serve = ServeSettings.model_validate({**SETTINGS, **settings})
     callers = CallerRegistry(TOKEN, lambda _: None, lambda: False, always=True)
     gate = AccessGate(callers, Lockout(3, 3), RateLimit(100), ProxiedPeople(serve))
-    encoded = [(name.lower().encode(), value.encode()) for name, value in headers]
+    encoded = [(name.lower().encode(), value.encode(encoding)) for name, value in headers]
     return gate.admit({"type": "http", "client": ("192.0.2.9", 1), PEER: peer, "headers": encoded}, secret)
 
 
@@ -52,6 +56,14 @@ def test_a_person_has_the_permissions_of_all_known_groups() -> None:
     assert not ann.administers
     assert isinstance(operator := admitted(sent(groups="operators")), Principal)
     assert operator.administers
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_names_are_read_in_the_encoding_of_the_proxy(encoding: str) -> None:
+    groups = {"Gesch\u00e4ft": {"read": ["handbook"]}}
+    person = admitted(sent("J\u00fcrgen Gro\u00df \u00c0", "Gesch\u00e4ft"), encoding=encoding, groups=groups)
+    assert isinstance(person, Principal)
+    assert person.name == "J\u00fcrgen Gro\u00df \u00c0"
 
 
 @pytest.mark.parametrize("peer", ["192.0.2.9", "10.0.0.9", "::1", "", "unknown"])

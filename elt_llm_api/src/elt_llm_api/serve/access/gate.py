@@ -98,8 +98,8 @@ class ProxiedPeople:
 
     def identify(self, scope: Scope) -> "Principal | AccessRefusal | None":
         """Return the person of a request, a refusal of its headers, or None if no person is named by the proxy."""
-        names = header_values(scope, self._user.lower()) if self.required else []
-        groups = header_values(scope, self._groups.lower()) if self.required else []
+        names = _texts(scope, self._user) if self.required else []
+        groups = _texts(scope, self._groups) if self.required else []
         if not (names or groups):
             return None
         if not self._comes_from_proxy(scope):
@@ -122,6 +122,15 @@ class ProxiedPeople:
             return False
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         return self._proxy is not None and (mapped or address) in self._proxy
+
+
+def _texts(scope: Scope, name: str) -> list[str]:
+    """Return the values of a header as UTF-8, or as Latin-1 if one of them is not UTF-8."""
+    values = header_values(scope, name.lower())
+    try:
+        return [value.encode("latin-1").decode("utf-8") for value in values]
+    except UnicodeDecodeError:
+        return values
 
 
 class CallerRegistry:
