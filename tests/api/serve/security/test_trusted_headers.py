@@ -93,6 +93,7 @@ def test_a_request_without_headers_and_without_a_key_is_not_anonymous(peer: str)
     [
         *(sent(""), sent("  "), sent("a" * 201), sent("ann\tbob\x1b"), [*sent(), ("X-Forwarded-User", "bob")]),
         sent()[1:],
+        [*sent(), ("X-Forwarded-Groups", "operators")],
     ],
 )
 def test_a_proxy_that_names_no_person_or_several_is_refused(headers: list[tuple[str, str]]) -> None:

@@ -104,7 +104,7 @@ class ProxiedPeople:
             return None
         if not self._comes_from_proxy(scope):
             return _UNTRUSTED if self._refuses else None
-        name = names[0].strip() if len(names) == 1 else ""
+        name = names[0].strip() if len(names) == 1 and len(groups) <= 1 else ""
         if not name or len(name) > _MAX_CHARACTERS or not name.isprintable():
             return _NO_PERSON
         listed = {group.strip() for value in groups for group in value.split(",")}
@@ -224,7 +224,10 @@ _UNTRUSTED = AccessRefusal(
     "Send the request through the proxy, or without its headers and with a key.",
 )
 _NO_PERSON = AccessRefusal(
-    403, "unnamed_person", "The proxy named no person, or several.", "Check serve.trusted_user_header and the proxy."
+    403,
+    "unnamed_person",
+    "The proxy named no person, or sent a header twice.",
+    "Check serve.trusted_user_header and the proxy.",
 )
 _NO_GROUP = AccessRefusal(
     403, "no_group", "This person is in no group with permissions.", "Add a group of the person to serve.groups."
