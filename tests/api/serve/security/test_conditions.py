@@ -82,6 +82,18 @@ def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
     assert len(owners) == 3
 
 
+@pytest.mark.parametrize("name", ["ann {}", "ann~x", "\u00e4nn", "user:ann"])
+def test_the_name_of_a_person_cannot_imitate_another_owner(name: str) -> None:
+    ann = person(Grant(("a",), (), conditions("doc_type=x")))
+    [_, digest] = ann.owner.split(" ")
+    plain = Principal(name.format(digest), (), (), groups=(Grant(("a",)),), is_person=True).owner
+    assert plain != ann.owner
+    assert plain.isascii()
+    assert not {" ", "~"} & set(plain)
+    # A key `user` with conditions is not a person either.
+    assert not ann.owner.startswith("user ")
+
+
 def test_a_person_who_loses_a_group_owns_nothing_of_the_former_work() -> None:
     own, whole, other = Grant(("shared",), (), conditions("tenant_id=a")), Grant(("shared",)), Grant(("other",))
     assert len({person(*groups).owner for groups in [(own, whole), (own,), (whole,), (own, other)]}) == 4

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from urllib.parse import quote
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions
@@ -76,7 +77,8 @@ class Principal:
         It contains all grants of a caller with conditions. If a key is made again for another tenant, or a person gets
         or loses a group, the work that was done under the former grants cannot be read.
         """
-        name = f"user {self.name}" if self.is_person else self.name
+        # Names of keys have no colon, space or tilde, which separate the parts of stored names.
+        name = f"user:{quote(self.name, safe='@').replace('~', '%7E')}" if self.is_person else self.name
         granted = [f"{one.read} {one.write} {one.conditions}" for one in self.grants] if self.has_conditions else []
         return f"{name} {hashlib.sha256(str(granted).encode()).hexdigest()[:16]}" if granted else name
 
