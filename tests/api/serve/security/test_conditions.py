@@ -1,5 +1,7 @@
 """The conditions of keys and groups: how they are written, and how those of several groups are joined."""
 
+from itertools import permutations
+
 import pytest
 from elt_llm_api.serve.access.principal import Forbidden, Grant, Principal
 from elt_llm_core.errors import UsageError
@@ -71,6 +73,25 @@ def test_groups_whose_conditions_cannot_be_joined_are_refused() -> None:
     )
     with pytest.raises(Forbidden, match="cannot be joined"):
         both.conditions_of("shared")
+    with pytest.raises(Forbidden, match="cannot be joined"):
+        both.require_whole("shared", to_write=False)
+    assert not both.sees_whole("shared")
+    assert not both.changes_whole("shared")
+    assert both.readable(["other", "shared"]) == []
+    more = person(*both.groups, Grant(("other",)))
+    assert more.readable(["other", "shared"]) == ["other"]
+
+
+def test_the_order_of_groups_does_not_matter_for_joining_them() -> None:
+    parts = [
+        Grant(("shared",), (), conditions(*where))
+        for where in [
+            *(("tenant_id=a", "doc_type=x"), ("tenant_id=b", "doc_type=y"), ("tenant_id=b", "doc_type=x")),
+            *(("tenant_id=a", "doc_type=y"), ("tenant_id in a,b", "doc_type=x")),
+        ]
+    ]
+    for groups in permutations(parts):
+        assert person(*groups).conditions_of("shared") == conditions("doc_type in x,y", "tenant_id in a,b")
 
 
 def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
