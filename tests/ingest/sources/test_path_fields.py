@@ -76,6 +76,18 @@ def test_a_file_is_read_again_if_its_job_names_other_paths_and_so_another_owner(
     assert len(project.parser.read) == 4
 
 
+def test_a_document_of_no_tenant_is_none_of_a_tenant_with_the_name_none(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    project.write({"share/None/a.md": TEXT, "share/a.md": TEXT})
+    project.job("shared", "collection: shared\npaths: [share]\npath_fields: '{tenant_id}/**'\n")
+    project.run("shared")
+    with open_store(project.loaded.data_dir) as store:
+        record = store.collections.get("shared")
+        documents = store.documents.in_generation(record.id, record.published or 0)
+        assert len({one.content_key for one in documents}) == 2
+        assert store.documents.duplicates([one.version for one in documents]) == {}
+
+
 @pytest.mark.parametrize(
     "lines",
     [

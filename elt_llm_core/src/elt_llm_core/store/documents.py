@@ -13,6 +13,7 @@ from elt_llm_core.store.records import (
     NewNode,
     StoredDocument,
     canonical_json,
+    content_key,
     document_id,
     sha256,
     utc_now,
@@ -183,14 +184,14 @@ class DocumentTable(DatabaseTable):
 
         Documents of different owners are never in one group: each owner must find its own.
         """
-        groups: dict[tuple[object, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
+        groups: dict[tuple[str | None, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
         owner = ", ".join(f"json_extract(metadata, '$.{name}')" for name in OWNER_FIELDS)
         for digest, part, root, path, version, identity, *owners in self._database.rows_in(
             f"SELECT content_hash, part, root, path, id, document_id, {owner} FROM document_versions"
             " WHERE id IN ({})",
             versions,
         ):
-            groups[bytes(digest), part, *map(str, owners)].append((root, path, int(version), identity))
+            groups[content_key(bytes(digest).hex(), part, owners)].append((root, path, int(version), identity))
         return groups.values()
 
     def add_within(

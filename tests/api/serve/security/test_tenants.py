@@ -293,6 +293,16 @@ def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
     assert (filtered["left"], filtered["of"]) == ({COLLECTION: 4}, {COLLECTION: 4})
 
 
+def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Tenants) -> None:
+    both = DocumentCondition("tenant_id", (OWN, FOREIGN))
+    with closing(open_state(tenants.server.data_dir)) as state:
+        secret = KeyTable(state).create("both", [COLLECTION], [], conditions=(both,))
+    headers = {"authorization": f"Bearer {secret}"}
+    status = tenants.server.client.get(f"/v1/collections/{COLLECTION}", headers=headers).json()["status"]
+    # Besides four files, the other tenant has an upload.
+    assert (status["documents"], status["nodes"], status["duplicates"]) == (9, 9, 0)
+
+
 def test_words_values_and_fields_are_suggested_from_the_own_documents_only(tenants: Tenants) -> None:
     def search(question: str, *where: str) -> dict[str, Any]:
         found: dict[str, Any] = tenants.own.post("/v1/search", json={"question": question, "where": where}).json()

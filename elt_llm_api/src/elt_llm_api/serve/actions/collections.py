@@ -161,7 +161,7 @@ class CollectionActions(ServiceActions):
 
 def _own_status(status: CollectionStatus, documents: Sequence[StoredDocument]) -> CollectionStatus:
     """Return the status of the part of a collection that consists of these documents."""
-    indexed = {(one.document_hash, one.part): one.nodes for one in documents}
+    indexed = {one.content_key: one.nodes for one in documents}
     return replace(
         status,
         documents=len(documents),
