@@ -362,6 +362,16 @@ def test_uploads_belong_to_the_tenant_and_replace_no_file_of_another(changing: T
     assert sum(one["uploaded"] for one in kept) == 1
 
 
+def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) -> None:
+    job = upload(changing.own, "broken.pdf", "%PDF-1.4\nbroken").json()["job"]
+    assert finished(changing.own, job)["status"] == "failed"
+    own, foreign = (client.get(f"/v1/collections/{COLLECTION}").json() for client in (changing.own, changing.foreign))
+    assert [own["health"], foreign["health"]] == ["files failed", "ok"]
+    [file] = own["status"]["files_in_trouble"]
+    assert file["path"].endswith("broken.pdf")
+    assert foreign["status"]["files_in_trouble"] == []
+
+
 def test_a_document_that_both_tenants_have_is_forgotten_by_one_only(changing: Tenants) -> None:
     calendars = {}
     for client in (changing.own, changing.foreign):
