@@ -17,6 +17,16 @@ KNOWN = {
 }
 
 
+def test_permissions_are_read_from_all_grants_of_a_caller() -> None:
+    # `read` and `write` are those of a key: the permissions of a person are in its groups.
+    found = {
+        path.relative_to(FOLDER).as_posix()
+        for path in FOLDER.rglob("*.py")
+        if re.search(r"\b(principal|caller)\.(read|write)\b", path.read_text(encoding="utf-8"))
+    }
+    assert {name for name in found if not name.startswith("access/")} == set()
+
+
 def test_only_known_files_read_the_store() -> None:
     found = {
         path.relative_to(FOLDER).as_posix()

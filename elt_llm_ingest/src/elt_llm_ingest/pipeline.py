@@ -135,13 +135,13 @@ class _Run:
         """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
         options = ReaderOptions.of(self._settings.ingest, request.columns)
-        name, pattern = self._record.name, request.path_fields
-        fields = PathFields(store.data_dir, name, request.paths, pattern)
+        name = self._record.name
+        fields = PathFields(store.data_dir, name, request.paths, request.path_fields)
         reading = FileReading(parser, options, request.reader, request.split_by or None, request.group, fields)
-        maker = version_maker(name, self._settings, self._embedding, request.metadata, reading.scope, pattern)
+        maker = version_maker(name, self._settings, self._embedding, request.metadata, reading.scope)
         self._progress.stage("read", len(sources.files))
-        extraction = enriched_extraction(maker.extraction, self._writer) if self._writer else ""
-        scan = Scan(store, self._record.id, maker, self._files, reading, extraction, remember=request.remember)
+        ending = enriched_extraction("", self._writer) if self._writer else ""
+        scan = Scan(store, self._record.id, maker, self._files, reading, ending, remember=request.remember)
         scanned = scan.run(sources.files, self._progress)
         scanned.deleted = find_deleted(
             list(self._files.values()),

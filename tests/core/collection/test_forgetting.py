@@ -196,7 +196,10 @@ def test_a_forgotten_document_is_stored_again_after_its_file_is_removed_from_the
     assert store.forgotten.count(record.id) == 3
     digest = sha256("\n".join(texts["page-000.md"]))
     store.forgotten.lift_file(record.id, _identity("copy.md"), digest)
-    assert not store.forgotten.all(record.id).covers(_identity("page-000.md"), digest)
+    left = store.forgotten.all(record.id)
+    assert left.covers(_identity("page-000.md"), digest)  # it may be the document of somebody else
+    assert not left.covers(_identity("copy.md"), digest)
+    store.forgotten.lift_file(record.id, _identity("page-000.md"), digest)
     store.forgotten.lift_file(record.id, _identity(SECRET), sha256("\n".join(texts[SECRET])))
     assert store.forgotten.count(record.id) == 0
     put(store, some_documents(4))

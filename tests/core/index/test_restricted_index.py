@@ -104,3 +104,7 @@ def test_the_identity_contains_the_conditions_so_that_caches_keep_them_apart(
     _, alone = both
     other = restrict(alone, (DocumentCondition("tenant_id", (FOREIGN,)),))
     assert len({alone.identity, other.identity, restrict(alone, CONDITIONS).identity}) == 3
+    odd = [("a; doc_type=b",), ("a", "b"), ('"a",b',), ('"a"', "b"), ('a"', 'b"'), ('a",b"',), ("a,b",), ('"a,b"',)]
+    identities = {restrict(alone, (DocumentCondition("tenant_id", values),)).identity for values in odd}
+    split = (DocumentCondition("tenant_id", ("a",)), DocumentCondition("doc_type", ("b",)))
+    assert len({*identities, restrict(alone, split).identity}) == len(odd) + 1

@@ -62,6 +62,32 @@ def test_fields_come_from_folders_and_the_job_and_never_from_the_document(tmp_pa
     assert set(owners(project).values()) == {(None, None)}
 
 
+def test_a_file_is_read_again_if_its_job_names_other_paths_and_so_another_owner(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    project.write({"share/acme/beta/a.md": TEXT, "share/acme/beta/b.md": TEXT})
+    lines = "collection: shared\npaths: [{}]\npath_fields: '{{tenant_id}}/**'\n"
+    for paths, tenant in (("share", "acme"), ("share, share/acme", "beta")):
+        project.job("shared", lines.format(paths))
+        planned = project.plan("shared")
+        project.run("shared")
+        assert {fields[0] for fields in owners(project).values()} == {tenant}
+        assert planned.counts["new" if tenant == "acme" else "changed"] == 2
+        assert project.plan("shared").counts["unchanged"] == 2
+    assert len(project.parser.read) == 4
+
+
+def test_a_document_of_no_tenant_is_none_of_a_tenant_with_the_name_none(tmp_path: Path) -> None:
+    project = JobProject(tmp_path)
+    project.write({"share/None/a.md": TEXT, "share/a.md": TEXT})
+    project.job("shared", "collection: shared\npaths: [share]\npath_fields: '{tenant_id}/**'\n")
+    project.run("shared")
+    with open_store(project.loaded.data_dir) as store:
+        record = store.collections.get("shared")
+        documents = store.documents.in_generation(record.id, record.published or 0)
+        assert len({one.content_key for one in documents}) == 2
+        assert store.documents.duplicates([one.version for one in documents]) == {}
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -218,11 +218,13 @@ class Services(Closeable):
         """Return the collections in `names`, then further ones whose names start with one of the prefixes.
 
         A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or
-        that the caller may not read. Both errors have the same message, so that it reveals no names.
+        that the caller may not read. Both errors have the same message, so that it reveals no names. Raises Forbidden
+        for a name whose conditions cannot be joined, too.
         """
-        readable = principal.readable(self.collection_names())
+        existing = self.collection_names()
+        readable = principal.readable(existing)
         for name in names:
-            if name not in readable:
+            if name not in existing or not principal.may_read(name):
                 raise Forbidden(f"There is no collection '{name}', or this key may not read it.")
         named = dict.fromkeys([*names, *(one for prefix in prefixes for one in readable if one.startswith(prefix))])
         return [ReadableCollection(name, principal.conditions_of(name)) for name in named]

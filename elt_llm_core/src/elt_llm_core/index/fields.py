@@ -283,7 +283,7 @@ def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
     """Build the fields that identify a document. Identical documents each have the ids, paths and titles of all."""
     same: dict[tuple[object, ...], list[StoredDocument]] = defaultdict(list)
     for document in documents:
-        same[_content_key(document)].append(document)
+        same[document.content_key].append(document)
     names: dict[str, Callable[[StoredDocument], tuple[str, ...]]] = {
         "id": lambda row: (row.document_id,),
         "source": lambda row: (row.source,),
@@ -294,18 +294,12 @@ def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
         many_valued(
             name,
             "text",
-            [sorted({value for row in same[_content_key(one)] for value in of(row)}) for one in documents],
+            [sorted({value for row in same[one.content_key] for value in of(row)}) for one in documents],
         )
         for name, of in names.items()
     ]
     moments = [_as_date(document.modified_at) for document in documents]
     return [*found, single_valued("modified_at", "date", moments)]
-
-
-def _content_key(document: StoredDocument) -> tuple[object, ...]:
-    """Return a key that is equal for documents of which only one is indexed, as `DocumentTable.indexed` defines."""
-    owner = [document.metadata.get(name) for name in OWNER_FIELDS]
-    return (document.document_hash, document.part, *map(str, owner))
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], expected: Iterable[str]) -> dict[str, list[Any]]:

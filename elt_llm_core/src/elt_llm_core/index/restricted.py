@@ -25,7 +25,7 @@ from elt_llm_core.index.searchable import (
     find_document,
 )
 from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions, admit
-from elt_llm_core.store.records import StoredDocument, StoredNode
+from elt_llm_core.store.records import StoredDocument, StoredNode, canonical_json
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -59,7 +59,7 @@ class RestrictedIndex:
     @property
     def identity(self) -> str:
         """A text that is unique for each published state and these conditions, so that caches keep them apart."""
-        return f"{self._index.identity} [{'; '.join(map(str, self._conditions))}]"
+        return f"{self._index.identity} {canonical_json([one.to_json() for one in self._conditions])}"
 
     @property
     def passport(self) -> Passport:

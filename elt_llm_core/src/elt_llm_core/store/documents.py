@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database, DatabaseTable, Row, placeholders
@@ -13,6 +13,7 @@ from elt_llm_core.store.records import (
     NewNode,
     StoredDocument,
     canonical_json,
+    content_key,
     document_id,
     sha256,
     utc_now,
@@ -183,14 +184,14 @@ class DocumentTable(DatabaseTable):
 
         Documents of different owners are never in one group: each owner must find its own.
         """
-        groups: dict[tuple[object, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
+        groups: dict[tuple[str | None, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
         owner = ", ".join(f"json_extract(metadata, '$.{name}')" for name in OWNER_FIELDS)
         for digest, part, root, path, version, identity, *owners in self._database.rows_in(
             f"SELECT content_hash, part, root, path, id, document_id, {owner} FROM document_versions"
             " WHERE id IN ({})",
             versions,
         ):
-            groups[bytes(digest), part, *map(str, owners)].append((root, path, int(version), identity))
+            groups[content_key(bytes(digest).hex(), part, owners)].append((root, path, int(version), identity))
         return groups.values()
 
     def add_within(
@@ -383,7 +384,9 @@ class ForgottenTable(DatabaseTable):
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Remove a file, found by path or bytes, from the register, so that ingest reads the file again."""
+        """Remove a file from the register, so that ingest reads it. Others of the same bytes stay forgotten by path."""
+        same = [it for it in self.listed(collection) if it.content_hash == content_hash]
+        self.add(collection, [replace(it, content_hash=b"") for it in same if it.document_id != document_id])
         self._database.execute(
             "DELETE FROM forgotten WHERE collection = ? AND (document_id = ? OR content_hash = ?)",
             (collection, document_id, content_hash),

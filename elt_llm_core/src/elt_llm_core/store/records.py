@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -136,6 +136,16 @@ class StoredDocument:
     notes: tuple[str, ...] = ()
     part: str = ""
     modified_at: str | None = None
+
+    @property
+    def content_key(self) -> tuple[str | None, ...]:
+        """The `content_key` of the document."""
+        return content_key(self.document_hash, self.part, [self.metadata.get(name) for name in OWNER_FIELDS])
+
+
+def content_key(document_hash: str, part: str, owner: Iterable[Any]) -> tuple[str | None, ...]:
+    """Return a key that is equal for identical documents with the same owner fields, of which one is indexed."""
+    return (document_hash, part, *(None if value is None else str(value) for value in owner))
 
 
 @dataclass(frozen=True)

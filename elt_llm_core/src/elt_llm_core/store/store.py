@@ -1,7 +1,7 @@
 """An open data directory: its database, folders and tables, and the status of a collection."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ from elt_llm_core.store.generations import (
     pin_shared,
 )
 from elt_llm_core.store.nodes import NodeTable, VectorTable
-from elt_llm_core.store.records import CollectionRecord
+from elt_llm_core.store.records import CollectionRecord, FileRecord
 from elt_llm_core.utilities import Closeable, Failpoint, failpoint
 
 
@@ -317,9 +317,14 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         artefacts=tuple(sorted({name for name, _, _ in store.documents.artefacts(versions)})),
         duplicates=len(versions) - len(store.documents.indexed(versions)),
         forgotten=store.forgotten.count(record.id),
-        files_in_trouble=tuple(
-            {"path": file.path, "outcome": file.outcome, "reason": file.reason}
-            for file in store.files.of_collection(record.id).values()
-            if file.outcome in ("failed", "empty")
-        ),
+        files_in_trouble=files_in_trouble(store.files.of_collection(record.id).values()),
+    )
+
+
+def files_in_trouble(files: Iterable[FileRecord]) -> tuple[dict[str, str], ...]:
+    """Describe those of these files that could not be read or contained no text."""
+    return tuple(
+        {"path": file.path, "outcome": file.outcome, "reason": file.reason}
+        for file in files
+        if file.outcome in ("failed", "empty")
     )

@@ -20,6 +20,7 @@ from elt_llm_ingest.run.scan import ScannedFile, find_deleted, inspect_file, pub
 from elt_llm_ingest.run.versions import version_maker
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile
+from elt_llm_ingest.sources.path_fields import PathFields
 from elt_llm_ingest.sources.remote_files import find_all_sources
 from elt_llm_ingest.sources.request import IngestRequest
 
@@ -138,14 +139,10 @@ class _Planner:
         published = published_documents(store, record) if store and record else {}
         self._files = {identity: document for identity, document in published.items() if not document.part}
         options = ReaderOptions.of(settings.ingest, request.columns)
-        self._reading = FileReading(DirectParser(), options, request.reader, request.split_by or None, request.group)
-        self._maker = (
-            version_maker(
-                request.collection, settings, embedding, request.metadata, self._reading.scope, request.path_fields
-            )
-            if embedding
-            else None
-        )
+        name, split_by = request.collection, request.split_by or None
+        fields = PathFields(store.data_dir, name, request.paths, request.path_fields) if store else None
+        self._reading = reading = FileReading(DirectParser(), options, request.reader, split_by, request.group, fields)
+        self._maker = version_maker(name, settings, embedding, request.metadata, reading.scope) if embedding else None
 
     def inspect(self, located: LocatedFile, known: KnownSources) -> _InspectedFile:
         try:
@@ -169,7 +166,8 @@ class _Planner:
             return "changed", ""
         if self._maker is None or self._store is None:
             return "unchanged", ""
-        key = version_key(seen.document_id, seen.digest, reader, self._maker.chunker_identity, self._maker.extraction)
+        extraction = self._maker.extraction_of(self._reading.owner_fields(seen.located))
+        key = version_key(seen.document_id, seen.digest, reader, self._maker.chunker_identity, extraction)
         if self._store.documents.find(key) == before.version:
             return "unchanged", ""
         return "changed", "the bytes are the same, but the reader, the chunking or the metadata changed"

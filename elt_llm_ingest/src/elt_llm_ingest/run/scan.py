@@ -143,14 +143,14 @@ class Scan:
         maker: VersionMaker,
         published: Mapping[str, StoredDocument],
         reading: FileReading,
-        extraction: str = "",
+        ending: str = "",
         *,
         remember: bool = False,
     ) -> None:
         self._store, self._collection, self._maker = store, collection, maker
         self._published, self._reading, self._remember = published, reading, remember
-        # A later step may replace the versions that `maker` makes; `extraction` identifies the finished versions.
-        self._extractions = tuple(filter(None, (extraction, maker.extraction)))
+        # A later step may replace the versions that `maker` makes. The `extraction` of finished versions has `ending`.
+        self._ending = ending
         self._known = store.files.of_collection(collection)
         self._forgotten = store.forgotten.all(collection)
         self._result = ScanResult()
@@ -199,8 +199,9 @@ class Scan:
         except UnreadableDocument as error:
             self._note(seen, self._failed(located, seen.document_id, error))
             return True
-        chunker = self._maker.chunker_identity
-        keys = (version_key(seen.document_id, seen.digest, reader, chunker, it) for it in self._extractions)
+        chunker, own = self._maker.chunker_identity, self._maker.extraction_of(self._reading.owner_fields(located))
+        extractions = dict.fromkeys((own + self._ending, own))
+        keys = (version_key(seen.document_id, seen.digest, reader, chunker, it) for it in extractions)
         stored = next(filter(None, map(self._store.documents.find, keys)), None)
         if stored is None:
             return False

@@ -69,22 +69,17 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """Metadata added to documents and chunks. `scope` names the part of each file that is ingested.
-
-    `path_fields` is the pattern of the fields that folders name, as in `FolderPattern`.
-    """
+    """Metadata added to documents and chunks. `scope` names the part of each file that is ingested."""
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
     scope: str = ""
-    path_fields: str = ""
 
     @property
     def identity(self) -> str:
         """Return the part of a version's key that changes whenever a metadata rule or value changes."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
-        named = "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
-        return f"{named}|{self.path_fields}" if self.path_fields else named
+        return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
 
 
 class VersionMaker:
@@ -99,6 +94,11 @@ class VersionMaker:
         self._metadata = metadata or VersionMetadata()
         self.extraction = self._metadata.identity
         self._tokenisers: dict[str, KeywordTokeniser] = {}
+
+    def extraction_of(self, owner: Mapping[str, str]) -> str:
+        """Return the `extraction` of the versions of a file whose path names these owner fields."""
+        fields = sha256(canonical_json(dict(owner))).hex()[:12]
+        return f"{self.extraction}|owner:{fields}" if owner else self.extraction
 
     def from_parsed(
         self, origin: DocumentOrigin, parsed: ParsedDocument, owner: Mapping[str, str] | None = None
@@ -139,7 +139,7 @@ class VersionMaker:
             metadata={**_without_owner(parsed.metadata), "language": language, **self._metadata.static, **owner},
             notes=parsed.notes,
             nodes=nodes,
-            extraction=self.extraction,
+            extraction=self.extraction_of(owner),
         )
 
     def _nodes(self, document: str, parsed: ParsedDocument, tokeniser: KeywordTokeniser) -> Iterator[NewNode]:
@@ -188,17 +188,15 @@ def version_maker(
     embedding: EmbeddingModel,
     metadata: Mapping[str, MetadataValue] | None = None,
     scope: str = "",
-    path_fields: str = "",
 ) -> VersionMaker:
     """Create the maker of document versions. Its chunks depend on the chunker and the embedding model's tokenizer.
 
-    `metadata` is added to every document. `scope` names the part of each file that is ingested. `path_fields` is the
-    pattern of the fields that folders name.
+    `metadata` is added to every document. `scope` names the part of each file that is ingested.
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
     chunk_metadata = ChunkMetadata(settings.ingest.topics, settings.ingest.organisations)
-    description = VersionMetadata(chunk_metadata, _with_owner_texts(metadata or {}), scope, path_fields)
+    description = VersionMetadata(chunk_metadata, _with_owner_texts(metadata or {}), scope)
     return VersionMaker(collection, chunker, f"{chunker.fingerprint}|{model}", description)
 
 

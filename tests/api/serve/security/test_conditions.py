@@ -1,5 +1,7 @@
 """The conditions of keys and groups: how they are written, and how those of several groups are joined."""
 
+from itertools import permutations
+
 import pytest
 from elt_llm_api.serve.access.principal import Forbidden, Grant, Principal
 from elt_llm_core.errors import UsageError
@@ -71,6 +73,25 @@ def test_groups_whose_conditions_cannot_be_joined_are_refused() -> None:
     )
     with pytest.raises(Forbidden, match="cannot be joined"):
         both.conditions_of("shared")
+    with pytest.raises(Forbidden, match="cannot be joined"):
+        both.require_whole("shared", to_write=False)
+    assert not both.sees_whole("shared")
+    assert not both.changes_whole("shared")
+    assert both.readable(["other", "shared"]) == []
+    more = person(*both.groups, Grant(("other",)))
+    assert more.readable(["other", "shared"]) == ["other"]
+
+
+def test_the_order_of_groups_does_not_matter_for_joining_them() -> None:
+    parts = [
+        Grant(("shared",), (), conditions(*where))
+        for where in [
+            *(("tenant_id=a", "doc_type=x"), ("tenant_id=b", "doc_type=y"), ("tenant_id=b", "doc_type=x")),
+            *(("tenant_id=a", "doc_type=y"), ("tenant_id in a,b", "doc_type=x")),
+        ]
+    ]
+    for groups in permutations(parts):
+        assert person(*groups).conditions_of("shared") == conditions("doc_type in x,y", "tenant_id in a,b")
 
 
 def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
@@ -80,6 +101,24 @@ def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
         person(Grant(("a",), (), conditions("doc_type=x"))).owner,
     }
     assert len(owners) == 3
+
+
+@pytest.mark.parametrize("name", ["ann {}", "ann~x", "\u00e4nn", "user:ann"])
+def test_the_name_of_a_person_cannot_imitate_another_owner(name: str) -> None:
+    ann = person(Grant(("a",), (), conditions("doc_type=x")))
+    [_, digest] = ann.owner.split(" ")
+    plain = Principal(name.format(digest), (), (), groups=(Grant(("a",)),), is_person=True).owner
+    assert plain != ann.owner
+    assert plain.isascii()
+    assert not {" ", "~"} & set(plain)
+    # A key `user` with conditions is not a person either.
+    assert not ann.owner.startswith("user ")
+
+
+def test_a_person_who_loses_a_group_owns_nothing_of_the_former_work() -> None:
+    own, whole, other = Grant(("shared",), (), conditions("tenant_id=a")), Grant(("shared",)), Grant(("other",))
+    assert len({person(*groups).owner for groups in [(own, whole), (own,), (whole,), (own, other)]}) == 4
+    assert person(whole, other).owner == person(whole).owner  # which collections are readable decides here
 
 
 @pytest.mark.parametrize("value", ["acme", "a/b", "..", "Ä & co", "a=b", "%2e", "7"])

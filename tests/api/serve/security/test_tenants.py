@@ -293,6 +293,16 @@ def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
     assert (filtered["left"], filtered["of"]) == ({COLLECTION: 4}, {COLLECTION: 4})
 
 
+def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Tenants) -> None:
+    both = DocumentCondition("tenant_id", (OWN, FOREIGN))
+    with closing(open_state(tenants.server.data_dir)) as state:
+        secret = KeyTable(state).create("both", [COLLECTION], [], conditions=(both,))
+    headers = {"authorization": f"Bearer {secret}"}
+    status = tenants.server.client.get(f"/v1/collections/{COLLECTION}", headers=headers).json()["status"]
+    # Besides four files, the other tenant has an upload.
+    assert (status["documents"], status["nodes"], status["duplicates"]) == (9, 9, 0)
+
+
 def test_words_values_and_fields_are_suggested_from_the_own_documents_only(tenants: Tenants) -> None:
     def search(question: str, *where: str) -> dict[str, Any]:
         found: dict[str, Any] = tenants.own.post("/v1/search", json={"question": question, "where": where}).json()
@@ -350,6 +360,16 @@ def test_uploads_belong_to_the_tenant_and_replace_no_file_of_another(changing: T
     assert deleted["status"] == "done", deleted
     kept = changing.foreign.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
     assert sum(one["uploaded"] for one in kept) == 1
+
+
+def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) -> None:
+    job = upload(changing.own, "broken.pdf", "%PDF-1.4\nbroken").json()["job"]
+    assert finished(changing.own, job)["status"] == "failed"
+    own, foreign = (client.get(f"/v1/collections/{COLLECTION}").json() for client in (changing.own, changing.foreign))
+    assert [own["health"], foreign["health"]] == ["files failed", "ok"]
+    [file] = own["status"]["files_in_trouble"]
+    assert file["path"].endswith("broken.pdf")
+    assert foreign["status"]["files_in_trouble"] == []
 
 
 def test_a_document_that_both_tenants_have_is_forgotten_by_one_only(changing: Tenants) -> None:

@@ -1,6 +1,8 @@
 """People whom a proxy signs in: their headers count from the address of the proxy alone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,8 +12,9 @@ from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.asgi import PEER
 from elt_llm_core.settings.tree import ServeSettings
 from elt_llm_core.store.conditions import DocumentCondition
+from optional import needs
 from pydantic import ValidationError
-from served.server import served
+from served.server import RunningServer, served
 from served.tenants import TOKEN
 from stored.folders import run_ingest, write_files
 
@@ -28,12 +31,16 @@ SETTINGS: Mapping[str, Any] = {
 
 
 def admitted(
-    headers: list[tuple[str, str]], peer: str = "10.0.0.1", secret: str | None = None, **settings: Any
+    headers: list[tuple[str, str]],
+    peer: str = "10.0.0.1",
+    secret: str | None = None,
+    encoding: str = "utf-8",
+    **settings: Any,
 ) -> Principal | AccessRefusal:
     serve = ServeSettings.model_validate({**SETTINGS, **settings})
     callers = CallerRegistry(TOKEN, lambda _: None, lambda: False, always=True)
     gate = AccessGate(callers, Lockout(3, 3), RateLimit(100), ProxiedPeople(serve))
-    encoded = [(name.lower().encode(), value.encode()) for name, value in headers]
+    encoded = [(name.lower().encode(), value.encode(encoding)) for name, value in headers]
     return gate.admit({"type": "http", "client": ("192.0.2.9", 1), PEER: peer, "headers": encoded}, secret)
 
 
@@ -49,6 +56,14 @@ def test_a_person_has_the_permissions_of_all_known_groups() -> None:
     assert not ann.administers
     assert isinstance(operator := admitted(sent(groups="operators")), Principal)
     assert operator.administers
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_names_are_read_in_the_encoding_of_the_proxy(encoding: str) -> None:
+    groups = {"Gesch\u00e4ft": {"read": ["handbook"]}}
+    person = admitted(sent("J\u00fcrgen Gro\u00df \u00c0", "Gesch\u00e4ft"), encoding=encoding, groups=groups)
+    assert isinstance(person, Principal)
+    assert person.name == "J\u00fcrgen Gro\u00df \u00c0"
 
 
 @pytest.mark.parametrize("peer", ["192.0.2.9", "10.0.0.9", "::1", "", "unknown"])
@@ -78,6 +93,7 @@ def test_a_request_without_headers_and_without_a_key_is_not_anonymous(peer: str)
     [
         *(sent(""), sent("  "), sent("a" * 201), sent("ann\tbob\x1b"), [*sent(), ("X-Forwarded-User", "bob")]),
         sent()[1:],
+        [*sent(), ("X-Forwarded-Groups", "operators")],
     ],
 )
 def test_a_proxy_that_names_no_person_or_several_is_refused(headers: list[tuple[str, str]]) -> None:
@@ -109,20 +125,46 @@ def test_settings_that_would_not_protect_are_refused(wrong: Mapping[str, Any]) -
         ServeSettings.model_validate({**SETTINGS, **wrong})
 
 
-@pytest.mark.network
-def test_a_person_behind_a_proxy_has_conversations_of_its_own(tmp_path: Any) -> None:
-    settings = """
+SERVED = """
 embedding: {provider: fake}
 serve:
   trusted_user_header: X-Forwarded-User
   trusted_groups_header: X-Forwarded-Groups
   trusted_proxy: 127.0.0.1
-  groups: {staff: {read: [handbook]}}
+  groups: {staff: {read: [handbook]}, editors: {write: [handbook]}, readers: {read: ["*"]}}
 """
-    files = {"config/rag_config.yaml": settings, "docs/leave.md": "# Leave\n\nLeave is approved by the manager.\n"}
-    write_files(tmp_path, files)
+
+
+@contextmanager
+def proxied(folder: Path) -> Iterator[RunningServer]:
+    write_files(folder, {"config/rag_config.yaml": SERVED})
+    with served(folder, environment={"ELT_LLM_STORAGE__DATA_DIR": str(folder / "data")}) as server:
+        yield server
+
+
+@pytest.mark.network
+def test_a_person_may_upload_on_the_page_if_a_group_may_write(tmp_path: Path) -> None:
+    needs("gradio")
+    with proxied(tmp_path) as server:
+
+        def status(groups: str) -> int:
+            server.client.get("/config", headers=dict(sent(groups=groups)))
+            files = {"files": ("leave.md", b"# Leave\n\nThe manager approves it.\n")}
+            return server.client.post("/gradio_api/upload", files=files, headers=dict(sent(groups=groups))).status_code
+
+        assert [status("staff"), status("staff, editors")] == [403, 200]
+        asked = [
+            server.client.post("/v1/ask", json={"question": "Who?"}, headers=dict(sent(groups=groups)))
+            for groups in ("staff", "readers")
+        ]
+        assert [one.status_code for one in asked] == [403, 409]  # forbidden; nothing was ingested
+
+
+@pytest.mark.network
+def test_a_person_behind_a_proxy_has_conversations_of_its_own(tmp_path: Path) -> None:
+    write_files(tmp_path, {"docs/leave.md": "# Leave\n\nLeave is approved by the manager.\n"})
     run_ingest(tmp_path / "data", tmp_path / "docs", collection="handbook")
-    with served(tmp_path, environment={"ELT_LLM_STORAGE__DATA_DIR": str(tmp_path / "data")}) as server:
+    with proxied(tmp_path) as server:
 
         def call(method: str, path: str, user: str = "", **body: Any) -> httpx.Response:
             headers = dict(sent(user, "staff")) if user else {}

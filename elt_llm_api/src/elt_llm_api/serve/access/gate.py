@@ -98,13 +98,13 @@ class ProxiedPeople:
 
     def identify(self, scope: Scope) -> "Principal | AccessRefusal | None":
         """Return the person of a request, a refusal of its headers, or None if no person is named by the proxy."""
-        names = header_values(scope, self._user.lower()) if self.required else []
-        groups = header_values(scope, self._groups.lower()) if self.required else []
+        names = _texts(scope, self._user) if self.required else []
+        groups = _texts(scope, self._groups) if self.required else []
         if not (names or groups):
             return None
         if not self._comes_from_proxy(scope):
             return _UNTRUSTED if self._refuses else None
-        name = names[0].strip() if len(names) == 1 else ""
+        name = names[0].strip() if len(names) == 1 and len(groups) <= 1 else ""
         if not name or len(name) > _MAX_CHARACTERS or not name.isprintable():
             return _NO_PERSON
         listed = {group.strip() for value in groups for group in value.split(",")}
@@ -122,6 +122,15 @@ class ProxiedPeople:
             return False
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
         return self._proxy is not None and (mapped or address) in self._proxy
+
+
+def _texts(scope: Scope, name: str) -> list[str]:
+    """Return the values of a header as UTF-8, or as Latin-1 if one of them is not UTF-8."""
+    values = header_values(scope, name.lower())
+    try:
+        return [value.encode("latin-1").decode("utf-8") for value in values]
+    except UnicodeDecodeError:
+        return values
 
 
 class CallerRegistry:
@@ -215,7 +224,10 @@ _UNTRUSTED = AccessRefusal(
     "Send the request through the proxy, or without its headers and with a key.",
 )
 _NO_PERSON = AccessRefusal(
-    403, "unnamed_person", "The proxy named no person, or several.", "Check serve.trusted_user_header and the proxy."
+    403,
+    "unnamed_person",
+    "The proxy named no person, or sent a header twice.",
+    "Check serve.trusted_user_header and the proxy.",
 )
 _NO_GROUP = AccessRefusal(
     403, "no_group", "This person is in no group with permissions.", "Add a group of the person to serve.groups."

@@ -1,10 +1,13 @@
 """The caller of a request, and the collections and documents that the caller may read and write."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain, product
+from math import prod
+from urllib.parse import quote
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions
@@ -73,17 +76,23 @@ class Principal:
     def owner(self) -> str:
         """The name under which conversations, feedback and jobs of this caller are stored.
 
-        It contains the conditions. If a key is made again for another tenant, or a person gets other groups, the work
-        that was done under the former conditions cannot be read.
+        It contains all grants of a caller with conditions. If a key is made again for another tenant, or a person gets
+        or loses a group, the work that was done under the former grants cannot be read.
         """
-        name = f"user {self.name}" if self.is_person else self.name
-        conditions = [f"{grant.read} {grant.write} {grant.conditions}" for grant in self.grants if grant.conditions]
-        return f"{name} {hashlib.sha256(str(conditions).encode()).hexdigest()[:16]}" if conditions else name
+        # Names of keys have no colon, space or tilde, which separate the parts of stored names.
+        name = f"user:{quote(self.name, safe='@').replace('~', '%7E')}" if self.is_person else self.name
+        granted = [f"{one.read} {one.write} {one.conditions}" for one in self.grants] if self.has_conditions else []
+        return f"{name} {hashlib.sha256(str(granted).encode()).hexdigest()[:16]}" if granted else name
 
     @property
     def has_conditions(self) -> bool:
         """Whether the caller may see only some documents of any collection."""
         return any(grant.conditions for grant in self.grants)
+
+    @property
+    def may_read_all(self) -> bool:
+        """Whether the caller may read every collection, and so know that there is none."""
+        return any("*" in (*grant.read, *grant.write) for grant in self.grants)
 
     @property
     def may_write_any(self) -> bool:
@@ -120,23 +129,27 @@ class Principal:
 
     def sees_whole(self, collection: str) -> bool:
         """Return whether the caller may read every document of a collection."""
-        return self.may_read(collection) and not self.conditions_of(collection)
+        return any(grant.may_read(collection) and not grant.conditions for grant in self.grants)
 
     def changes_whole(self, collection: str) -> bool:
         """Return whether the caller may change every document of a collection."""
-        return self.may_write(collection) and not self.write_conditions(collection)
+        return any(grant.may_write(collection) and not grant.conditions for grant in self.grants)
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Return the collections that the caller may read, in the given order."""
-        return [name for name in collections if self.may_read(name)]
+        """Return the collections that the caller may read, in the given order, if its conditions can be joined."""
+        return [name for name in collections if _joined(self._read_conditions(name)) is not None]
 
     def conditions_of(self, collection: str) -> DocumentConditions:
         """Return the conditions under which the caller reads a collection that it may read. Raises Forbidden."""
-        return _joined([grant.conditions for grant in self.grants if grant.may_read(collection)], collection)
+        return _require_joined(self._read_conditions(collection), collection)
 
     def write_conditions(self, collection: str) -> DocumentConditions:
         """Return the conditions under which the caller changes a collection that it may change. Raises Forbidden."""
-        return _joined([grant.conditions for grant in self.grants if grant.may_write(collection)], collection)
+        granted = tuple(grant.conditions for grant in self.grants if grant.may_write(collection))
+        return _require_joined(granted, collection)
+
+    def _read_conditions(self, collection: str) -> tuple[DocumentConditions, ...]:
+        return tuple(grant.conditions for grant in self.grants if grant.may_read(collection))
 
 
 LOCAL = Principal("local", administers=True)
@@ -147,31 +160,36 @@ def _matches(collection: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(collection, pattern) for pattern in patterns)
 
 
-def _joined(granted: Sequence[DocumentConditions], collection: str) -> DocumentConditions:
-    """Return conditions that admit exactly what one of the granted conditions admits.
-
-    Raises Forbidden if no conditions do, as for `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if nothing
-    is granted.
-    """
+def _require_joined(granted: tuple[DocumentConditions, ...], collection: str) -> DocumentConditions:
     if not granted:
         raise Forbidden(f"There is no collection '{collection}', or this key may not read it.")
-    if not all(granted):
-        return ()
-    joined = _by_field(granted[0])
-    for conditions in granted[1:]:
-        other = _by_field(conditions)
-        different = [name for name in {**joined, **other} if joined.get(name) != other.get(name)]
-        if len(different) > 1 and not (_contains(joined, other) or _contains(other, joined)):
-            raise Forbidden(
-                f"The groups of this person have conditions on '{collection}' that cannot be joined.",
-                hint="Give the groups conditions that differ in one field only, in serve.groups.",
-            )
-        if _contains(other, joined):
-            joined = other
-        elif not _contains(joined, other):
-            [name] = different
-            joined = {**joined, name: joined[name] | other[name]}
-    return tuple(DocumentCondition(name, tuple(sorted(values))) for name, values in sorted(joined.items()))
+    if (joined := _joined(granted)) is None:
+        raise Forbidden(
+            f"The groups of this person have conditions on '{collection}' that cannot be joined.",
+            hint="Give the groups conditions that differ in one field only, in serve.groups.",
+        )
+    return joined
+
+
+@lru_cache(maxsize=256)
+def _joined(granted: tuple[DocumentConditions, ...]) -> DocumentConditions | None:
+    """Return conditions that admit exactly what one of the granted conditions admits.
+
+    Return None if no conditions do, as for `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if nothing is
+    granted.
+    """
+    values: dict[str, set[str | None]] = {}  # of each field, with None for all others
+    for one in chain.from_iterable(granted):
+        values.setdefault(one.field, {None}).update(one.values)
+    admitted: set[tuple[str | None, ...]] = set()
+    for conditions in granted:
+        own = _by_field(conditions)
+        admitted.update(product(*(own.get(name, every) for name, every in values.items())))
+    sides = {name: {one[at] for one in admitted} for at, name in enumerate(values)}
+    if len(admitted) != prod(map(len, sides.values())):
+        return None
+    listed = {name: tuple(sorted(filter(None, side))) for name, side in sorted(sides.items()) if None not in side}
+    return tuple(DocumentCondition(name, side) for name, side in listed.items())
 
 
 def _by_field(conditions: DocumentConditions) -> dict[str, frozenset[str]]:
@@ -180,8 +198,3 @@ def _by_field(conditions: DocumentConditions) -> dict[str, frozenset[str]]:
         values = frozenset(one.values)
         found[one.field] = found[one.field] & values if one.field in found else values
     return found
-
-
-def _contains(wide: dict[str, frozenset[str]], narrow: dict[str, frozenset[str]]) -> bool:
-    """Return whether everything that `narrow` admits is admitted by `wide`."""
-    return all(name in narrow and narrow[name] <= values for name, values in wide.items())

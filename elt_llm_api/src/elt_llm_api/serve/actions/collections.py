@@ -1,6 +1,6 @@
 """List, describe, verify and roll back collections; list the neighbours of an entity in an enterprise model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -12,8 +12,8 @@ from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.results import ResultModel
 from elt_llm_core.store.lock import lock_holder, writer_lock
-from elt_llm_core.store.records import CollectionRecord, StoredDocument
-from elt_llm_core.store.store import CollectionStatus, collection_status, open_store
+from elt_llm_core.store.records import CollectionRecord, FileRecord, StoredDocument
+from elt_llm_core.store.store import CollectionStatus, collection_status, files_in_trouble, open_store
 from elt_llm_core.text.normalise import words
 from elt_llm_core.utilities import nearest_names
 from elt_llm_query.extractive.confidence import ProfileCalibration
@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field
 
 from elt_llm_api.display.calibration import load_calibrations
 from elt_llm_api.serve.access.principal import Principal
-from elt_llm_api.serve.actions.documents import own_documents
+from elt_llm_api.serve.actions.documents import own_documents, own_files
 from elt_llm_api.serve.actions.jobs import BatchJobActions
 from elt_llm_api.serve.services import ServiceActions
 
@@ -143,7 +143,9 @@ class CollectionActions(ServiceActions):
         """Return the status, with the folders on this machine for administrators only."""
         status = collection_status(self._services.store, record)
         if conditions := principal.conditions_of(record.name):
-            status = _own_status(status, own_documents(self._services.store, record, conditions))
+            own = own_documents(self._services.store, record, conditions)
+            files = own_files(self._services.store, record, conditions, own)
+            status = _own_status(status, own, files.values())
         return status if principal.administers else replace(status, roots=())
 
     def _health(self, status: CollectionStatus) -> CollectionHealth:
@@ -159,9 +161,11 @@ class CollectionActions(ServiceActions):
         return "files failed" if status.files_in_trouble else "ok"
 
 
-def _own_status(status: CollectionStatus, documents: Sequence[StoredDocument]) -> CollectionStatus:
-    """Return the status of the part of a collection that consists of these documents."""
-    indexed = {(one.document_hash, one.part): one.nodes for one in documents}
+def _own_status(
+    status: CollectionStatus, documents: Sequence[StoredDocument], files: Iterable[FileRecord]
+) -> CollectionStatus:
+    """Return the status of the part of a collection that consists of these documents and files."""
+    indexed = {one.content_key: one.nodes for one in documents}
     return replace(
         status,
         documents=len(documents),
@@ -174,7 +178,7 @@ def _own_status(status: CollectionStatus, documents: Sequence[StoredDocument]) -
         artefacts=(),
         duplicates=len(documents) - len(indexed),
         forgotten=0,
-        files_in_trouble=(),
+        files_in_trouble=files_in_trouble(files),
     )
 
 

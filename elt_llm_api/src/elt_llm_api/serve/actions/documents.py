@@ -68,7 +68,8 @@ class DocumentActions(ServiceActions):
         record = self._record(principal, collection)
         ingested_at = self._services.store.documents.made_at(record.id)
         conditions = principal.conditions_of(collection)
-        published, files = self._published(record, conditions), self._files(record, conditions)
+        published = own_documents(self._services.store, record, conditions)
+        files = own_files(self._services.store, record, conditions, published)
         uploads = uploads_folder(self._services.loaded.data_dir, record.name).resolve()
         roots = self._services.store.collections.roots(record.id)
         upload_roots = {name for name, (path, _) in roots.items() if path.is_relative_to(uploads)}
@@ -177,29 +178,12 @@ class DocumentActions(ServiceActions):
         self._services.collections(principal, [collection])
         return self._services.store.collections.get(collection)
 
-    def _published(self, record: CollectionRecord, conditions: DocumentConditions) -> list[StoredDocument]:
-        return own_documents(self._services.store, record, conditions)
-
-    def _files(self, record: CollectionRecord, conditions: DocumentConditions) -> dict[str, FileRecord]:
-        """Return the scanned files by document id; under conditions, those of own documents and own uploads only."""
-        files = dict(self._services.store.files.of_collection(record.id))
-        if not conditions:
-            return files
-        published = {document.document_id for document in self._published(record, conditions)}
-        store = self._services.store
-        paths = {name: path for name, (path, _) in store.collections.roots(record.id).items()}
-        own: dict[str, FileRecord] = {}
-        for identity, file in files.items():
-            path = paths[file.root] / file.path if file.root in paths else None
-            uploaded = path is not None and admit(conditions, upload_fields(store.data_dir, record.name, path))
-            if identity in published or uploaded:
-                own[identity] = file
-        return own
-
     def _require_own(self, record: CollectionRecord, identity: str, conditions: DocumentConditions) -> None:
         """Raise NotFound unless the id is that of a document or file that fulfils the conditions."""
-        published = {document.document_id for document in self._published(record, conditions)}
-        if identity not in published and identity not in self._files(record, conditions):
+        store = self._services.store
+        published = own_documents(store, record, conditions)
+        known = {*own_files(store, record, conditions, published), *(document.document_id for document in published)}
+        if identity not in known:
             raise _document_not_found(identity, record.name)
 
     def _upload(self, record: CollectionRecord, identity: str) -> str:
@@ -211,7 +195,7 @@ class DocumentActions(ServiceActions):
 
     def _document(self, principal: Principal, collection: str, identity: str) -> StoredDocument:
         record = self._record(principal, collection)
-        for document in self._published(record, principal.conditions_of(collection)):
+        for document in own_documents(self._services.store, record, principal.conditions_of(collection)):
             if document.document_id == identity:
                 return document
         raise _document_not_found(identity, collection)
@@ -237,6 +221,27 @@ def own_documents(store: Store, record: CollectionRecord, conditions: DocumentCo
         return []
     documents = store.documents.in_generation(record.id, record.published)
     return [document for document in documents if admit(conditions, document.metadata)]
+
+
+def own_files(
+    store: Store, record: CollectionRecord, conditions: DocumentConditions, published: Sequence[StoredDocument]
+) -> dict[str, FileRecord]:
+    """Return the scanned files by document id; under conditions, those of own documents and own uploads only.
+
+    `published` are the published documents that fulfil the conditions.
+    """
+    files = store.files.of_collection(record.id)
+    if not conditions:
+        return files
+    identities = {document.document_id for document in published}
+    paths = {name: path for name, (path, _) in store.collections.roots(record.id).items()}
+    own: dict[str, FileRecord] = {}
+    for identity, file in files.items():
+        path = paths[file.root] / file.path if file.root in paths else None
+        uploaded = path is not None and admit(conditions, upload_fields(store.data_dir, record.name, path))
+        if identity in identities or uploaded:
+            own[identity] = file
+    return own
 
 
 _TEXT_HINT = "Its text is available."

@@ -134,11 +134,11 @@ class QuestionActions(ServiceActions):
         names, prefixes = request.collections, request.prefixes
         if not names and not prefixes:
             profile = self._services.active.profile(request.profile)
-            existing = set(self._services.collection_names())
-            names = tuple(name for name in profile.collections if name in existing and principal.may_read(name))
+            readable = principal.readable(self._services.collection_names())
+            names = tuple(name for name in profile.collections if name in readable)
             prefixes = profile.collection_prefixes or (() if profile.collections else ("",))
         scope = self._services.collections(principal, names, prefixes)
-        if not scope and "*" in principal.read and not self._services.collection_names():
+        if not scope and principal.may_read_all and not self._services.collection_names():
             raise NotReady("Nothing was ingested yet.", hint=NOTHING_INGESTED_HINT)
         if not scope:
             raise Forbidden(

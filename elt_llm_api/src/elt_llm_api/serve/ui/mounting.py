@@ -141,7 +141,7 @@ class SessionIsolation:
 
     async def _forward_upload(self, caller: Principal, scope: Scope, receive: Receive, send: Send) -> None:
         since = time.time() - _UPLOAD_SECONDS
-        if not caller.write:
+        if not caller.may_write_any:
             await send_error(scope, send, 403, "forbidden", "This key may read documents, but not upload any.")
         elif await asyncio.to_thread(delete_old_uploads, self._folder, since) >= self._most_bytes:
             message = "Too many uploaded files were never imported."
