@@ -13,7 +13,8 @@ from threading import Event, Thread
 from typing import IO, cast
 
 from elt_llm_core.errors import EltError
-from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE, LoadedSettings
+from elt_llm_core.settings.workspace import DSN_VARIABLE
 from elt_llm_core.state.jobs import JobQueue, QueuedJob
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 
@@ -28,6 +29,7 @@ _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
 _MAX_DELAY = 30.0  # seconds
 _STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
 _MAX_ATTEMPTS = 3
+_KEPT = frozenset({FAILPOINT_VARIABLE, DSN_VARIABLE, INDEX_KEY_VARIABLE, INDEX_KEY_FILE_VARIABLE})
 _log = logging.getLogger(__name__)
 
 
@@ -112,11 +114,7 @@ class JobLane:
 
 def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
     # The child gets the settings on standard input, not these variables, which may contain the server's token.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name == FAILPOINT_VARIABLE or not name.startswith("ELT_LLM_")
-    }
+    environment = {it: value for it, value in os.environ.items() if it in _KEPT or not it.startswith("ELT_LLM_")}
     process = subprocess.Popen(  # noqa: S603 - this interpreter, on a module of this package
         [sys.executable, "-m", "elt_llm_api.serve.jobs.child", job.id],
         stdin=subprocess.PIPE,
