@@ -25,7 +25,7 @@ from elt_llm_core.store.postgres import (
     describe_server,
 )
 from elt_llm_core.store.store import has_store, open_store
-from stored.shelf import writing
+from stored.shelf import COLLECTION, put, some_documents, writing
 
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
@@ -184,6 +184,18 @@ def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "Postgres
     other = postgres.workspace(shared.folder)
     with pytest.raises(StoreError, match="keeps files of another"), writing(other):
         pass
+
+
+def test_a_folder_with_a_library_in_sqlite_is_refused_and_kept(shared: Workspace) -> None:
+    with writing(shared.folder) as store:
+        put(store, some_documents(1))
+    for for_writing in (True, False):
+        with pytest.raises(StoreError, match="has a library in SQLite") as caught:
+            open_store(shared, for_writing=for_writing)
+        assert "elt-llm migrate --to postgres" in caught.value.hint
+    with open_store(shared.folder) as store:
+        assert store.generation_names() == {COLLECTION: {"1"}}
+    assert not has_store(shared)
 
 
 def _refusal(workspace: Workspace) -> EltError:
