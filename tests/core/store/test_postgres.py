@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError
+from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError, StoreUnavailable
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.store.database import SqliteDatabase
@@ -240,6 +240,23 @@ def test_a_statement_that_takes_too_long_names_the_setting(session: PostgresData
         session.rows("SELECT pg_sleep(5)")
     assert "statement_timeout" in caught.value.hint
     assert session.rows("SELECT 1") == [(1,)]
+
+
+def test_the_server_looks_for_a_machine_that_has_died(shared: Workspace, session: PostgresDatabase) -> None:
+    names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count")
+    assert [session.rows("SELECT current_setting(?)", (name,)) for name in names] == [[("30",)], [("10",)], [("3",)]]
+    with closing(open_state(shared)) as state:
+        assert state.rows("SHOW idle_in_transaction_session_timeout") == [("1min",)]
+        assert state.rows("SHOW lock_timeout") == [("20s",)]
+
+
+def test_a_transaction_of_the_state_that_waits_too_long_can_be_repeated(shared: Workspace) -> None:
+    with closing(open_state(shared)) as first, closing(open_state(shared)) as second:
+        second.execute("SET lock_timeout = 50")
+        with first.transaction(), pytest.raises(StoreUnavailable, match="lock timeout"), second.transaction():
+            pass
+        with second.transaction():
+            assert second.rows("SELECT 1") == [(1,)]
 
 
 def test_a_server_that_is_too_old_is_refused() -> None:

@@ -4,6 +4,7 @@ This is the only module that imports psycopg. No message contains the connection
 """
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -27,6 +28,11 @@ STORE_SCHEMA = "elt_llm"
 STATE_SCHEMA = "elt_llm_state"
 MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
 _CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+# By these the server notices within about a minute that a machine has died, and releases its locks.
+_SESSION = {"client_min_messages": "warning"} | {
+    f"tcp_{name}": str(number) for name, number in _CONNECT.items() if name.startswith("keepalives")
+}
+_SESSION_OF_STATE = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 _PATIENCE_SECONDS = 0.5
 _MAX_NAME = 63  # bytes of `application_name` that the server keeps
 _PLACEHOLDER = re.compile(r"\?(\d*)")
@@ -146,8 +152,8 @@ class PostgresDatabase(Database):
         So a transaction never sees, or overwrites, half of what another one does, as with SQLite.
         """
         with self._mutex:
-            self.execute(f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})")
             try:
+                self.execute(f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})")
                 yield
                 self.execute("COMMIT")
             except BaseException:
@@ -234,9 +240,10 @@ class PostgresDatabase(Database):
         connection = connect(self._workspace, self._command)
         try:
             check_server_version(connection.info.server_version)
+            chosen = _SESSION | (_SESSION_OF_STATE if self._schema == STATE_SCHEMA else {})
             connection.execute(
-                "SELECT set_config('search_path', %s, false), set_config('client_min_messages', 'warning', false)",
-                (self._schema,),
+                "SELECT set_config(key, value, false) FROM json_each_text(CAST(%s AS json))",
+                (json.dumps({"search_path": self._schema, **chosen}),),
             )
         except StoreError:
             connection.close()
@@ -294,7 +301,8 @@ class PostgresDatabase(Database):
             return _connection_lost()
         said = error.diag.message_primary or type(error).__name__
         message = f"The database {self.name} cannot be used: {said}."
-        return StoreError(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
+        kind = StoreUnavailable if code == "55P03" else StoreError
+        return kind(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
 
 
 def as_server(database: Database) -> PostgresDatabase:
@@ -306,6 +314,7 @@ def as_server(database: Database) -> PostgresDatabase:
 
 _HINTS = {
     "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
+    "55P03": _AGAIN,
     "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
     "53300": "The server has no free connection. Raise max_connections, or stop what uses them.",
     "42501": "Let its owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own both schemas elt_llm)",
