@@ -15,6 +15,7 @@ from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError, S
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.store.database import SqliteDatabase
+from elt_llm_core.store.generations import is_unpinned
 from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.postgres import (
     STORE_SCHEMA,
@@ -143,6 +144,41 @@ def test_a_read_that_a_lost_connection_interrupts_is_repeated_once(
             assert not collector.try_lock(5)
             reader.database.unlock(5, shared=True)
             assert collector.try_lock(5)
+
+
+def test_a_pin_is_not_taken_again_after_its_generation_was_deleted(
+    shared: Workspace, postgres: "PostgresServer"
+) -> None:
+    with writing(shared) as store:
+        put(store, some_documents(1))
+        put(store, some_documents(1), name="other")
+    with open_store(shared) as reader, closing(PostgresDatabase(shared, STORE_SCHEMA)) as collector:
+        assert isinstance(reader.database, PostgresDatabase)
+        pinned, kept = (reader.pin_published(record) for record in reader.collections.all())
+        assert pinned is not None
+        assert kept is not None
+        _cut(postgres, reader.database)
+        collector.execute("DELETE FROM generations WHERE collection = 1")
+        with pytest.raises(StoreUnavailable, match="an open generation was deleted meanwhile"):
+            reader.collections.all()
+        assert len(reader.collections.all()) == 2
+        assert is_unpinned(collector, 2, 1) is False, "the other pin was taken again"
+        for pin in (pinned, kept):
+            pin.release()
+        assert is_unpinned(collector, 2, 1)
+
+
+def test_a_connection_that_is_cut_while_it_begins_is_named(
+    shared: Workspace, postgres: "PostgresServer", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = shared.connection_string().rpartition("/")[2]
+
+    def cut(_version: int) -> None:
+        postgres.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608
+
+    monkeypatch.setattr("elt_llm_core.store.postgres.check_server_version", cut)
+    with pytest.raises(StoreUnavailable, match="connection to PostgreSQL was lost"):
+        PostgresDatabase(shared, STORE_SCHEMA)
 
 
 def test_transactions_of_the_same_schema_run_one_after_the_other(session: PostgresDatabase, shared: Workspace) -> None:

@@ -208,7 +208,8 @@ def pin_shared(
         if number is None:
             return None
         key = _pin_key(collection, number)
-        if server.try_lock(key, shared=True):
+        guarded = f"SELECT 1 FROM generations WHERE collection = {collection} AND number = {number}"
+        if server.try_lock(key, shared=True, guarded=guarded):
             if pointer() == number:
                 break
             server.unlock(key, shared=True)

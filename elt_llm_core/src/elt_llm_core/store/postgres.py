@@ -69,6 +69,8 @@ class PostgresDatabase(Database):
         self._workspace, self._schema, self._command, self._is_writer = workspace, schema, command, is_writer
         self._mutex = threading.RLock()
         self._shared: Counter[int] = Counter()
+        self._guarded: dict[int, str] = {}
+        self._lost: list[int] = []
         self._is_closed = False
         self._connection = self._connect()
         if is_writer:
@@ -207,18 +209,22 @@ class PostgresDatabase(Database):
         for (table,) in tables:
             self.execute(f"VACUUM (FULL) {self._schema}.{table}")
 
-    def try_lock(self, key: int, *, shared: bool = False) -> bool:
-        """Take a lock of this session without waiting. A shared lock is taken again after a lost connection."""
+    def try_lock(self, key: int, *, shared: bool = False, guarded: str = "") -> bool:
+        """Take a lock of this session without waiting. A shared lock is taken again after a lost connection.
+
+        By then, the row that `guarded` selects must still be there.
+        """
         with self._mutex:
             [(taken,)] = self.rows(f"SELECT pg_try_advisory_lock{'_shared' if shared else ''}(?)", (key,))
             if taken and shared:
                 self._shared[key] += 1
+                self._guarded[key] = guarded
             return bool(taken)
 
     def unlock(self, key: int, *, shared: bool = False) -> None:
         """Release a lock of this session. Nothing happens if it was lost."""
         with self._mutex:
-            self._shared[key] -= int(shared)
+            self._shared[key] -= int(shared and self._shared[key] > 0)
             if not self._is_closed:
                 self.rows(f"SELECT pg_advisory_unlock{'_shared' if shared else ''}(?)", (key,))
 
@@ -237,6 +243,8 @@ class PostgresDatabase(Database):
             self._connection.close()
 
     def _connect(self) -> "psycopg.Connection[Row]":
+        import psycopg
+
         connection = connect(self._workspace, self._command)
         try:
             check_server_version(connection.info.server_version)
@@ -245,10 +253,17 @@ class PostgresDatabase(Database):
                 "SELECT set_config(key, value, false) FROM json_each_text(CAST(%s AS json))",
                 (json.dumps({"search_path": self._schema, **chosen}),),
             )
-        except StoreError:
+            self._lost = [key for key in +self._shared if not self._take_again(connection, key)]
+        except (StoreError, psycopg.Error) as error:
             connection.close()
-            raise
+            raise (error if isinstance(error, StoreError) else _connection_lost()) from None
         return connection
+
+    def _take_again(self, connection: "psycopg.Connection[Row]", key: int) -> bool:
+        for _ in range(self._shared[key]):
+            if connection.execute("SELECT pg_try_advisory_lock_shared(%s)", (key,)).fetchone() != (True,):
+                return False
+        return not (row := self._guarded[key]) or connection.execute(row.encode()).fetchone() is not None
 
     def _run(self, work: "Callable[[], _Result]", *, is_read: bool = False) -> _Result:
         import psycopg
@@ -275,12 +290,12 @@ class PostgresDatabase(Database):
         if self._is_writer:
             raise _connection_lost()
         self._connection = self._connect()
-        for key in +self._shared:
-            for _ in range(self._shared[key]):
-                if self.rows("SELECT pg_try_advisory_lock_shared(?)", (key,)) != [(True,)]:
-                    raise StoreError(
-                        "The connection to PostgreSQL was lost, and an open generation is being deleted.", hint=_AGAIN
-                    )
+        for key in self._lost:
+            del self._shared[key]
+        if self._lost:
+            raise StoreUnavailable(
+                "The connection to PostgreSQL was lost, and an open generation was deleted meanwhile.", hint=_AGAIN
+            )
 
     def _roll_back(self) -> None:
         import psycopg
