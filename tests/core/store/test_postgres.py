@@ -146,6 +146,15 @@ def test_a_read_that_a_lost_connection_interrupts_is_repeated_once(
             assert collector.try_lock(5)
 
 
+def test_a_transaction_begins_again_on_a_new_connection(shared: Workspace, postgres: "PostgresServer") -> None:
+    with closing(open_state(shared)) as state:
+        assert isinstance(state, PostgresDatabase)
+        _cut(postgres, state)
+        with state.transaction():
+            state.execute("INSERT INTO measures VALUES ('day', '2026', '{}')")
+        assert state.rows("SELECT count(*) FROM measures") == [(1,)]
+
+
 def test_a_pin_is_not_taken_again_after_its_generation_was_deleted(
     shared: Workspace, postgres: "PostgresServer"
 ) -> None:

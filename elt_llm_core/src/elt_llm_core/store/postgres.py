@@ -54,8 +54,8 @@ def writer_key(part: str = "") -> int:
 class PostgresDatabase(Database):
     """One session of a server, whose tables are in one schema.
 
-    A lost connection is replaced before the next statement, with the shared locks that it held, and a read that it
-    interrupted is repeated once. The session of the writer is never replaced, because its lock is lost with it.
+    A lost connection is replaced before the next statement, with the shared locks that it held, and a read or the begin
+    of a transaction that it interrupted is repeated once. The session of the writer is never replaced, because its lock is lost with it.
     """
 
     EACH_NUMBER = "(SELECT CAST(each.value AS bigint) FROM json_array_elements_text(CAST(? AS json)) AS each (value))"
@@ -99,7 +99,7 @@ class PostgresDatabase(Database):
         def fetched() -> list[Row]:
             return self._connection.execute(text.encode(), values).fetchall()
 
-        return self._run(fetched, is_read=statement.lstrip().startswith("SELECT"))
+        return self._run(fetched, is_repeatable=statement.lstrip().startswith("SELECT"))
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run one statement that returns no rows."""
@@ -155,7 +155,8 @@ class PostgresDatabase(Database):
         """
         with self._mutex:
             try:
-                self.execute(f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})")
+                begin = f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})".encode()
+                self._run(lambda: self._connection.execute(begin), is_repeatable=True)
                 yield
                 self.execute("COMMIT")
             except BaseException:
@@ -265,7 +266,7 @@ class PostgresDatabase(Database):
                 return False
         return not (row := self._guarded[key]) or connection.execute(row.encode()).fetchone() is not None
 
-    def _run(self, work: "Callable[[], _Result]", *, is_read: bool = False) -> _Result:
+    def _run(self, work: "Callable[[], _Result]", *, is_repeatable: bool = False) -> _Result:
         import psycopg
 
         with self._mutex:
@@ -276,7 +277,7 @@ class PostgresDatabase(Database):
             try:
                 return work()
             except psycopg.Error as error:
-                if not self._connection.closed or not is_read or within or self._is_writer:
+                if not self._connection.closed or not is_repeatable or within or self._is_writer:
                     raise self._named(error) from None
                 self._replace_lost_connection()
             try:
