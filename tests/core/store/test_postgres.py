@@ -323,6 +323,16 @@ def test_a_pooler_that_mixes_sessions_is_found_out(shared: Workspace, session: P
             check_session_locks(pooled, session, 7)
 
 
+def test_a_lock_is_taken_while_another_session_is_in_a_transaction(shared: Workspace) -> None:
+    hasty = _with_dsn(shared, lambda dsn: f"{dsn}?options=-c%20statement_timeout%3D2000")
+    with (
+        open_store(shared, for_writing=True) as store,
+        store.database.transaction(),
+        writer_lock(hasty, "job", "jobs/a"),
+    ):
+        assert lock_holder(shared, "jobs/a") is not None
+
+
 def test_the_doctor_describes_a_server_and_changes_nothing(shared: Workspace) -> None:
     assert "version 18." in describe_server(shared)
     assert not has_store(shared)

@@ -460,8 +460,11 @@ def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key
 
     That is so behind a pooler in transaction mode, which gives the session of one client to the next.
     """
-    with other.transaction():
+    other.execute("BEGIN")  # without the lock of transactions, which a writer may hold for long
+    try:
         stays = database.holds(key)
+    finally:
+        other.execute("ROLLBACK")
     if not stays:
         raise StoreError(
             "Locks do not stay with a connection: a pooler in transaction mode is in front of PostgreSQL.",
