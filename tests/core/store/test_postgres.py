@@ -304,6 +304,13 @@ def test_a_transaction_of_the_state_that_waits_too_long_can_be_repeated(shared: 
             assert second.rows("SELECT 1") == [(1,)]
 
 
+@pytest.mark.parametrize("statement", ["SELECT CAST(? AS text)", "SELECT CAST(? AS json) ->> 0"])
+def test_a_text_with_a_nul_character_is_told_to_be_excluded(session: PostgresDatabase, statement: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        session.rows(statement, ('["a\\u0000b"]' if "json" in statement else "a\0b",))
+    assert "no NUL character" in caught.value.hint
+
+
 def test_a_server_that_is_too_old_is_refused() -> None:
     with pytest.raises(StoreError, match="PostgreSQL 13, but 14"):
         check_server_version(130_014)

@@ -55,7 +55,8 @@ class PostgresDatabase(Database):
     """One session of a server, whose tables are in one schema.
 
     A lost connection is replaced before the next statement, with the shared locks that it held, and a read or the begin
-    of a transaction that it interrupted is repeated once. The session of the writer is never replaced, because its lock is lost with it.
+    of a transaction that it interrupted is repeated once. The session of the writer is never replaced, because its lock
+    is lost with it.
     """
 
     EACH_NUMBER = "(SELECT CAST(each.value AS bigint) FROM json_array_elements_text(CAST(? AS json)) AS each (value))"
@@ -311,7 +312,9 @@ class PostgresDatabase(Database):
 
     def _named(self, error: "psycopg.Error") -> StoreError:
         """Return the error in the words of this program. Details of the server may quote a document; they are left."""
-        code = error.sqlstate or ""
+        import psycopg
+
+        code = error.sqlstate or ("22021" if isinstance(error, psycopg.DataError) else "")
         if self._connection.closed or code.startswith(("57P", "08")):
             self._connection.close()
             return _connection_lost()
@@ -328,6 +331,7 @@ def as_server(database: Database) -> PostgresDatabase:
     return database
 
 
+_NO_NUL = "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite."
 _HINTS = {
     "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
     "55P03": _AGAIN,
@@ -335,7 +339,8 @@ _HINTS = {
     "53300": "The server has no free connection. Raise max_connections, or stop what uses them.",
     "42501": "Let its owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own both schemas elt_llm)",
     "25006": "The server is a read-only replica. Name the primary server in the connection string.",
-    "22021": "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite.",
+    "22021": _NO_NUL,
+    "22P05": _NO_NUL,
 }
 
 
