@@ -16,6 +16,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE, LoadedSettings
 from elt_llm_core.settings.workspace import DSN_VARIABLE
 from elt_llm_core.state.jobs import JobQueue, QueuedJob
+from elt_llm_core.store.uploads import machine_id
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 
 from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED
@@ -41,6 +42,7 @@ class JobLane:
         self._delays: dict[str, tuple[int, float]] = {}
         """Number of failed starts by job id, and the monotonic time in seconds before which the job does not start."""
         self._recovered_at = -_RECOVERY_SECONDS
+        self._machine = machine_id(current_settings().workspace)
 
     def run(self) -> None:
         """Run jobs until the stop event is set. While the database cannot be written, wait and try again."""
@@ -60,7 +62,8 @@ class JobLane:
         if now - self._recovered_at >= _RECOVERY_SECONDS:
             self._recovered_at = now
             self._recover()
-        return self._queue.next(self._kinds, {identity for identity, (_, until) in self._delays.items() if until > now})
+        delayed = {identity for identity, (_, until) in self._delays.items() if until > now}
+        return self._queue.next(self._kinds, delayed, self._machine)
 
     def _recover(self) -> None:
         """Queue jobs again that are marked as running although their process was killed."""
