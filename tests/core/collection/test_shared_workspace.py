@@ -135,5 +135,6 @@ def test_rollback_forget_and_purge_work_on_another_machine(here: Workspace, ther
         assert receipt.check.found_in == ()
         assert receipt.versions
         assert "write-ahead logs" in receipt.beyond_reach[-1]
+        assert "other machines" in receipt.beyond_reach[-2]
         texts = store.database.rows("SELECT text FROM texts")
         assert len(texts) == 3
