@@ -29,9 +29,7 @@ STATE_SCHEMA = "elt_llm_state"
 MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
 _CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # By these the server notices within about a minute that a machine has died, and releases its locks.
-_SESSION = {"client_min_messages": "warning"} | {
-    f"tcp_{name}": str(number) for name, number in _CONNECT.items() if name.startswith("keepalives")
-}
+_SESSION = {f"tcp_{name}": str(number) for name, number in _CONNECT.items() if name != "connect_timeout"}
 _SESSION_OF_STATE = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 _PATIENCE_SECONDS = 0.5
 _MAX_NAME = 63  # bytes of `application_name` that the server keeps
@@ -96,11 +94,8 @@ class PostgresDatabase(Database):
         """Return all rows of one statement. Raises StoreError if the statement fails."""
         text, order = _translated(statement)
         values = [parameters[place] for place in order]
-
-        def fetched() -> list[Row]:
-            return self._connection.execute(text.encode(), values).fetchall()
-
-        return self._run(fetched, is_repeatable=statement.lstrip().startswith("SELECT"))
+        is_read = statement.lstrip().startswith("SELECT")
+        return self._run(lambda: self._connection.execute(text.encode(), values).fetchall(), is_repeatable=is_read)
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run one statement that returns no rows."""
@@ -251,10 +246,8 @@ class PostgresDatabase(Database):
         try:
             check_server_version(connection.info.server_version)
             chosen = _SESSION | (_SESSION_OF_STATE if self._schema == STATE_SCHEMA else {})
-            connection.execute(
-                "SELECT set_config(key, value, false) FROM json_each_text(CAST(%s AS json))",
-                (json.dumps({"search_path": self._schema, **chosen}),),
-            )
+            named = json.dumps({"search_path": self._schema, "client_min_messages": "warning", **chosen})
+            connection.execute("SELECT set_config(key, value, false) FROM json_each_text(CAST(%s AS json))", (named,))
             self._lost = [key for key in +self._shared if not self._take_again(connection, key)]
         except (StoreError, psycopg.Error) as error:
             connection.close()

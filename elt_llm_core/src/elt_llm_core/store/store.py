@@ -116,10 +116,11 @@ def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bo
     another database, or, for a writer, if the store is damaged.
     """
     workspace = as_workspace(place)
+    data_dir = workspace.folder
+    if claims:
+        _refuse_other_backend(workspace)
     if workspace.is_shared:
         return _open_shared_store(workspace, for_writing=for_writing, claims=claims)
-    data_dir = workspace.folder
-    _refuse_other_backend(data_dir)
     path = data_dir / STORE_NAME
     if for_writing:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -157,8 +158,6 @@ CACHE_OF = "cache-of"
 def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool) -> Store:
     from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
 
-    if claims:
-        _refuse_sqlite(workspace.folder)
     workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(workspace.folder)
     database = PostgresDatabase(workspace, STORE_SCHEMA, is_writer=for_writing)
@@ -211,18 +210,15 @@ def claim_folder(folder: Path, identity: str) -> None:
         )
 
 
-def _refuse_sqlite(folder: Path) -> None:
-    """Raise StoreError if the folder has a library in SQLite, whose files would be deleted as unknown ones."""
-    if (folder / STORE_NAME).exists() and not (folder / CACHE_OF).exists():
+def _refuse_other_backend(workspace: Workspace) -> None:
+    """Raise StoreError if the folder keeps files of the other kind of database: they would be deleted as unknown."""
+    folder, is_claimed = workspace.folder, (workspace.folder / CACHE_OF).exists()
+    if workspace.is_shared and (folder / STORE_NAME).exists() and not is_claimed:
         raise StoreError(
             f"{folder} has a library in SQLite.",
             hint="Run: elt-llm migrate --to postgres   (or choose another folder: --data-dir DIR)",
         )
-
-
-def _refuse_other_backend(folder: Path) -> None:
-    """Raise StoreError if the folder keeps files of a PostgreSQL database, so that no second truth arises there."""
-    if (folder / CACHE_OF).exists():
+    if is_claimed and not workspace.is_shared:
         raise StoreError(
             f"{folder} belongs to a PostgreSQL database.",
             hint="Set storage.backend: postgres. To use SQLite instead, choose another folder: --data-dir DIR.",
