@@ -223,9 +223,7 @@ def pin_shared(
         provide(number)
         descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
         if descriptor is None:
-            raise StoreError(
-                f"The files of generation {number} of '{folder.name}' are being deleted.", hint="Try again."
-            )
+            raise StoreError(f"Files of generation {number} of '{folder.name}' are being deleted.", hint="Try again.")
     except BaseException:
         unpin()
         raise

@@ -111,9 +111,8 @@ def has_store(place: Path | Workspace) -> bool:
 def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bool = True) -> Store:
     """Open a workspace. If `for_writing`, the caller holds the lock, and the store is created or migrated.
 
-    Unless `claims` is false, the folder belongs to its PostgreSQL database from then on. A writer checks every row
-    first. Raises StoreError if there is no data to read, if a newer program wrote the data, if the folder belongs to
-    another database, or, for a writer, if the store is damaged.
+    Unless `claims` is false, the folder must not belong to another database. A writer checks every row first. Raises
+    StoreError if there is no data to read, if a newer program wrote it, or, for a writer, if the store is damaged.
     """
     workspace = as_workspace(place)
     data_dir = workspace.folder
