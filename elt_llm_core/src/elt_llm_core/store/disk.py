@@ -28,7 +28,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def write_once(path: Path, text: str) -> str:
-    """Write a new file atomically, unless it is there, and return what it says. Several processes may do so at once."""
+    """Write a new file atomically, unless it is there, and return its text. Several processes may do so at once."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)

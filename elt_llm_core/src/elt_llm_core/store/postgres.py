@@ -52,7 +52,7 @@ def writer_key(part: str = "") -> int:
 class PostgresDatabase(Database):
     """One session of a server, whose tables are in one schema.
 
-    A lost connection is replaced before the next statement, with the shared locks that it held, and a read or the begin
+    A lost connection is replaced before the next statement, with the shared locks that it held, and a read or the start
     of a transaction that it interrupted is repeated once. The session of the writer is never replaced, because its lock
     is lost with it.
     """
