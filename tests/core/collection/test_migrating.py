@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from elt_llm_core.collection import migrating
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.migrating import migrate_to_server
 from elt_llm_core.collection.verification import verify_collection
@@ -16,7 +17,7 @@ from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.state.sessions import SessionTable
 from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.store import CACHE_OF, open_store
 from stored.shelf import COLLECTION, StoredLibrary, put, some_documents, writing
 
 if TYPE_CHECKING:
@@ -82,3 +83,48 @@ def test_a_damaged_original_is_refused_and_stays_usable(target: Workspace, made:
         migrate_to_server(target, SilentListener())
     with open_store(made.data_dir) as store:
         assert store.collections.all()
+
+
+def test_an_interrupted_migration_leaves_both_as_they_were(
+    target: Workspace, made: StoredLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(migrating, "_verify", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        migrate_to_server(target, SilentListener())
+    monkeypatch.undo()
+    with open_store(made.data_dir) as store:
+        assert store.collections.all()
+    with pytest.raises(StoreError, match="has a library in SQLite"):
+        open_store(target, for_writing=True)
+    assert not migrate_to_server(target, SilentListener()).was_done
+
+
+def test_a_database_with_another_state_is_refused(target: Workspace, made: StoredLibrary) -> None:
+    with closing(open_state(target)) as state:
+        KeyTable(state).create("server", ["*"], [])
+    with pytest.raises(StoreError, match="other conversations, keys or jobs"):
+        migrate_to_server(target, SilentListener())
+    with open_store(made.data_dir) as store:
+        assert store.collections.all()
+
+
+def test_a_state_that_a_former_migration_copied_is_not_copied_again(target: Workspace) -> None:
+    assert "api_keys" in migrate_to_server(target, SilentListener()).rows
+    (target.folder / CACHE_OF).unlink()  # as if the process had been killed before it claimed the folder
+    assert migrate_to_server(target, SilentListener()).was_done
+    with closing(open_state(target)) as state:
+        KeyTable(state).create("later", ["*"], [])
+    assert migrate_to_server(target, SilentListener()).was_done
+
+
+def test_an_empty_library_is_moved_once(postgres: "PostgresServer", tmp_path: Path) -> None:
+    with writing(tmp_path / "empty"):
+        pass
+    target = postgres.workspace(tmp_path / "empty")
+    report = migrate_to_server(target, SilentListener())
+    assert report.was_done
+    with open_store(target) as store:
+        assert store.collections.all() == []

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from elt_llm_core.collection import lifecycle
 from elt_llm_core.collection.forgetting import forget
-from elt_llm_core.collection.lifecycle import collect_garbage, drop, open_generation, roll_back
+from elt_llm_core.collection.lifecycle import collect_garbage, drop, open_generation, remove_leftovers, roll_back
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
-from elt_llm_core.errors import UnknownCollection
+from elt_llm_core.errors import StoreError, UnknownCollection
+from elt_llm_core.index.builder import BuildTarget
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace
@@ -64,6 +66,26 @@ def test_another_machine_builds_the_files_and_gives_the_same_answers(here: Works
             assert generation.notes == ()
         assert verify_collection(store, COLLECTION, deep=True).damage == ()
         assert (there.folder / "collections" / COLLECTION / "1" / "passport.json").is_file()
+
+
+def test_drafts_of_files_do_not_stay_after_a_full_disk_or_a_kill(
+    here: Workspace, there: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_store: Store, place: BuildTarget, *_: object) -> None:
+        place.directory.mkdir(parents=True)
+        raise OSError(28, "No space left on device")
+
+    with writing(here) as store:
+        put(store, some_documents(2))
+    drafts = there.folder / "providing"
+    with writing(there) as store:
+        monkeypatch.setattr(lifecycle, "build_generation", full)
+        with pytest.raises(StoreError, match="cannot be written"):
+            open_generation(store, COLLECTION)
+        assert not drafts.exists()
+        (drafts / "left by a kill").mkdir(parents=True)
+        remove_leftovers(store)
+        assert not drafts.exists()
 
 
 def test_a_publish_by_one_machine_is_read_by_the_other(here: Workspace, there: Workspace) -> None:
@@ -135,5 +157,6 @@ def test_rollback_forget_and_purge_work_on_another_machine(here: Workspace, ther
         assert receipt.check.found_in == ()
         assert receipt.versions
         assert "write-ahead logs" in receipt.beyond_reach[-1]
+        assert "other machines" in receipt.beyond_reach[-2]
         texts = store.database.rows("SELECT text FROM texts")
         assert len(texts) == 3

@@ -16,6 +16,16 @@ def queue(workspace: Workspace) -> Iterator[JobQueue]:
         yield JobQueue(state)
 
 
+def test_a_job_whose_files_another_machine_has_is_left_to_it(queue: JobQueue) -> None:
+    foreign = queue.submit("ingest", {"machine": "there", "uploads": ["a.md"]}, "local")
+    own = queue.submit("ingest", {"machine": "here", "uploads": ["b.md"]}, "local")
+    free = queue.submit("ingest", {}, "local")
+    assert queue.next(machine="there") == foreign
+    assert queue.next(machine="here") == own
+    assert queue.next(besides={own.id}, machine="here") == free
+    assert queue.next() == free
+
+
 def test_jobs_run_in_the_order_they_were_submitted(queue: JobQueue) -> None:
     jobs = [queue.submit("ingest", {"collection": name}, "local") for name in "zyxwvutsrq"]
     begun = []

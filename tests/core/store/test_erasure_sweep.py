@@ -6,7 +6,7 @@ import pytest
 from elt_llm_core.collection.lifecycle import collect_garbage, open_generation, roll_back
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.workspace import Workspace
-from elt_llm_core.store.erasure import sweep
+from elt_llm_core.store.erasure import erase_unpublished_rows, sweep
 from elt_llm_core.store.store import Store
 from stored.shelf import COLLECTION, put, some_documents, stored_versions, writing
 
@@ -73,6 +73,22 @@ def test_a_sweep_keeps_only_the_rows_of_an_interrupted_ingest_of_another_collect
     collect_garbage(store, keep=2)
     assert _count(store, "document_versions") == 4 + 3
     assert _count(store, "vectors") == 16 + 4 + 4 + 4
+
+
+@pytest.mark.parametrize("is_collected", [False, True])
+def test_an_erasure_leaves_no_vector_of_another_model_that_an_interrupted_run_used(
+    store: Store, is_collected: bool
+) -> None:
+    put(store, some_documents(2))
+    put(store, some_documents(1, first=50), name="other")
+    store.collections.begin_run(store.collections.get("other").id, "elt-llm ingest other")
+    stored_versions(store, some_documents(1, first=60), FakeEmbedding(), name="other")
+    [doomed] = stored_versions(store, some_documents(1, first=70), FakeEmbedding(version="2"))
+    if is_collected:
+        collect_garbage(store, keep=2)
+        assert _count(store, "vectors") == 8 + 4 + 4 + 4
+    erase_unpublished_rows(store, store.collections.get(COLLECTION), [] if is_collected else [doomed])
+    assert _count(store, "vectors") == 8 + 4 + 4
 
 
 def test_a_sweep_keeps_the_vector_of_a_text_that_an_interrupted_ingest_also_contains(store: Store) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError
+from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError, StoreUnavailable
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.store.database import SqliteDatabase
+from elt_llm_core.store.generations import is_unpinned
 from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.postgres import (
     STORE_SCHEMA,
@@ -25,7 +26,7 @@ from elt_llm_core.store.postgres import (
     describe_server,
 )
 from elt_llm_core.store.store import has_store, open_store
-from stored.shelf import writing
+from stored.shelf import COLLECTION, put, some_documents, writing
 
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
@@ -145,6 +146,50 @@ def test_a_read_that_a_lost_connection_interrupts_is_repeated_once(
             assert collector.try_lock(5)
 
 
+def test_a_transaction_begins_again_on_a_new_connection(shared: Workspace, postgres: "PostgresServer") -> None:
+    with closing(open_state(shared)) as state:
+        assert isinstance(state, PostgresDatabase)
+        _cut(postgres, state)
+        with state.transaction():
+            state.execute("INSERT INTO measures VALUES ('day', '2026', '{}')")
+        assert state.rows("SELECT count(*) FROM measures") == [(1,)]
+
+
+def test_a_pin_is_not_taken_again_after_its_generation_was_deleted(
+    shared: Workspace, postgres: "PostgresServer"
+) -> None:
+    with writing(shared) as store:
+        put(store, some_documents(1))
+        put(store, some_documents(1), name="other")
+    with open_store(shared) as reader, closing(PostgresDatabase(shared, STORE_SCHEMA)) as collector:
+        assert isinstance(reader.database, PostgresDatabase)
+        pinned, kept = (reader.pin_published(record) for record in reader.collections.all())
+        assert pinned is not None
+        assert kept is not None
+        _cut(postgres, reader.database)
+        collector.execute("DELETE FROM generations WHERE collection = 1")
+        with pytest.raises(StoreUnavailable, match="an open generation was deleted meanwhile"):
+            reader.collections.all()
+        assert len(reader.collections.all()) == 2
+        assert is_unpinned(collector, 2, 1) is False, "the other pin was taken again"
+        for pin in (pinned, kept):
+            pin.release()
+        assert is_unpinned(collector, 2, 1)
+
+
+def test_a_connection_that_is_cut_while_it_begins_is_named(
+    shared: Workspace, postgres: "PostgresServer", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = shared.connection_string().rpartition("/")[2]
+
+    def cut(_version: int) -> None:
+        postgres.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608
+
+    monkeypatch.setattr("elt_llm_core.store.postgres.check_server_version", cut)
+    with pytest.raises(StoreUnavailable, match="connection to PostgreSQL was lost"):
+        PostgresDatabase(shared, STORE_SCHEMA)
+
+
 def test_transactions_of_the_same_schema_run_one_after_the_other(session: PostgresDatabase, shared: Workspace) -> None:
     session.execute("CREATE TABLE public.counter (n BIGINT)")
     session.execute("INSERT INTO public.counter VALUES (0)")
@@ -184,6 +229,18 @@ def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "Postgres
     other = postgres.workspace(shared.folder)
     with pytest.raises(StoreError, match="keeps files of another"), writing(other):
         pass
+
+
+def test_a_folder_with_a_library_in_sqlite_is_refused_and_kept(shared: Workspace) -> None:
+    with writing(shared.folder) as store:
+        put(store, some_documents(1))
+    for for_writing in (True, False):
+        with pytest.raises(StoreError, match="has a library in SQLite") as caught:
+            open_store(shared, for_writing=for_writing)
+        assert "elt-llm migrate --to postgres" in caught.value.hint
+    with open_store(shared.folder) as store:
+        assert store.generation_names() == {COLLECTION: {"1"}}
+    assert not has_store(shared)
 
 
 def _refusal(workspace: Workspace) -> EltError:
@@ -230,6 +287,30 @@ def test_a_statement_that_takes_too_long_names_the_setting(session: PostgresData
     assert session.rows("SELECT 1") == [(1,)]
 
 
+def test_the_server_looks_for_a_machine_that_has_died(shared: Workspace, session: PostgresDatabase) -> None:
+    names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count")
+    assert [session.rows("SELECT current_setting(?)", (name,)) for name in names] == [[("30",)], [("10",)], [("3",)]]
+    with closing(open_state(shared)) as state:
+        assert state.rows("SHOW idle_in_transaction_session_timeout") == [("1min",)]
+        assert state.rows("SHOW lock_timeout") == [("20s",)]
+
+
+def test_a_transaction_of_the_state_that_waits_too_long_can_be_repeated(shared: Workspace) -> None:
+    with closing(open_state(shared)) as first, closing(open_state(shared)) as second:
+        second.execute("SET lock_timeout = 50")
+        with first.transaction(), pytest.raises(StoreUnavailable, match="lock timeout"), second.transaction():
+            pass
+        with second.transaction():
+            assert second.rows("SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize("statement", ["SELECT CAST(? AS text)", "SELECT CAST(? AS json) ->> 0"])
+def test_a_text_with_a_nul_character_is_told_to_be_excluded(session: PostgresDatabase, statement: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        session.rows(statement, ('["a\\u0000b"]' if "json" in statement else "a\0b",))
+    assert "no NUL character" in caught.value.hint
+
+
 def test_a_server_that_is_too_old_is_refused() -> None:
     with pytest.raises(StoreError, match="PostgreSQL 13, but 14"):
         check_server_version(130_014)
@@ -247,6 +328,16 @@ def test_a_pooler_that_mixes_sessions_is_found_out(shared: Workspace, session: P
         assert pooled.try_lock(7)
         with pytest.raises(StoreError, match="pooler in transaction mode"):
             check_session_locks(pooled, session, 7)
+
+
+def test_a_lock_is_taken_while_another_session_is_in_a_transaction(shared: Workspace) -> None:
+    hasty = _with_dsn(shared, lambda dsn: f"{dsn}?options=-c%20statement_timeout%3D2000")
+    with (
+        open_store(shared, for_writing=True) as store,
+        store.database.transaction(),
+        writer_lock(hasty, "job", "jobs/a"),
+    ):
+        assert lock_holder(shared, "jobs/a") is not None
 
 
 def test_the_doctor_describes_a_server_and_changes_nothing(shared: Workspace) -> None:

@@ -17,7 +17,7 @@ from elt_llm_ingest.sandbox.messages import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
 SCALARS = st.one_of(
     TEXTS, st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False)
 )
@@ -56,6 +56,13 @@ def decoded(value: Any) -> ParsedDocument:
 @given(documents())
 def test_a_document_sent_by_a_worker_is_decoded_unchanged(document: ParsedDocument) -> None:
     assert decoded(encode_document(document)) == document
+
+
+def test_nul_characters_are_replaced_because_postgresql_stores_none() -> None:
+    document = ParsedDocument("a\0b", title="\0", metadata={"owner": "x\0", "all": ["\0y"]}, pages=(3,))
+    arrived = decoded(encode_document(document))
+    assert (arrived.text, arrived.title, arrived.pages) == ("a\ufffdb", "\ufffd", (3,))
+    assert arrived.metadata == {"owner": "x\ufffd", "all": ["\ufffdy"]}
 
 
 @given(documents(), st.data())

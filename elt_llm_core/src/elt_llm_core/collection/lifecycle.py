@@ -198,6 +198,9 @@ def remove_leftovers(store: Store) -> tuple[str, ...]:
             if directory.name not in numbers[folder.name]:
                 discard_generation(directory, store.trash)
     shutil.rmtree(store.trash, ignore_errors=True)
+    if (store.data_dir / _BUILT_FOLDER).exists():
+        with _locked_drafts(store):
+            pass  # which deletes the drafts
     return collect_points(store)
 
 
@@ -260,17 +263,23 @@ def build_next_generation(
     while (folder / str(number)).exists():
         number = store.collections.take_number(record.id)
     place = BuildTarget(record.name, number, folder / f"building-{number}")
-    try:
+    with _named_write_errors(place.directory):
         built = build_generation(store, place, versions, recipe, base, progress)
         place.directory.rename(folder / str(number))
         for parent in (folder, folder.parent, store.data_dir):
             sync_file(parent)
+    return built
+
+
+@contextmanager
+def _named_write_errors(directory: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, CorruptIndex) as error:
         raise StoreError(
-            f"{place.directory} cannot be written: {error}",
+            f"{directory} cannot be written: {error}",
             hint="Readers keep the published generation. Free space on that disk, then run the same command again.",
         ) from error
-    return built
 
 
 _BUILT_FOLDER, _BUILD_LOCK = "providing", "providing.lock"
@@ -286,15 +295,14 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
     directory = store.folder(record.name) / str(number)
     if _has_files(directory, row):
         return
-    with (store.data_dir / _BUILD_LOCK).open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+    place = BuildTarget(record.name, number, store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}")
+    with _named_write_errors(place.directory), _locked_drafts(store):
         if _has_files(directory, row):
             return
         if not discard_generation(directory, store.trash):
             raise StoreError(
                 f"A reader has files of a former collection '{record.name}' open.", hint="Try again when it has ended."
             )
-        place = BuildTarget(record.name, number, store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}")
         versions = store.generations.versions(record.id, number)
         built = build_generation(store, place, versions, generation_recipe(row), None, SilentListener())
         if built.collection_hash != row.collection_hash:
@@ -308,6 +316,17 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
         for other in _subfolders(directory.parent):
             if other.name.isdecimal() and other.name not in kept:
                 discard_generation(other, store.trash)
+
+
+@contextmanager
+def _locked_drafts(store: Store) -> Iterator[None]:
+    """Wait for other processes that build files, then delete the drafts, also those of a killed process, at the end."""
+    with (store.data_dir / _BUILD_LOCK).open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            shutil.rmtree(store.data_dir / _BUILT_FOLDER, ignore_errors=True)
 
 
 def _has_files(directory: Path, row: GenerationRecord) -> bool:

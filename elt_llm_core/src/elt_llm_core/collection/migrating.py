@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elt_llm_core.collection.lifecycle import databases_of
 from elt_llm_core.errors import StoreError
@@ -15,12 +15,10 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import STATE_NAME, STATE_VERSION, open_state
 from elt_llm_core.store.checksums import check_truth
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, SqliteDatabase, schema_version
 from elt_llm_core.store.lock import writer_lock
-from elt_llm_core.store.store import CACHE_OF, Store, open_store
-
-if TYPE_CHECKING:
-    from elt_llm_core.store.postgres import PostgresDatabase
+from elt_llm_core.store.postgres import PostgresDatabase, as_server
+from elt_llm_core.store.store import CACHE_OF, Store, claim_folder, open_store
 
 # In this order, every row is copied after the rows that it refers to.
 _STORE_TABLES = (
@@ -51,56 +49,54 @@ class MigrationReport:
 def migrate_to_server(target: Workspace, progress: ProgressListener) -> MigrationReport:
     """Copy documents, vectors and state of the SQLite files in the workspace's folder into its empty database.
 
-    Store and state are copied in one transaction each, after their rows were checked; the hash of each published
-    collection is computed from the copy before it is committed. Files of generations are used as they are. If the
-    database has the same collections already, or a state, these are left as they are.
+    Everything is stored at once, after the rows were checked and the hash of each published collection was computed
+    from the copy. Only then does the folder belong to the database. Files of generations are used as they are. If all
+    this was done before, nothing changes.
 
-    Raises StoreError if it has others, if the source is
+    Raises StoreError if the database has other collections or another state, if the source is
     damaged or of an older version, or if a hash differs; the database is then as before.
     """
-    from elt_llm_core.store.postgres import as_server
-
-    with writer_lock(target.folder, "elt-llm migrate"), writer_lock(target, "elt-llm migrate"):
-        with _source(target.folder / STORE_NAME, STORE_VERSION) as source:
-            check_truth(source)
-            _refuse_points(Store(target.folder, source))
-            published = _published_hashes(Store(target.folder, source))
-            with _released_on_failure(target.folder), open_store(target, for_writing=True) as store:
-                name, rows = store.database.name, dict[str, int]()
-                if store.collections.all():
-                    _refuse_others(store, published)
-                else:
-                    with store.database.transaction():
-                        rows = _copied(source, as_server(store.database), _STORE_TABLES, progress)
-                        _verify(store, published, progress)
-        rows |= _migrate_state(target, progress)
-        return MigrationReport(name, rows, published, was_done=not rows)
-
-
-@contextmanager
-def _released_on_failure(folder: Path) -> Iterator[None]:
-    """If the block fails, let SQLite use the folder as before."""
-    path = folder / CACHE_OF
-    was_there = path.exists()
-    try:
-        yield
-    except StoreError:
-        if not was_there:
-            path.unlink(missing_ok=True)
-        raise
+    with (
+        writer_lock(target.folder, "elt-llm migrate"),
+        writer_lock(target, "elt-llm migrate"),
+        _source(target.folder / STORE_NAME, STORE_VERSION) as source,
+        open_store(target, for_writing=True, claims=False) as store,
+    ):
+        check_truth(source)
+        _refuse_points(Store(target.folder, source))
+        published = _published_hashes(Store(target.folder, source))
+        server, rows = as_server(store.database), dict[str, int]()
+        with server.transaction():
+            if store.collections.all():
+                _refuse_others(store, published)
+            else:
+                rows = _copied(source, server, _STORE_TABLES, progress)
+                _verify(store, published, progress)
+            rows |= _migrate_state(target, progress)
+        claim_folder(target.folder, server.identity())
+        return MigrationReport(server.name, rows, published, was_done=not any(rows.values()))
 
 
 def _migrate_state(target: Workspace, progress: ProgressListener) -> dict[str, int]:
-    from elt_llm_core.store.postgres import as_server
-
-    if not (target.folder / STATE_NAME).exists():
+    """Copy the state, unless the database has it. Raises StoreError if it had another one before the migration."""
+    path = target.folder / STATE_NAME
+    if not path.exists():
         return {}
     open_state(target.folder).close()  # which migrates an older one
-    path = target.folder / STATE_NAME
     with _source(path, STATE_VERSION) as source, closing(open_state(target)) as state, state.transaction():
-        if any(state.row(f"SELECT 1 FROM {table} LIMIT 1") for table in _STATE_TABLES):  # noqa: S608 - names of ours
-            return {}
-        return _copied(source, as_server(state), _STATE_TABLES, progress)
+        present, original = _counts(state), _counts(source)
+        if not any(present.values()):
+            return _copied(source, as_server(state), _STATE_TABLES, progress)
+        if present != original and not (target.folder / CACHE_OF).exists():
+            raise StoreError(
+                f"{state.name} has other conversations, keys or jobs already; nothing was changed.",
+                hint="Create an empty database with createdb, and name it in the connection string.",
+            )
+        return {}
+
+
+def _counts(state: Database) -> dict[str, int]:
+    return {table: state.rows(f"SELECT count(*) FROM {table}")[0][0] for table in _STATE_TABLES}  # noqa: S608
 
 
 @contextmanager
@@ -142,7 +138,7 @@ def _refuse_others(store: Store, published: dict[str, str]) -> None:
 
 
 def _copied(
-    source: SqliteDatabase, target: "PostgresDatabase", tables: Sequence[str], progress: ProgressListener
+    source: SqliteDatabase, target: PostgresDatabase, tables: Sequence[str], progress: ProgressListener
 ) -> dict[str, int]:
     counts = {}
     for table in tables:

@@ -33,7 +33,10 @@ OUT_OF_REACH = (
     "exported collections, outputs of jobs, printed or saved answers",
     "freed blocks of a solid-state disk or a swap area",
 )
-_OUT_OF_REACH_OF_A_SERVER = "write-ahead logs, replicas and backups of the PostgreSQL server"
+_OUT_OF_REACH_OF_A_SERVER = (
+    "index files, uploads and traces in the data directories of other machines; run elt-llm purge there too",
+    "write-ahead logs, replicas and backups of the PostgreSQL server",
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
 
 def _out_of_reach(store: Store, addresses: Sequence[str]) -> tuple[str, ...]:
     """Return what a purge cannot erase, with the databases of these addresses that had vectors."""
-    server = (_OUT_OF_REACH_OF_A_SERVER,) if store.workspace.is_shared else ()
+    server = _OUT_OF_REACH_OF_A_SERVER if store.workspace.is_shared else ()
     return (*OUT_OF_REACH, *server, *(_DATABASE.format(url) for url in addresses))
 
 

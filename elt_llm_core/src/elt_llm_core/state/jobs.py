@@ -74,14 +74,15 @@ class JobQueue(DatabaseTable):
         statement = f"{_SELECT_JOB} WHERE status IN ({placeholders(statuses)}) ORDER BY rowid DESC LIMIT ?"
         return [_job_from_row(row) for row in self._database.rows(statement, (*statuses, most))]
 
-    def next(self, kinds: Collection[str] = (), besides: Collection[str] = ()) -> QueuedJob | None:
+    def next(self, kinds: Collection[str] = (), besides: Collection[str] = (), machine: str = "") -> QueuedJob | None:
         """Return the oldest queued job of these kinds (default: any) whose id is not in `besides`, or None.
 
-        The job stays queued.
+        The job stays queued. Jobs whose argument `machine` names another machine, which has their files, are left out.
         """
         rows = self._database.rows(f"{_SELECT_JOB} WHERE status = 'queued' ORDER BY rowid")
         waiting = (job for job in map(_job_from_row, rows) if job.id not in besides)
-        return next((job for job in waiting if not kinds or job.kind in kinds), None)
+        ours = (job for job in waiting if job.arguments.get("machine", machine) == machine)
+        return next((job for job in ours if not kinds or job.kind in kinds), None)
 
     def waiting(self) -> int:
         """Return the number of jobs that wait in the queue."""

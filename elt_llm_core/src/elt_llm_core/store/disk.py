@@ -1,5 +1,6 @@
 """Flush files to the disk, and check its free space and the type of its file system."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -24,6 +25,22 @@ def sync_tree(folder: Path) -> None:
         for name in names:
             sync_file(Path(inner) / name)
         sync_file(Path(inner))
+
+
+def write_once(path: Path, text: str) -> str:
+    """Write a new file atomically, unless it is there, and return its text. Several processes may do so at once."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if not path.exists():
+            draft = path.with_name(f"{path.name}.new")
+            draft.write_text(text, encoding="utf-8")
+            sync_file(draft)
+            draft.replace(path)
+            os.fsync(folder)
+        return path.read_text(encoding="utf-8", errors="replace")
+    finally:
+        os.close(folder)
 
 
 def file_sha256(path: Path) -> str:

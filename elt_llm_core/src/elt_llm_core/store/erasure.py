@@ -23,12 +23,13 @@ class SweepCounts:
     vectors: int
 
 
-def sweep(database: Database, unfinished: Collection[int] = ()) -> SweepCounts:
+def sweep(database: Database, unfinished: Collection[int] = (), *, every: bool = False) -> SweepCounts:
     """Delete document versions, texts and vectors that no generation of any collection contains.
 
     `unfinished` are collections with an unfinished run. They keep all their rows, since the next run continues from the
     rows. While a run is unfinished, a vector is deleted only if it belongs to a removed version and to a model that
-    some generation uses. So it is if all generations use one model, unless there are more vectors than nodes.
+    some generation uses. So it is if all generations use one model, unless there are more vectors than nodes. If
+    `every`, vectors of models that no generation uses are deleted too, and an unfinished run computes its own again.
     """
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
@@ -36,7 +37,9 @@ def sweep(database: Database, unfinished: Collection[int] = ()) -> SweepCounts:
         suspects, models = _embedded_hashes(database, doomed), _known_fingerprints(database)
         _delete_versions(database, doomed)
         vectors = _delete_vectors(database, suspects, models)
-        if not unfinished and (len(models) != 1 or _count(database, "vectors") > _count(database, "nodes")):
+        if every:
+            vectors += _delete_other_vectors(database, models)
+        elif not unfinished and (len(models) != 1 or _count(database, "vectors") > _count(database, "nodes")):
             vectors += _delete_dead_vectors(database)
     return SweepCounts(versions=len(doomed), vectors=vectors)
 
@@ -49,16 +52,17 @@ def _count(database: Database, table: str) -> int:
 def delete_contents(store: Store, collection: int, generations: Sequence[int], versions: Collection[int]) -> None:
     """Delete these generations and document versions, and the vectors that only they used.
 
-    The caller opens the transaction. If there are versions, all enrichments are deleted too, since they hold output of
-    a language model without a reference to the text from which it was written.
+    The caller opens the transaction. If there are versions, all vectors of models that no generation uses are deleted,
+    since an interrupted run may have left some, and all enrichments, since they hold output of a language model without
+    a reference to the text from which it was written.
     """
     database = store.database
-    models, suspects = _known_fingerprints(database), _embedded_hashes(database, versions)
+    models = _known_fingerprints(database)
     for number in generations:
         store.generations.delete_within(collection, number)
     _delete_versions(database, versions)
-    _delete_vectors(database, suspects, models)
     if versions:
+        _delete_other_vectors(database, models)
         database.execute("DELETE FROM enrichments")
 
 
@@ -102,6 +106,16 @@ def _delete_dead_vectors(database: Database) -> int:
             (collection, number),
         )
         live.update(vector_key(fingerprint, bytes(digest)) for (digest,) in rows)
+    return _delete_vectors_besides(database, live)
+
+
+def _delete_other_vectors(database: Database, models: Collection[bytes]) -> int:
+    """Delete all vectors except those that these models computed for a text of a node."""
+    rows = database.rows("SELECT DISTINCT embedded_hash FROM nodes")
+    return _delete_vectors_besides(database, {vector_key(it, bytes(digest)) for (digest,) in rows for it in models})
+
+
+def _delete_vectors_besides(database: Database, live: Collection[bytes]) -> int:
     dead = [(number,) for number, key in database.rows("SELECT id, key FROM vectors") if bytes(key) not in live]
     database.execute_many("DELETE FROM vectors WHERE id = ?", dead)
     return len(dead)
@@ -131,7 +145,7 @@ def erase_unpublished_rows(store: Store, record: CollectionRecord, versions: Seq
             "UPDATE runs SET command = ?, finished_at = coalesce(finished_at, ?) WHERE collection = ?",
             (f"elt-llm ingest -c {record.name}", utc_now(), record.id),
         )
-    sweep(database, store.collections.with_unfinished_runs())
+    sweep(database, store.collections.with_unfinished_runs(), every=True)
 
 
 def _delete_missing_files(store: Store, record: CollectionRecord) -> None:

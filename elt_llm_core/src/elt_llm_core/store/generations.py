@@ -208,7 +208,8 @@ def pin_shared(
         if number is None:
             return None
         key = _pin_key(collection, number)
-        if server.try_lock(key, shared=True):
+        guarded = f"SELECT 1 FROM generations WHERE collection = {collection} AND number = {number}"
+        if server.try_lock(key, shared=True, guarded=guarded):
             if pointer() == number:
                 break
             server.unlock(key, shared=True)
@@ -222,9 +223,7 @@ def pin_shared(
         provide(number)
         descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
         if descriptor is None:
-            raise StoreError(
-                f"The files of generation {number} of '{folder.name}' are being deleted.", hint="Try again."
-            )
+            raise StoreError(f"Files of generation {number} of '{folder.name}' are being deleted.", hint="Try again.")
     except BaseException:
         unpin()
         raise

@@ -4,6 +4,7 @@ This is the only module that imports psycopg. No message contains the connection
 """
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -27,6 +28,9 @@ STORE_SCHEMA = "elt_llm"
 STATE_SCHEMA = "elt_llm_state"
 MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
 _CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+# By these the server notices within about a minute that a machine has died, and releases its locks.
+_SESSION = {f"tcp_{name}": str(number) for name, number in _CONNECT.items() if name != "connect_timeout"}
+_SESSION_OF_STATE = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 _PATIENCE_SECONDS = 0.5
 _MAX_NAME = 63  # bytes of `application_name` that the server keeps
 _PLACEHOLDER = re.compile(r"\?(\d*)")
@@ -48,8 +52,9 @@ def writer_key(part: str = "") -> int:
 class PostgresDatabase(Database):
     """One session of a server, whose tables are in one schema.
 
-    A lost connection is replaced before the next statement, with the shared locks that it held, and a read that it
-    interrupted is repeated once. The session of the writer is never replaced, because its lock is lost with it.
+    A lost connection is replaced before the next statement, with the shared locks that it held, and a read or the start
+    of a transaction that it interrupted is repeated once. The session of the writer is never replaced, because its lock
+    is lost with it.
     """
 
     EACH_NUMBER = "(SELECT CAST(each.value AS bigint) FROM json_array_elements_text(CAST(? AS json)) AS each (value))"
@@ -63,6 +68,8 @@ class PostgresDatabase(Database):
         self._workspace, self._schema, self._command, self._is_writer = workspace, schema, command, is_writer
         self._mutex = threading.RLock()
         self._shared: Counter[int] = Counter()
+        self._guarded: dict[int, str] = {}
+        self._lost: list[int] = []
         self._is_closed = False
         self._connection = self._connect()
         if is_writer:
@@ -87,11 +94,8 @@ class PostgresDatabase(Database):
         """Return all rows of one statement. Raises StoreError if the statement fails."""
         text, order = _translated(statement)
         values = [parameters[place] for place in order]
-
-        def fetched() -> list[Row]:
-            return self._connection.execute(text.encode(), values).fetchall()
-
-        return self._run(fetched, is_read=statement.lstrip().startswith("SELECT"))
+        is_read = statement.lstrip().startswith("SELECT")
+        return self._run(lambda: self._connection.execute(text.encode(), values).fetchall(), is_repeatable=is_read)
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run one statement that returns no rows."""
@@ -146,8 +150,9 @@ class PostgresDatabase(Database):
         So a transaction never sees, or overwrites, half of what another one does, as with SQLite.
         """
         with self._mutex:
-            self.execute(f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})")
             try:
+                begin = f"BEGIN; SELECT pg_advisory_xact_lock({lock_key('transaction', self._schema)})".encode()
+                self._run(lambda: self._connection.execute(begin), is_repeatable=True)
                 yield
                 self.execute("COMMIT")
             except BaseException:
@@ -201,18 +206,22 @@ class PostgresDatabase(Database):
         for (table,) in tables:
             self.execute(f"VACUUM (FULL) {self._schema}.{table}")
 
-    def try_lock(self, key: int, *, shared: bool = False) -> bool:
-        """Take a lock of this session without waiting. A shared lock is taken again after a lost connection."""
+    def try_lock(self, key: int, *, shared: bool = False, guarded: str = "") -> bool:
+        """Take a lock of this session without waiting. A shared lock is taken again after a lost connection.
+
+        By then, the row that `guarded` selects must still be there.
+        """
         with self._mutex:
             [(taken,)] = self.rows(f"SELECT pg_try_advisory_lock{'_shared' if shared else ''}(?)", (key,))
             if taken and shared:
                 self._shared[key] += 1
+                self._guarded[key] = guarded
             return bool(taken)
 
     def unlock(self, key: int, *, shared: bool = False) -> None:
         """Release a lock of this session. Nothing happens if it was lost."""
         with self._mutex:
-            self._shared[key] -= int(shared)
+            self._shared[key] -= int(shared and self._shared[key] > 0)
             if not self._is_closed:
                 self.rows(f"SELECT pg_advisory_unlock{'_shared' if shared else ''}(?)", (key,))
 
@@ -231,19 +240,27 @@ class PostgresDatabase(Database):
             self._connection.close()
 
     def _connect(self) -> "psycopg.Connection[Row]":
+        import psycopg
+
         connection = connect(self._workspace, self._command)
         try:
             check_server_version(connection.info.server_version)
-            connection.execute(
-                "SELECT set_config('search_path', %s, false), set_config('client_min_messages', 'warning', false)",
-                (self._schema,),
-            )
-        except StoreError:
+            chosen = _SESSION | (_SESSION_OF_STATE if self._schema == STATE_SCHEMA else {})
+            named = json.dumps({"search_path": self._schema, "client_min_messages": "warning", **chosen})
+            connection.execute("SELECT set_config(key, value, false) FROM json_each_text(CAST(%s AS json))", (named,))
+            self._lost = [key for key in +self._shared if not self._take_again(connection, key)]
+        except (StoreError, psycopg.Error) as error:
             connection.close()
-            raise
+            raise (error if isinstance(error, StoreError) else _connection_lost()) from None
         return connection
 
-    def _run(self, work: "Callable[[], _Result]", *, is_read: bool = False) -> _Result:
+    def _take_again(self, connection: "psycopg.Connection[Row]", key: int) -> bool:
+        for _ in range(self._shared[key]):
+            if connection.execute("SELECT pg_try_advisory_lock_shared(%s)", (key,)).fetchone() != (True,):
+                return False
+        return not (row := self._guarded[key]) or connection.execute(row.encode()).fetchone() is not None
+
+    def _run(self, work: "Callable[[], _Result]", *, is_repeatable: bool = False) -> _Result:
         import psycopg
 
         with self._mutex:
@@ -254,7 +271,7 @@ class PostgresDatabase(Database):
             try:
                 return work()
             except psycopg.Error as error:
-                if not self._connection.closed or not is_read or within or self._is_writer:
+                if not self._connection.closed or not is_repeatable or within or self._is_writer:
                     raise self._named(error) from None
                 self._replace_lost_connection()
             try:
@@ -268,12 +285,12 @@ class PostgresDatabase(Database):
         if self._is_writer:
             raise _connection_lost()
         self._connection = self._connect()
-        for key in +self._shared:
-            for _ in range(self._shared[key]):
-                if self.rows("SELECT pg_try_advisory_lock_shared(?)", (key,)) != [(True,)]:
-                    raise StoreError(
-                        "The connection to PostgreSQL was lost, and an open generation is being deleted.", hint=_AGAIN
-                    )
+        for key in self._lost:
+            del self._shared[key]
+        if self._lost:
+            raise StoreUnavailable(
+                "The connection to PostgreSQL was lost, and an open generation was deleted meanwhile.", hint=_AGAIN
+            )
 
     def _roll_back(self) -> None:
         import psycopg
@@ -288,13 +305,16 @@ class PostgresDatabase(Database):
 
     def _named(self, error: "psycopg.Error") -> StoreError:
         """Return the error in the words of this program. Details of the server may quote a document; they are left."""
-        code = error.sqlstate or ""
+        import psycopg
+
+        code = error.sqlstate or ("22021" if isinstance(error, psycopg.DataError) else "")
         if self._connection.closed or code.startswith(("57P", "08")):
             self._connection.close()
             return _connection_lost()
         said = error.diag.message_primary or type(error).__name__
         message = f"The database {self.name} cannot be used: {said}."
-        return StoreError(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
+        kind = StoreUnavailable if code == "55P03" else StoreError
+        return kind(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
 
 
 def as_server(database: Database) -> PostgresDatabase:
@@ -304,13 +324,16 @@ def as_server(database: Database) -> PostgresDatabase:
     return database
 
 
+_NO_NUL = "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite."
 _HINTS = {
     "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
+    "55P03": _AGAIN,
     "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
     "53300": "The server has no free connection. Raise max_connections, or stop what uses them.",
     "42501": "Let its owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own both schemas elt_llm)",
     "25006": "The server is a read-only replica. Name the primary server in the connection string.",
-    "22021": "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite.",
+    "22021": _NO_NUL,
+    "22P05": _NO_NUL,
 }
 
 
@@ -435,8 +458,11 @@ def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key
 
     That is so behind a pooler in transaction mode, which gives the session of one client to the next.
     """
-    with other.transaction():
+    other.execute("BEGIN")  # without the lock of transactions, which a writer may hold for long
+    try:
         stays = database.holds(key)
+    finally:
+        other.execute("ROLLBACK")
     if not stays:
         raise StoreError(
             "Locks do not stay with a connection: a pooler in transaction mode is in front of PostgreSQL.",

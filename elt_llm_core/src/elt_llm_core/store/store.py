@@ -22,7 +22,7 @@ from elt_llm_core.store.database import (
     schema_steps,
     schema_version,
 )
-from elt_llm_core.store.disk import refuse_network_file_system, tree_size
+from elt_llm_core.store.disk import refuse_network_file_system, tree_size, write_once
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
 from elt_llm_core.store.generations import (
     GenerationPin,
@@ -108,17 +108,18 @@ def has_store(place: Path | Workspace) -> bool:
         return bool(database.schema_version())
 
 
-def open_store(place: Path | Workspace, *, for_writing: bool = False) -> Store:
+def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bool = True) -> Store:
     """Open a workspace. If `for_writing`, the caller holds the lock, and the store is created or migrated.
 
-    A writer checks every row first. Raises StoreError if there is no data to read, if a newer program wrote the data,
-    or, for a writer, if the store is damaged.
+    Unless `claims` is false, the folder must not belong to another database. A writer checks every row first. Raises
+    StoreError if there is no data to read, if a newer program wrote it, or, for a writer, if the store is damaged.
     """
     workspace = as_workspace(place)
-    if workspace.is_shared:
-        return _open_shared_store(workspace, for_writing=for_writing)
     data_dir = workspace.folder
-    _refuse_other_backend(data_dir)
+    if claims:
+        _refuse_other_backend(workspace)
+    if workspace.is_shared:
+        return _open_shared_store(workspace, for_writing=for_writing, claims=claims)
     path = data_dir / STORE_NAME
     if for_writing:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -153,7 +154,7 @@ CACHE_OF = "cache-of"
 """The file in the folder of a workspace that has the identity of the PostgreSQL database whose files it keeps."""
 
 
-def _open_shared_store(workspace: Workspace, *, for_writing: bool) -> Store:
+def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool) -> Store:
     from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
 
     workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -175,7 +176,8 @@ def _open_shared_store(workspace: Workspace, *, for_writing: bool) -> Store:
                 f"{database.name} was written by an older version.",
                 hint="Back up the database, then run: elt-llm verify   (this command migrates it)",
             )
-        _claim_folder(workspace.folder, database.identity())
+        if claims or (workspace.folder / CACHE_OF).exists():
+            claim_folder(workspace.folder, database.identity())
     except StoreError:
         database.close()
         raise
@@ -198,21 +200,24 @@ def migrate_server(database: Database, package: str) -> None:
             apply_schema_step(database, package, version)
 
 
-def _claim_folder(folder: Path, identity: str) -> None:
+def claim_folder(folder: Path, identity: str) -> None:
     """Record in the folder of a workspace which database it belongs to. Raises StoreError if that is another one."""
-    path = folder / CACHE_OF
-    if not path.exists():
-        path.write_text(identity, encoding="utf-8")
-    elif path.read_text(encoding="utf-8", errors="replace") != identity:
+    if write_once(folder / CACHE_OF, identity) != identity:
         raise StoreError(
             f"{folder} keeps files of another PostgreSQL database.",
             hint="Choose another folder for this database: --data-dir DIR or ELT_LLM_DATA_DIR.",
         )
 
 
-def _refuse_other_backend(folder: Path) -> None:
-    """Raise StoreError if the folder keeps files of a PostgreSQL database, so that no second truth arises there."""
-    if (folder / CACHE_OF).exists():
+def _refuse_other_backend(workspace: Workspace) -> None:
+    """Raise StoreError if the folder keeps files of the other kind of database: they would be deleted as unknown."""
+    folder, is_claimed = workspace.folder, (workspace.folder / CACHE_OF).exists()
+    if workspace.is_shared and (folder / STORE_NAME).exists() and not is_claimed:
+        raise StoreError(
+            f"{folder} has a library in SQLite.",
+            hint="Run: elt-llm migrate --to postgres   (or choose another folder: --data-dir DIR)",
+        )
+    if is_claimed and not workspace.is_shared:
         raise StoreError(
             f"{folder} belongs to a PostgreSQL database.",
             hint="Set storage.backend: postgres. To use SQLite instead, choose another folder: --data-dir DIR.",

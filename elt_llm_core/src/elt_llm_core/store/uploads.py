@@ -1,10 +1,13 @@
 """Uploaded files, stored below the data directory by collection and deleted with their documents."""
 
 import time
+import uuid
 from collections.abc import Collection
 from pathlib import Path
 
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import fields_of_folders
+from elt_llm_core.store.disk import write_once
 from elt_llm_core.store.records import CollectionRecord, document_id
 from elt_llm_core.store.store import Store
 
@@ -12,6 +15,11 @@ UPLOADS_FOLDER = "uploads"
 INCOMING = ".incoming"
 """The folder of files that are still being uploaded. It is beside the upload folders of the collections."""
 _SECONDS_CUT_OFF = 3600.0  # an unfinished upload older than this was interrupted
+
+
+def machine_id(workspace: Workspace) -> str:
+    """Return a random text that names this machine among those with the same database, or "" if there is one only."""
+    return write_once(workspace.folder / "machine", uuid.uuid4().hex) if workspace.is_shared else ""
 
 
 def uploads_folder(data_dir: Path, collection: str) -> Path:

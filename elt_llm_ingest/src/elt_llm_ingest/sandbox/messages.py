@@ -174,7 +174,7 @@ def _check_depth(value: Any, left: int) -> None:
 
 def _decode_metadata_value(value: Any) -> MetadataValue:
     if isinstance(value, str):
-        return value[:_MAX_METADATA_LENGTH]
+        return _require_text(value)[:_MAX_METADATA_LENGTH]
     if isinstance(value, bool | float):
         return value
     if isinstance(value, int):
@@ -198,7 +198,7 @@ def _decode_offsets(values: list[Any], text: str) -> tuple[int, ...]:
 def _require_text(value: Any) -> str:
     if not isinstance(value, str):
         raise MalformedAnswer("a value is not a string")
-    return value
+    return value.replace("\0", "\ufffd")  # PostgreSQL stores no NUL, and both databases must store the same text
 
 
 def _require_list(value: Any, length: int | None = None) -> list[Any]:

@@ -3,14 +3,20 @@
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from elt_llm_api.serve.jobs.handover import claim_job, decode_settings, encode_settings
 from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.workspace import DSN_VARIABLE
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import MAX_ATTEMPTS, JobQueue, QueuedJob
 from processes.command_line import FAKE
 from served.documents import wait_for_job
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
 
 
 def test_a_job_process_gets_the_settings_of_the_server(tmp_path: Path) -> None:
@@ -30,6 +36,21 @@ def test_a_job_whose_process_does_not_start_fails(tmp_path: Path) -> None:
             ended: QueuedJob = wait_for_job(queue, job.id)
     assert (ended.status, ended.attempts) == ("failed", 0)
     assert "does not start" in ended.error
+
+
+def test_a_job_reaches_the_database_whose_connection_string_is_in_the_variable(
+    postgres: "PostgresServer", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DSN_VARIABLE, postgres.workspace(tmp_path).connection_string())
+    loaded = load_settings(None, {**FAKE, "ELT_LLM_STORAGE__BACKEND": "postgres"}, tmp_path)
+    assert loaded.workspace.dsn_file is None
+    with closing(open_state(loaded.workspace)) as state:
+        queue = JobQueue(state)
+        job = queue.submit("evaluate", {"collection": "samples"}, "local")
+        with run_queued_jobs(queue, lambda: loaded):
+            ended: QueuedJob = wait_for_job(queue, job.id)
+    assert (ended.status, ended.attempts) == ("failed", 1)
+    assert "There is no data" in ended.error
 
 
 def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def command(context: CommandContext, backend: StorageBackend, as_json: bool) -> 
     """Copy documents, vectors, conversations and keys into the PostgreSQL database of ELT_LLM_DSN or storage.dsn_file.
 
     Nothing is embedded. The hash of each collection is computed again from the copy before the copy is stored. The
-    database must be empty; a second run copies what a first one had not. The files of SQLite stay as a backup.
+    database must be empty; a second run changes nothing. The files of SQLite stay as a backup.
     """
     from elt_llm_core.collection.migrating import migrate_to_server
 

@@ -13,6 +13,7 @@ from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 from elt_llm_core.store.collections import check_collection_name
+from elt_llm_core.store.uploads import machine_id
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
@@ -23,7 +24,7 @@ from elt_llm_api.serve.jobs.kinds import check_server_paths
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
-_HIDDEN_ARGUMENTS = ("collections", "asked_at", "alone")  # arguments that callers do not see
+_HIDDEN_ARGUMENTS = ("collections", "asked_at", "alone", "machine")  # arguments that callers do not see
 
 
 class JobSummary(ResultModel):
@@ -65,9 +66,11 @@ class JobActions(ServiceActions):
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
         """Queue a job that the caller may run. The argument `collections` decides which callers may see the job.
 
-        Raises ServerOverloaded.
+        A job that reads uploads runs on this machine. Raises ServerOverloaded.
         """
         self.raise_if_full(principal)
+        if "uploads" in arguments and (machine := machine_id(self._services.loaded.workspace)):
+            arguments = {**arguments, "machine": machine}
         return self._services.queue.submit(kind, arguments, principal.owner)
 
     def submit_ingest(

@@ -13,8 +13,10 @@ from threading import Event, Thread
 from typing import IO, cast
 
 from elt_llm_core.errors import EltError
-from elt_llm_core.settings.loader import LoadedSettings
+from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE, LoadedSettings
+from elt_llm_core.settings.workspace import DSN_VARIABLE
 from elt_llm_core.state.jobs import JobQueue, QueuedJob
+from elt_llm_core.store.uploads import machine_id
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 
 from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED
@@ -28,6 +30,7 @@ _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
 _MAX_DELAY = 30.0  # seconds
 _STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
 _MAX_ATTEMPTS = 3
+_KEPT = frozenset({FAILPOINT_VARIABLE, DSN_VARIABLE, INDEX_KEY_VARIABLE, INDEX_KEY_FILE_VARIABLE})
 _log = logging.getLogger(__name__)
 
 
@@ -39,6 +42,7 @@ class JobLane:
         self._delays: dict[str, tuple[int, float]] = {}
         """Number of failed starts by job id, and the monotonic time in seconds before which the job does not start."""
         self._recovered_at = -_RECOVERY_SECONDS
+        self._machine = machine_id(current_settings().workspace)
 
     def run(self) -> None:
         """Run jobs until the stop event is set. While the database cannot be written, wait and try again."""
@@ -58,7 +62,8 @@ class JobLane:
         if now - self._recovered_at >= _RECOVERY_SECONDS:
             self._recovered_at = now
             self._recover()
-        return self._queue.next(self._kinds, {identity for identity, (_, until) in self._delays.items() if until > now})
+        delayed = {identity for identity, (_, until) in self._delays.items() if until > now}
+        return self._queue.next(self._kinds, delayed, self._machine)
 
     def _recover(self) -> None:
         """Queue jobs again that are marked as running although their process was killed."""
@@ -112,11 +117,7 @@ class JobLane:
 
 def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
     # The child gets the settings on standard input, not these variables, which may contain the server's token.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name == FAILPOINT_VARIABLE or not name.startswith("ELT_LLM_")
-    }
+    environment = {it: value for it, value in os.environ.items() if it in _KEPT or not it.startswith("ELT_LLM_")}
     process = subprocess.Popen(  # noqa: S603 - this interpreter, on a module of this package
         [sys.executable, "-m", "elt_llm_api.serve.jobs.child", job.id],
         stdin=subprocess.PIPE,

@@ -1,0 +1,49 @@
+"""Machines that share a queue: each reads the uploads that it received."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from elt_llm_api.serve.access.principal import LOCAL
+from elt_llm_api.serve.actions.jobs import JobActions
+from elt_llm_api.serve.jobs.runner import run_queued_jobs
+from elt_llm_api.serve.services import Services
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.jobs import JobQueue
+from elt_llm_core.store.uploads import machine_id
+from processes.command_line import FAKE
+from served.documents import wait_for_job
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
+
+
+def test_a_job_of_uploads_waits_for_the_machine_that_has_them(
+    postgres: "PostgresServer", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DSN_VARIABLE, postgres.workspace(tmp_path).connection_string())
+    here = load_settings(None, {**FAKE, "ELT_LLM_STORAGE__BACKEND": "postgres"}, tmp_path)
+    there = replace(here, data_dir=tmp_path / "there")
+    with closing(open_state(here.workspace)) as state, closing(open_state(there.workspace)):
+        queue = JobQueue(state)
+        actions = JobActions(cast(Services, SimpleNamespace(queue=queue, loaded=here)))
+        first = actions.submit(LOCAL, "ingest", {"collection": "samples", "uploads": ["absent.md"]})
+        second = actions.submit(LOCAL, "ingest", {"collection": "samples", "paths": ["absent.md"]})
+        with run_queued_jobs(queue, lambda: there):
+            assert wait_for_job(queue, second.id).has_ended
+        assert queue.get(first.id).status == "queued"
+        with run_queued_jobs(queue, lambda: here):
+            assert "The uploads were deleted" in wait_for_job(queue, first.id).error
+
+
+def test_a_machine_keeps_its_name_and_has_none_if_it_is_the_only_one(tmp_path: Path) -> None:
+    here, there = (Workspace(tmp_path / name, "postgres") for name in ("here", "there"))
+    for workspace in (here, there):
+        workspace.folder.mkdir()
+    assert machine_id(here) == machine_id(here) != machine_id(there)
+    assert machine_id(Workspace(tmp_path / "here")) == ""
