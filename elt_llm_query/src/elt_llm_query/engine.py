@@ -71,7 +71,7 @@ def open_generations(
     Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
     share a pool of open vector indexes. If no collection can be opened, the first failure is raised.
     UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
-    vectors of a collection. `index` says how to connect to the database that it names.
+    vectors of a collection. `index` has the connection to the database that it names.
     """
     open_one = opened.enter_context(generation_opener(store, index))
     generations: list[Searchable] = []

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from elt_llm_core.collection import migrating
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.migrating import migrate_to_server
 from elt_llm_core.collection.verification import verify_collection
@@ -85,16 +84,15 @@ def test_a_damaged_original_is_refused_and_stays_usable(target: Workspace, made:
         assert store.collections.all()
 
 
-def test_an_interrupted_migration_leaves_both_as_they_were(
-    target: Workspace, made: StoredLibrary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+class _InterruptedVerification(SilentListener):
+    def stage(self, name: str, total: int) -> None:
+        if name == "verify":
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(migrating, "_verify", interrupted)
+
+def test_an_interrupted_migration_leaves_both_as_they_were(target: Workspace, made: StoredLibrary) -> None:
     with pytest.raises(KeyboardInterrupt):
-        migrate_to_server(target, SilentListener())
-    monkeypatch.undo()
+        migrate_to_server(target, _InterruptedVerification())
     with open_store(made.data_dir) as store:
         assert store.collections.all()
     with pytest.raises(StoreError, match="has a library in SQLite"):

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from elt_llm_core.collection import lifecycle
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import collect_garbage, drop, open_generation, remove_leftovers, roll_back
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import StoreError, UnknownCollection
-from elt_llm_core.index.builder import BuildTarget
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from stored.shelf import COLLECTION, put, some_documents, writing
 
 if TYPE_CHECKING:
@@ -71,15 +70,11 @@ def test_another_machine_builds_the_files_and_gives_the_same_answers(here: Works
 def test_drafts_of_files_do_not_stay_after_a_full_disk_or_a_kill(
     here: Workspace, there: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_store: Store, place: BuildTarget, *_: object) -> None:
-        place.directory.mkdir(parents=True)
-        raise OSError(28, "No space left on device")
-
     with writing(here) as store:
         put(store, some_documents(2))
     drafts = there.folder / "providing"
     with writing(there) as store:
-        monkeypatch.setattr(lifecycle, "build_generation", full)
+        monkeypatch.setenv(FAILPOINT_VARIABLE, "verify-before:1:enospc")
         with pytest.raises(StoreError, match="cannot be written"):
             open_generation(store, COLLECTION)
         assert not drafts.exists()

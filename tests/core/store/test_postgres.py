@@ -1,10 +1,12 @@
 """A PostgreSQL database: its locks, its lost connections, and what is said of one that cannot be used."""
 
+import select
+import socket
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,17 +179,33 @@ def test_a_pin_is_not_taken_again_after_its_generation_was_deleted(
         assert is_unpinned(collector, 2, 1)
 
 
-def test_a_connection_that_is_cut_while_it_begins_is_named(
-    shared: Workspace, postgres: "PostgresServer", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = shared.connection_string().rpartition("/")[2]
+def test_a_connection_that_is_cut_while_it_begins_is_named(shared: Workspace, postgres: "PostgresServer") -> None:
+    with _cut_after_login(postgres.port) as port:
+        cut = _with_dsn(shared, lambda dsn: dsn.replace(str(postgres.port), str(port)))
+        with pytest.raises(StoreUnavailable, match="connection to PostgreSQL was lost"):
+            PostgresDatabase(cut, STORE_SCHEMA)
 
-    def cut(_version: int) -> None:
-        postgres.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608
 
-    monkeypatch.setattr("elt_llm_core.store.postgres.check_server_version", cut)
-    with pytest.raises(StoreUnavailable, match="connection to PostgreSQL was lost"):
-        PostgresDatabase(shared, STORE_SCHEMA)
+@contextmanager
+def _cut_after_login(port: int) -> Iterator[int]:
+    """Yield a port that leads to the server until it is ready for the first statement, which is never answered."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        relay = threading.Thread(target=_relay_login, args=(listener, port))
+        relay.start()
+        yield listener.getsockname()[1]
+        relay.join()
+
+
+def _relay_login(listener: socket.socket, port: int) -> None:
+    client = listener.accept()[0]
+    with client, socket.create_connection(("127.0.0.1", port)) as server:
+        while True:
+            for ready in select.select([client, server], [], [])[0]:
+                received = ready.recv(1 << 16)
+                (server if ready is client else client).sendall(received)
+                if ready is server and received.endswith(b"Z\0\0\0\5I"):  # ReadyForQuery
+                    client.recv(1 << 16)
+                    return
 
 
 def test_transactions_of_the_same_schema_run_one_after_the_other(session: PostgresDatabase, shared: Workspace) -> None:

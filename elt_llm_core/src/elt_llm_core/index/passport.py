@@ -23,7 +23,7 @@ STAMPED_FROM = 32 << 20  # bytes; reading and hashing a smaller file takes some 
 _CHROMA_DATABASE = "chroma/chroma.sqlite3"
 # Chroma writes to these tables of its database when it opens or maintains it. All other rows and files never change.
 _CHANGING_TABLES = frozenset({"acquire_write", "maintenance_log"})
-UNHASHED_FILES = frozenset({PIN_NAME, f"{_CHROMA_DATABASE}-wal", f"{_CHROMA_DATABASE}-shm"})
+UNHASHED_FILES = frozenset({PIN_NAME, *(f"{_CHROMA_DATABASE}-{suffix}" for suffix in ("journal", "wal", "shm"))})
 
 
 @dataclass(frozen=True)

@@ -368,7 +368,7 @@ class PointDatabases(Closeable):
     """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
 
     def __init__(self, data_dir: Path, current: IndexSettings | None = None) -> None:
-        """Connect as `current` says, such as over gRPC, to the database that it names, and as recorded to others."""
+        """Connect to the database that `current` names with its settings, such as gRPC, and to others as recorded."""
         self._data_dir, self._current = data_dir, current
         self._open: dict[tuple[str, bytes], PointDatabase] = {}
         self._lock = Lock()

@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -67,7 +68,16 @@ def require_space(folder: Path, needed: int, purpose: str) -> None:
 
 def tree_size(folder: Path) -> int:
     """Return the total size in bytes of the files below `folder`, or 0 if there is no such folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(_size_of(path) for path in folder.rglob("*"))
+
+
+def _size_of(path: Path) -> int:
+    """Return the size of a file, or 0 for a folder, or for a file that was deleted meanwhile, such as a journal."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def generation_size(nodes: int, dimension: int) -> int:

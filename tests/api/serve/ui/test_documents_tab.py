@@ -63,7 +63,7 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
         (tmp_path / name).write_text(text, encoding="utf-8")
     upload(visit, "birds", tmp_path / "herons.md", tmp_path / "storks.md")
     status = visit.locator("#documents-status")
-    expect(status).to_contain_text("is done")
+    expect(status).to_contain_text("Reading documents into birds ✓ is done")
     expect(status).to_contain_text("2 ok")
     expect(visit.locator("#documents-table")).to_contain_text("herons.md")
     answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]})

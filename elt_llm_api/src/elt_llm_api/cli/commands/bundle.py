@@ -1,5 +1,6 @@
 """`elt-llm bundle`: pack this installation into one file, and install such a file without a network."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from elt_llm_api.cli.options import CommandContext, LazyGroup, json_command
 from elt_llm_api.display.text import count_noun, print_result, strip_control_characters
 
 if TYPE_CHECKING:
-    from elt_llm_api.bundle.creation import BundleReport
+    from elt_llm_api.bundle.creation import BundleParts, BundleReport
 
 _HELP = {
     "create": "Write a bundle: packages, models, configuration, collections.",
@@ -42,8 +43,6 @@ def create_command(
     collections named with -c. Packages are downloaded. Extras that the settings need are included. Install FILE with:
     python FILE install FOLDER
     """
-    from elt_llm_core.collection.exporting import export_collection
-
     from elt_llm_api.bundle import creation
 
     target = context.working_directory / file
@@ -63,15 +62,22 @@ def create_command(
     say = _silent if as_json else _say
     with creation.working_folder(target) as folder:
         if collections:
-            with context.open_store() as store:
-                for name in dict.fromkeys(store.collections.get(given).name for given in collections):
-                    exported = folder / f"{name}.elt.zip"
-                    export_collection(store, name, exported)
-                    parts.files[f"collections/{exported.name}"] = exported
+            _add_collections(parts, context, collections, folder)
         creation.collect_wheels({*extras, *creation.needed_extras(loaded.settings)}, folder, say)
         report = creation.write_bundle(parts, sorted(folder.glob("*.whl")), target)
     print_result(asdict(report), _report_lines(report), as_json=as_json)
     return 0
+
+
+def _add_collections(parts: "BundleParts", context: CommandContext, names: Sequence[str], folder: Path) -> None:
+    """Export the collections of these names into `folder`, and add the files."""
+    from elt_llm_core.collection.exporting import export_collection
+
+    with context.open_store() as store:
+        for name in dict.fromkeys(store.collections.get(given).name for given in names):
+            exported = folder / f"{name}.elt.zip"
+            export_collection(store, name, exported)
+            parts.files[f"collections/{exported.name}"] = exported
 
 
 def _report_lines(report: "BundleReport") -> list[str]:

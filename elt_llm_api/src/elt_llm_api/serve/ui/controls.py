@@ -167,6 +167,13 @@ def _first_failures(failed: list[str], texts: Texts) -> list[str]:
     return [*failed[:_MOST_LISTED], *([texts("job.more_failed", count=more)] if more > 0 else [])]
 
 
+@dataclass
+class WatchedJob:
+    """The job that a tab of one page watches, or "". Handlers that run at the same time see a change at once."""
+
+    id: str = ""
+
+
 class JobWatch:
     """Watches one job of certain kinds until the job has ended, is stopped, or is no longer visible to the caller."""
 
@@ -174,43 +181,47 @@ class JobWatch:
         """Add a state and a timer to the tab that is being laid out."""
         self._jobs, self._texts = JobActions(page.services), page.texts
         self._kinds, self._status, self._stop_button = kinds, status, stop_button
-        self.running, self.timer = gr.State(""), gr.Timer(_SECONDS_BETWEEN_UPDATES, active=False)
-        stop_button.click(self.stop, [self.running], self.outputs, **QUIET_EVENT)
+        self.watched, self.timer = gr.State(WatchedJob()), gr.Timer(_SECONDS_BETWEEN_UPDATES, active=False)
+        stop_button.click(self.stop, [self.watched], self.outputs, **QUIET_EVENT)
 
     @property
     def outputs(self) -> list[Any]:
         """The components that the handlers may update."""
-        return [self._status, self._stop_button, self.timer, self.running]
+        return [self._status, self._stop_button, self.timer]
 
-    def stop(self, running: str, request: gr.Request) -> ComponentUpdates:
+    def stop(self, watched: WatchedJob, request: gr.Request) -> ComponentUpdates:
         """Cancel the watched job."""
-        return self.start(lambda: self._jobs.cancel(principal_of_event(request), running))
+        return self.start(watched, lambda: self._jobs.cancel(principal_of_event(request), watched.id))
 
-    def resume(self, principal: Principal) -> ComponentUpdates:
+    def resume(self, watched: WatchedJob, principal: Principal) -> ComponentUpdates:
         """Watch the latest unfinished job of the caller, when the page is opened."""
         active = self._jobs.all(principal, ("queued", "running"), kinds=self._kinds)
         own = next((job for job in active if job.requested_by == principal.owner), None)
-        return self.show(own) if own else {}
+        return self.show(watched, own) if own else {}
 
-    def refresh(self, principal: Principal, running: str) -> ComponentUpdates:
-        """Show the current state of the watched job."""
-        return self.start(lambda: self._jobs.get(principal, running))
+    def refresh(self, watched: WatchedJob, principal: Principal) -> ComponentUpdates:
+        """Show the current state of the watched job, unless another job is watched meanwhile, or none."""
+        if not (current := watched.id):
+            return {}
+        shown = WatchedJob(current)
+        updates = self.start(shown, lambda: self._jobs.get(principal, current))
+        if watched.id != current:
+            return {}
+        watched.id = shown.id
+        return updates
 
-    def start(self, work: Callable[[], QueuedJob]) -> ComponentUpdates:
+    def start(self, watched: WatchedJob, work: Callable[[], QueuedJob]) -> ComponentUpdates:
         """Call `work`, and watch the job that it returns. If `work` fails, show the error and watch no job."""
         try:
-            return self.show(work())
+            return self.show(watched, work())
         except EltError as error:
-            return self._updates("", failure_markdown(error))
+            return self._updates(watched, "", failure_markdown(error))
 
-    def show(self, job: QueuedJob) -> ComponentUpdates:
+    def show(self, watched: WatchedJob, job: QueuedJob) -> ComponentUpdates:
         """Watch this job unless it has ended, and show its state."""
-        return self._updates("" if job.has_ended else job.id, job_markdown(job, self._texts))
+        return self._updates(watched, "" if job.has_ended else job.id, job_markdown(job, self._texts))
 
-    def is_over(self, updates: ComponentUpdates) -> bool:
-        """Return whether no job is watched after these updates."""
-        return not updates[self.running]
-
-    def _updates(self, running: str, status: str) -> ComponentUpdates:
+    def _updates(self, watched: WatchedJob, running: str, status: str) -> ComponentUpdates:
+        watched.id = running
         stop, timer = gr.update(visible=bool(running)), gr.Timer(active=bool(running))
-        return {self._status: status, self._stop_button: stop, self.timer: timer, self.running: running}
+        return {self._status: status, self._stop_button: stop, self.timer: timer}

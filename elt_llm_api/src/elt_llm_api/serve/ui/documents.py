@@ -18,7 +18,7 @@ from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.uploads import UploadActions
 from elt_llm_api.serve.ui import controls
 from elt_llm_api.serve.ui.ask import COLLECTION_OF_DROPPED_FILES
-from elt_llm_api.serve.ui.controls import JobWatch, PageContext
+from elt_llm_api.serve.ui.controls import JobWatch, PageContext, WatchedJob
 from elt_llm_api.serve.ui.markup import failure_markdown, fill_template
 from elt_llm_api.serve.ui.sources import page_image_path
 from elt_llm_api.serve.ui.texts import Texts
@@ -132,31 +132,36 @@ class DocumentsTab:
         collection, watched = self._collection, self._watch.outputs
         shown = [self._table, self._side, self._text, self._state]
         listing = [collection, self._filter, self._state]
-        gr.on(None, self.load, None, [collection, *shown, *watched], **controls.QUIET_EVENT)
+        job = self._watch.watched
+        gr.on(None, self.load, [job], [collection, *shown, *watched], **controls.QUIET_EVENT)
         chosen = [collection.input, collection.change, self._filter.change]
         gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
         uploaded = [self._files, *shown, *watched]
         self._upload.click(
-            self.upload, [collection, self._files, self._filter, self._state], uploaded, **controls.QUIET_EVENT
+            self.upload, [job, collection, self._files, self._filter, self._state], uploaded, **controls.QUIET_EVENT
         )
         refreshed = [self._pickers.changes, *shown, *watched]
-        ticked = [self._watch.running, *listing]
+        ticked = [job, *listing]
         self._watch.timer.tick(self.refresh, ticked, refreshed, **controls.QUIET_EVENT)
-        commanded = [self._command, *listing]
+        commanded = [job, self._command, *listing]
         self._command.change(self.run_command, commanded, [*shown, *watched], **controls.QUIET_EVENT)
         self._pickers.add(collection, lambda principal: gr.update(choices=self._names(principal)))
 
     def _names(self, principal: Principal) -> list[str]:
         return principal.readable(self._services.collection_names())
 
-    def load(self, request: gr.Request) -> controls.ComponentUpdates:
+    def load(self, watched: WatchedJob, request: gr.Request) -> controls.ComponentUpdates:
         """Choose the first collection that the caller may change, and watch the caller's running job."""
         principal = controls.principal_of_event(request)
         names = self._names(principal)
         writable = [name for name in (*names, COLLECTION_OF_DROPPED_FILES) if principal.may_write(name)]
         first = next(iter([*writable, *names]), None)
         table = self._list(principal, first, "", DocumentsState())
-        return {self._collection: gr.update(choices=names, value=first), **table, **self._watch.resume(principal)}
+        return {
+            self._collection: gr.update(choices=names, value=first),
+            **table,
+            **self._watch.resume(watched, principal),
+        }
 
     def show(
         self, collection: str | None, words: str, state: DocumentsState, request: gr.Request
@@ -167,6 +172,7 @@ class DocumentsTab:
 
     async def upload(
         self,
+        watched: WatchedJob,
         collection: str | None,
         files: Sequence[str] | None,
         words: str,
@@ -184,10 +190,16 @@ class DocumentsTab:
         for _, path in named:
             path.unlink(missing_ok=True)  # the upload has stored copies
         listed = await asyncio.to_thread(self._list, principal, collection, words, state, job)
-        return {self._files: None, **listed, **self._watch.show(job)}
+        return {self._files: None, **listed, **self._watch.show(watched, job)}
 
     async def run_command(
-        self, command: str, collection: str | None, words: str, state: DocumentsState, request: gr.Request
+        self,
+        watched: WatchedJob,
+        command: str,
+        collection: str | None,
+        words: str,
+        state: DocumentsState,
+        request: gr.Request,
     ) -> controls.ComponentUpdates:
         """Open, turn the pages of, read again or forget the document of a row."""
         principal, (name, value) = controls.principal_of_event(request), controls.parse_command(command)
@@ -206,21 +218,23 @@ class DocumentsTab:
         start = {"reread": self._documents.read_again, "forget-now": self._documents.forget}.get(name)
         if start is None:
             return {}
-        updates = await asyncio.to_thread(self._watch.start, lambda: start(principal, collection, value))
+        updates = await asyncio.to_thread(self._watch.start, watched, lambda: start(principal, collection, value))
         return {**self._list(principal, collection, words, replace(state, to_forget="")), **updates}
 
     def refresh(
-        self, running: str, collection: str | None, words: str, state: DocumentsState, request: gr.Request
+        self, watched: WatchedJob, collection: str | None, words: str, state: DocumentsState, request: gr.Request
     ) -> controls.ComponentUpdates:
         """Show the progress of the job in its collection. When it has ended, refresh the lists of all tabs."""
         principal = controls.principal_of_event(request)
-        updates = self._watch.refresh(principal, running)
         try:
-            job = self._jobs.get(principal, running)
+            job = self._jobs.get(principal, watched.id)
         except EltError:
             job = None
+        updates = self._watch.refresh(watched, principal)
+        if not updates:
+            return {}
         listed = self._list(principal, collection, words, state, job)
-        over = {self._pickers.changes: time.time()} if self._watch.is_over(updates) else {}
+        over = {} if watched.id else {self._pickers.changes: time.time()}
         return {**listed, **over, **updates}
 
     def _list(

@@ -31,6 +31,7 @@ from elt_llm_api.serve.ui.controls import (
     ComponentUpdates,
     JobWatch,
     PageContext,
+    WatchedJob,
     command_box,
     html_area,
     parse_command,
@@ -383,53 +384,46 @@ class JobsTab:
     def _wire(self) -> None:
         rows, watched, chosen = self._rows, self._watch.outputs, [self._job, self._kind]
         options = [self._only, self._limit, self._again, self._dry_run]
-        gr.on(None, self.load, None, [self._job, *watched], **QUIET_EVENT)
+        gr.on(None, self.load, [self._watch.watched], [self._job, *watched], **QUIET_EVENT)
         chosen_job = self._job.input(self.kinds, [self._job], [self._kind], **QUIET_EVENT)
         chosen_job.then(rows.show_job, chosen, rows.outputs, **QUIET_EVENT)
         self._kind.input(rows.show_job, chosen, rows.outputs, **QUIET_EVENT)
-        self._run.click(self.run, [*chosen, *options], watched, **QUIET_EVENT)
-        ticked = [self._watch.running, *chosen]
+        self._run.click(self.run, {self._watch.watched, *chosen, *options}, watched, **QUIET_EVENT)
+        ticked = [self._watch.watched, *chosen]
         self._watch.timer.tick(self.refresh, ticked, [*watched, *rows.outputs], **QUIET_EVENT)
 
-    def load(self, request: gr.Request) -> ComponentUpdates:
+    def load(self, watched: WatchedJob, request: gr.Request) -> ComponentUpdates:
         """List the jobs and watch the caller's running job, when the page is opened."""
         principal = principal_of_event(request)
         names = [job.name for job in self._jobs.all(principal)]
-        return {self._job: gr.update(choices=names), **self._watch.resume(principal)}
+        return {self._job: gr.update(choices=names), **self._watch.resume(watched, principal)}
 
     def kinds(self, job: str | None, request: gr.Request) -> Any:
         """Return the kinds of output that the sources of a job allow."""
         kinds = {one.name: one.kinds for one in self._jobs.all(principal_of_event(request))}.get(job or "", ())
         return gr.update(choices=list(kinds), value=next(iter(kinds), None))
 
-    def run(
-        self,
-        job: str | None,
-        kind: JobKind | None,
-        only: str | None,
-        limit: float | None,
-        again: bool,
-        dry_run: bool,
-        request: gr.Request,
-    ) -> ComponentUpdates:
-        """Queue a run of the job and watch it."""
+    def run(self, values: dict[Any, Any], request: gr.Request) -> ComponentUpdates:
+        """Queue a run of the job and watch it. `values` are those of the components of the form, by component."""
+        job, kind = values[self._job], values[self._kind]
         if not job or kind not in JOB_KINDS:
             return {self._status: self._texts("jobs.choose_first")}
-        names = tuple(line.strip() for line in (only or "").splitlines() if line.strip())
-        most = int(limit) if limit else None
+        names = tuple(line.strip() for line in (values[self._only] or "").splitlines() if line.strip())
+        most, again, dry_run = values[self._limit], values[self._again], values[self._dry_run]
         try:
-            asked = BatchJobRequest(job=job, only=names, limit=most, anew=again, dry_run=dry_run)
-            return self._watch.show(self._jobs.submit(principal_of_event(request), kind, asked))
+            asked = BatchJobRequest(job=job, only=names, limit=int(most) if most else None, anew=again, dry_run=dry_run)
+            queued = self._jobs.submit(principal_of_event(request), kind, asked)
+            return self._watch.show(values[self._watch.watched], queued)
         except EltError as error:
             return {self._status: failure_markdown(error)}
         except ValidationError:
             return {self._status: self._texts("jobs.invalid")}
 
     async def refresh(
-        self, running: str, job: str | None, kind: JobKind | None, request: gr.Request
+        self, watched: WatchedJob, job: str | None, kind: JobKind | None, request: gr.Request
     ) -> ComponentUpdates:
         """Show the progress of the job. When the job has ended, also show its rows."""
-        updates = await asyncio.to_thread(self._watch.refresh, principal_of_event(request), running)
-        if not self._watch.is_over(updates):
+        updates = await asyncio.to_thread(self._watch.refresh, watched, principal_of_event(request))
+        if not updates or watched.id:
             return updates
         return {**updates, **await asyncio.to_thread(self._rows.show_job, job, kind, request)}
