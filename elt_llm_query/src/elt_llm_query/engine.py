@@ -34,7 +34,7 @@ from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, Out
 from elt_llm_query.grounding.citations import add_locations, cited_chunks
 from elt_llm_query.grounding.sentences import collection_term_weights
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.retrieve.cache import CacheCounts, DocumentTexts, QueryCaches
+from elt_llm_query.retrieve.cache import CacheCounts, CachingEmbedding, DocumentTexts, QueryCaches
 from elt_llm_query.retrieve.trace import StageLog, traced_budget
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.synthesis.events import (
@@ -185,8 +185,9 @@ class Engine(Closeable):
         self._without_model = without_model
         pipeline = partial(SearchPipeline, caches=caches, llm=llm, aliases=aliases, make_reranker=make_reranker)
         self._pipeline = self._resources.enter_context(pipeline(self.generations, models, settings))
-        self._answerer = self._create_answerer(models[0], cite=settings.answer.enable_citation)
-        self._writer = self._create_writer(llm, self._create_answerer(models[0]), prompts) if llm else None
+        sentences = CachingEmbedding(models[0], self._pipeline.caches.sentences)
+        self._answerer = self._create_answerer(sentences, cite=settings.answer.enable_citation)
+        self._writer = self._create_writer(llm, self._create_answerer(sentences), prompts) if llm else None
 
     def search(
         self,

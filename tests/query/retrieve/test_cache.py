@@ -16,7 +16,7 @@ from elt_llm_core.settings.tree import EmbeddingSettings, QuerySettings, Setting
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import open_engine
-from elt_llm_query.retrieve.cache import LruCache, QueryCaches
+from elt_llm_query.retrieve.cache import CachingEmbedding, LruCache, QueryCaches
 from elt_llm_query.search import SearchPipeline, SearchResult
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,6 +143,22 @@ def test_a_question_is_embedded_once_for_each_embedding_model() -> None:
     assert asdict(caches.counts["embeddings"]) == {"hits": 1, "misses": 2, "held": 2}
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 7
+
+
+@given(st.lists(st.lists(st.sampled_from(["tide", "reef", "moon", "port"]), min_size=1), max_size=6))
+def test_a_sentence_is_embedded_once_while_its_vector_is_cached(requests: list[list[str]]) -> None:
+    model = FakeEmbedding()
+    caching = CachingEmbedding(model, LruCache(10))
+    for texts in requests:
+        assert np.array_equal(caching.embed_texts(texts), FakeEmbedding().embed_texts(texts))
+    assert model.texts_embedded == len({text for texts in requests for text in texts})
+
+
+def test_models_that_share_a_cache_of_sentences_keep_their_own_vectors() -> None:
+    shared: LruCache[tuple[bytes, str], NDArray[np.float32]] = LruCache(10)
+    models = FakeEmbedding(), FakeEmbedding(version="2")
+    for model in (*models, *models):
+        assert np.array_equal(CachingEmbedding(model, shared).embed_texts(["tide"]), model.embed_texts(["tide"]))
 
 
 def test_a_repeated_question_is_answered_from_the_cache_and_marked_as_a_cache_hit(

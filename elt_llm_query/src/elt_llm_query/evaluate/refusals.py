@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 from elt_llm_core.index.searchable import Searchable
-from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
+from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import AnswerOutcome, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import sha256
 from elt_llm_core.utilities import Closeable
-from numpy.typing import NDArray
-from pydantic import PrivateAttr
 
 from elt_llm_query.evaluate.datasets import Dataset, read_answers, read_unanswerable
 from elt_llm_query.evaluate.generated_questions import AnswerSpan, GeneratedQuestion
@@ -32,31 +30,10 @@ from elt_llm_query.extractive.confidence import (
     OutcomeThresholds,
 )
 from elt_llm_query.grounding.sentences import collection_term_weights
-from elt_llm_query.retrieve.cache import DocumentTexts
+from elt_llm_query.retrieve.cache import CachingEmbedding, DocumentTexts, LruCache
 from elt_llm_query.search import SearchPipeline
 
-MOST_CACHED = 50_000  # vectors; about 80 MB of 384 numbers each
-
-
-class CachingEmbedding(WrappedEmbedding):
-    """Wraps a model and caches its vectors. For evaluation only, in one thread."""
-
-    _vectors: dict[str, NDArray[np.float32]] = PrivateAttr()
-
-    def __init__(self, model: EmbeddingModel) -> None:
-        super().__init__(model)
-        self._vectors = {}
-
-    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed the texts, shape (len(texts), dimension); the model embeds only new texts."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if not texts or len(self._vectors) + len(new) > MOST_CACHED:
-            self._vectors.clear()
-            return self._model.embed_texts(texts)
-        if new:
-            self._vectors.update(zip(new, self._model.embed_texts(new), strict=True))
-        return np.stack([self._vectors[text] for text in texts])
-
+_MOST_CACHED = 50_000  # vectors; about 80 MB of 384 numbers each
 
 ANSWERABLE, UNANSWERABLE, FOREIGN, REMOVED = "answerable", "unanswerable", "foreign", "document removed"
 MOST_READ = 8  # chunks that an answer is quoted from
@@ -123,7 +100,7 @@ class QuotingSession(Closeable):
     ) -> None:
         self.thresholds = OutcomeThresholds.of(settings.answer)
         self._wide = settings.query.retriever_top_k
-        caching = CachingEmbedding(embedding)
+        caching = CachingEmbedding(embedding, LruCache(_MOST_CACHED))
         self._pipeline = SearchPipeline([generation], [caching], settings)
         self._answerer = ExtractiveAnswerer(
             caching,

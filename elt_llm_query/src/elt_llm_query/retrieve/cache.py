@@ -1,4 +1,4 @@
-"""Caches of question vectors, search results, answers and document texts, with size and time limits."""
+"""Caches of vectors, search results, answers and document texts, with size and time limits."""
 
 import time
 from collections import OrderedDict
@@ -9,15 +9,17 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from elt_llm_core.index.searchable import Searchable
-from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from elt_llm_core.results import QueryResult, RetrievedChunk
 from elt_llm_core.text.outline import Outline
 from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 Clock = Callable[[], float]
 _KEPT_DOCUMENTS = 16
+_KEPT_SENTENCES = 8000  # vectors; about 12 MB of 384 numbers each
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,44 @@ class LruCache(Generic[Key, Value]):
             return CacheCounts(self._hits, self._misses, len(self._values))
 
 
+VectorCache = LruCache[tuple[bytes, str], NDArray[np.float32]]
+"""Vectors by the key of their model's fingerprint and their text."""
+
+
+class CachingEmbedding(WrappedEmbedding):
+    """A model that embeds only texts whose vectors are not cached. Many threads may use it."""
+
+    _kept: VectorCache = PrivateAttr()
+
+    def __init__(self, model: EmbeddingModel, kept: VectorCache) -> None:
+        super().__init__(model)
+        self._kept = kept
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of the texts, shape (len(texts), dimension). Raises the errors of the model."""
+        key = self.fingerprint.key
+        found = {text: self._kept.get((key, text)) for text in texts}
+        new = [text for text, vector in found.items() if vector is None]
+        if len(new) == len(texts):
+            return self._keep(key, new)
+        if new:
+            found.update(zip(new, self._keep(key, new), strict=True))
+        return np.stack([vector for text in texts if (vector := found[text]) is not None])
+
+    def _keep(self, key: bytes, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = self._model.embed_texts(texts)
+        for text, vector in zip(texts, vectors, strict=True):
+            self._kept.put((key, text), vector.copy())
+        return vectors
+
+
 class QueryCaches(Generic[Value]):
-    """The caches of question vectors, search results and answers. Several engines may share one object."""
+    """The caches of vectors, search results and answers. Several engines may share one object."""
 
     def __init__(self, size: int, ttl: float, *, now: Clock = time.monotonic) -> None:
         # Vectors do not expire, because a text always has the same vector.
-        self._vectors: LruCache[tuple[bytes, str], NDArray[np.float32]] = LruCache(size)
+        self._vectors: VectorCache = LruCache(size)
+        self.sentences: VectorCache = LruCache(_KEPT_SENTENCES if size else 0)
         self.results: LruCache[Hashable, Value] = LruCache(size, ttl, now=now)
         self.answers: LruCache[Hashable, QueryResult] = LruCache(size, ttl, now=now)
 
