@@ -24,7 +24,8 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from model_servers.settings import open_llm, settings_of
 
 PATHS = {"ollama": "/api/chat", "openai_like": "/v1/chat/completions"}
-PATIENCE = 0.4
+PATIENCE = 0.4  # seconds, for a server that sends nothing, or nothing more
+WAITING = {Fault.HANG, Fault.STALL, Fault.SLOW}
 QUESTION = [
     ChatMessage(role="system", content="Answer in a sentence."),
     ChatMessage(role="user", content="Is it so? " * 20),
@@ -56,9 +57,12 @@ def server() -> Iterator[ModelHttpServer]:
         yield running
 
 
-def written(provider: str, server: ModelHttpServer | None, **sections: dict[str, Any]) -> LlmCompletion:
+def written(
+    provider: str, server: ModelHttpServer | None, fault: Fault | None = None, **sections: dict[str, Any]
+) -> LlmCompletion:
     chosen = {"llm": {"answer_timeout": 8.0}, **sections}
-    with open_llm(settings_of(provider, server, patience=PATIENCE, sections=chosen)) as llm:
+    patience = PATIENCE if fault in WAITING else 20.0
+    with open_llm(settings_of(provider, server, patience=patience, sections=chosen)) as llm:
         return complete(llm, QUESTION)
 
 
@@ -70,7 +74,7 @@ def test_each_type_of_model_server_failure_soon_raises_its_own_error(
     server.faults.always(PATHS[provider], fault)
     began = time.monotonic()
     with pytest.raises(error) as caught:
-        written(provider, server)
+        written(provider, server, fault)
     assert time.monotonic() - began < SOON
     assert type(caught.value) is error
     assert cure in caught.value.hint
@@ -137,7 +141,7 @@ def test_permanent_failures_and_failures_after_the_first_streamed_piece_are_not_
 ) -> None:
     server.faults.plan(PATHS[provider], fault)
     with pytest.raises(ModelError):
-        written(provider, server)
+        written(provider, server, fault)
     assert len(server.bodies(PATHS[provider])) == 1
 
 
@@ -164,7 +168,7 @@ def test_a_prompt_that_fills_the_whole_context_window_counts_as_truncated(server
 def test_a_slowly_streamed_answer_is_read_completely(server: ModelHttpServer, provider: str) -> None:
     server.faults.plan(PATHS[provider], Fault.SLOW)
     began = time.monotonic()
-    assert written(provider, server).finish == "stop"
+    assert written(provider, server, Fault.SLOW).finish == "stop"
     assert time.monotonic() - began > PATIENCE
 
 

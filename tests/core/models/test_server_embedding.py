@@ -24,7 +24,7 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from model_servers.settings import open_embedding, settings_of
 
 PATHS = {"ollama": "/api/embed", "openai_like": "/v1/embeddings"}
-PATIENCE = 0.4
+PATIENCE = 0.4  # seconds, for a server that sends nothing
 TEXTS = ["A club registers its players.", "Rain falls on the hill.", "The third text."]
 
 FAILURES: list[tuple[Fault, type[ModelError], str]] = [
@@ -53,7 +53,7 @@ def server() -> Iterator[ModelHttpServer]:
 
 
 def embedded(provider: str, server: ModelHttpServer, texts: list[str], **sections: dict[str, Any]) -> np.ndarray:
-    with open_embedding(settings_of(provider, server, patience=PATIENCE, sections=sections)) as model:
+    with open_embedding(settings_of(provider, server, sections=sections)) as model:
         return model.embed_texts(texts)
 
 
@@ -62,7 +62,8 @@ def embedded(provider: str, server: ModelHttpServer, texts: list[str], **section
 def test_each_type_of_embedding_server_failure_raises_its_own_error(
     server: ModelHttpServer, provider: str, fault: Fault, error: type[ModelError], words: str
 ) -> None:
-    with open_embedding(settings_of(provider, server, patience=PATIENCE)) as model:
+    patience = PATIENCE if fault is Fault.HANG else 20.0
+    with open_embedding(settings_of(provider, server, patience=patience)) as model:
         assert model.fingerprint.dimension == 32
         server.faults.always(PATHS[provider], fault)
         with pytest.raises(error, match=words) as caught:
