@@ -20,8 +20,9 @@ from elt_llm_core.collection.lifecycle import (
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.points import Point, PointsView, stable_code
-from elt_llm_core.index.qdrant import PointDatabases, database_key
+from elt_llm_core.index.databases import PointDatabases
+from elt_llm_core.index.points import ALIVE, Point, PointsView, stable_code
+from elt_llm_core.index.qdrant import database_key
 from elt_llm_core.index.searchable import Searchable, ValueFilter
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
@@ -35,7 +36,7 @@ from stored.shelf import COLLECTION, put, some_documents, writing
 
 needs("qdrant_client")
 
-from elt_llm_core.index.qdrant import ALIVE, QdrantPoints, collection_name  # noqa: E402
+from elt_llm_core.index.qdrant import QdrantPoints, collection_name  # noqa: E402
 from qdrant_client import models as q  # noqa: E402
 
 MODEL = FakeEmbedding(32)

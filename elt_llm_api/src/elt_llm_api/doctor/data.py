@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.points import LineageRecord, PointsView
-from elt_llm_core.index.qdrant import PointDatabases, database_key
+from elt_llm_core.index.qdrant import database_key
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.backups import backup_age
 from elt_llm_core.store.database import STORE_NAME
@@ -128,6 +129,10 @@ def backups(loaded: LoadedSettings) -> CheckVerdict:
 def vector_database(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the database of the vectors can be reached, and that it has no points that nobody uses."""
     index, folder = loaded.settings.index, loaded.data_dir
+    if loaded.workspace.is_shared:
+        from elt_llm_core.index.pgvector import describe_points
+
+        return ok(describe_points(loaded.workspace, is_chosen=index.backend == "pgvector"))
     waiting = [it for it in LineageRecord(folder).all() if it.kept is None] if folder.is_dir() else []
     used = sorted({it.settings.url for it in LineageRecord(folder).all()}) if folder.is_dir() else []
     if index.backend == "local" and not used:

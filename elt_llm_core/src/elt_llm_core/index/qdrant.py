@@ -1,26 +1,32 @@
 """Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md."""
 
 import fcntl
-import os
 import sqlite3
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import EltError, IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.points import TENANT_FIELD, Point, PointDatabase, PointsFilter, PointsView
+from elt_llm_core.index.points import (
+    ALIVE,
+    PROBE,
+    TENANT_FIELD,
+    Point,
+    PointDatabase,
+    PointsFilter,
+    PointsView,
+    batches,
+)
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
-from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable, install_command
@@ -29,8 +35,6 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
     from qdrant_client import models as q
 
-ALIVE = 2**31 - 1  # `died` of a point that is alive in the latest generation; a number, so that ranges include it
-_PROBE = "0" * 32  # the lineage of the point that `prepare` writes and deletes
 _ASKED_AT_ONCE, _READ_AT_ONCE = 32, 1000  # vectors in one request; points in one answer
 
 
@@ -84,9 +88,8 @@ class QdrantPoints(Closeable):
         """The name of the collection in Qdrant."""
         return collection_name(self.fingerprint)
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether every search is exact: true for a folder, which has no graph."""
+    def is_exact(self, view: PointsView) -> bool:
+        """Return whether every search is exact: true for a folder, which has no graph."""
         return self.settings.is_folder
 
     def prepare(self) -> None:
@@ -98,9 +101,8 @@ class QdrantPoints(Closeable):
             self._check_vectors(described.config.params.vectors)
             self._index_payload(described.payload_schema)
             vector = np.eye(1, self.fingerprint.dimension, dtype=np.float32)[0]
-        probe = PointsView(_PROBE, 0)
-        self.write(probe, "", [Point("probe", vector, [], [])])
-        self.keep(_PROBE, ())
+        self.write(PROBE, "", [Point("probe", vector, [], [])])
+        self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
         """Undo all that was written for generations after that of `view`."""
@@ -108,28 +110,29 @@ class QdrantPoints(Closeable):
         died = [_of_lineage(view.lineage), _range("died", above=view.generation, below=ALIVE)]
         self._set_died(died, ALIVE)
 
-    def write(self, view: PointsView, collection: str, points: Sequence[Point]) -> None:
+    def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
         """Write points that are born in the generation of `view`."""
         from qdrant_client import models as q
 
-        rows = [
-            q.PointStruct(
-                id=str(uuid.uuid5(uuid.UUID(view.lineage), f"{point.node_id}/{view.generation}")),
-                vector=point.vector.tolist(),
-                payload={
-                    "lineage": view.lineage,
-                    "collection": collection,
-                    "node": point.node_id,
-                    "born": view.generation,
-                    "died": ALIVE,
-                    "codes": point.codes,
-                    TENANT_FIELD: point.tenants,
-                },
-            )
-            for point in points
-        ]
-        with _translated(self.settings):
-            self.client.upsert(self.name, rows, wait=True)
+        for batch in batches(points):
+            rows = [
+                q.PointStruct(
+                    id=str(uuid.uuid5(uuid.UUID(view.lineage), f"{point.node_id}/{view.generation}")),
+                    vector=point.vector.tolist(),
+                    payload={
+                        "lineage": view.lineage,
+                        "collection": collection,
+                        "node": point.node_id,
+                        "born": view.generation,
+                        "died": ALIVE,
+                        "codes": point.codes,
+                        TENANT_FIELD: point.tenants,
+                    },
+                )
+                for point in batch
+            ]
+            with _translated(self.settings):
+                self.client.upsert(self.name, rows, wait=True)
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
         """Let the points of these nodes that are alive before the generation of `view` die in it."""
@@ -362,49 +365,6 @@ def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
     else:
         hint = "Read the log of the server. If its version is older than 1.16, update it."
     return IndexRefused(f"Qdrant at {settings.url} refused the request: {why}", hint=hint)
-
-
-class PointDatabases(Closeable):
-    """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
-
-    def __init__(self, data_dir: Path, current: IndexSettings | None = None) -> None:
-        """Connect to the database that `current` names with its settings, such as gRPC, and to others as recorded."""
-        self._data_dir, self._current = data_dir, current
-        self._open: dict[tuple[str, bytes], PointDatabase] = {}
-        self._lock = Lock()
-
-    def get(
-        self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings | None = None
-    ) -> PointDatabase:
-        """Return the points of an embedding model. `graph` has the parameters of the graph if it must be created.
-
-        Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
-        """
-        if self._current is not None and settings.is_same_place(self._current):
-            settings = self._current
-        name = settings.model_dump_json(), fingerprint.key
-        with self._lock:
-            if name not in self._open:
-                self._open[name] = open_qdrant(
-                    settings, fingerprint, graph or ChromaSettings(), self._data_dir, database_key(os.environ)
-                )
-            return self._open[name]
-
-    def close(self) -> None:
-        """Close all connections."""
-        with self._lock:
-            for database in self._open.values():
-                database.close()
-            self._open.clear()
-
-
-def refuse_shared_workspace(workspace: Workspace) -> None:
-    """Raise SettingsError if documents are in PostgreSQL: only the machine that published could search the vectors."""
-    if workspace.is_shared:
-        raise SettingsError(
-            "index.backend: qdrant cannot be used together with storage.backend: postgres.",
-            hint="Set index.backend: local; every machine then builds the vector index from the database.",
-        )
 
 
 def database_key(environment: Mapping[str, str]) -> str | None:
