@@ -123,7 +123,7 @@ def test_a_search_examines_enough_candidates_for_a_recall_of_98_percent(graph: G
     assert graph.recall(PointsView(LINEAGE, 1), range(SIZE)) >= 0.98
     settings, asked = {"hnsw.ef_search": "40", "hnsw.iterative_scan": "off"}, questions(1)[0]
     statement = (
-        f"SELECT node FROM {table_name(LINEAGE)} ORDER BY CAST(embedding AS elt_llm_points.halfvec({DIMENSION}))"
+        f"SELECT node FROM {table_name(LINEAGE)} ORDER BY CAST(embedding AS elt_llm_points.halfvec({DIMENSION}))"  # noqa: S608
         f" OPERATOR(elt_llm_points.<#>) CAST(? AS elt_llm_points.halfvec({DIMENSION})) LIMIT 50"
     )
     [found] = graph.database.rows_with(settings, statement, [(str(asked.tolist()),)])

@@ -102,7 +102,7 @@ class PgvectorPlace(PointsPlace):
         found = []
         for table in self.tables():
             with open_store(self.workspace) as store:
-                rows = store.database.rows(f"SELECT node, born, died FROM elt_llm_points.{table}")
+                rows = store.database.rows(f"SELECT node, born, died FROM elt_llm_points.{table}")  # noqa: S608
             found += [(table.removeprefix("p_"), str(node), int(born), int(died)) for node, born, died in rows]
         return sorted(found)
 
@@ -110,12 +110,12 @@ class PgvectorPlace(PointsPlace):
         """Delete the first points."""
         for lineage, node, born, _ in self.stored()[:count]:
             with open_store(self.workspace) as store:
-                statement = f"DELETE FROM elt_llm_points.p_{lineage} WHERE node = ? AND born = ?"
+                statement = f"DELETE FROM elt_llm_points.p_{lineage} WHERE node = ? AND born = ?"  # noqa: S608
                 store.database.execute(statement, (node, born))
 
     def recode(self) -> None:
         """Give the first point other codes."""
         lineage, node, born, _ = self.stored()[0]
         with open_store(self.workspace) as store:
-            statement = f"UPDATE elt_llm_points.p_{lineage} SET codes = '{{1}}' WHERE node = ? AND born = ?"
+            statement = f"UPDATE elt_llm_points.p_{lineage} SET codes = '{{1}}' WHERE node = ? AND born = ?"  # noqa: S608
             store.database.execute(statement, (node, born))
