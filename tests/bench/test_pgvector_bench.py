@@ -61,9 +61,8 @@ def measured(measure: Measured, vectors: NDArray[np.float32], questions: NDArray
     points = measure.points(indexed_from=10**9)
     points.prepare()
     client, server = measure.seconds(lambda: points.write(VIEW, "", made_points(vectors)))
-    print(
-        f"\nCOPY: {len(vectors) / (client + server):,.0f} vectors a CPU second of both ({client:.2f} + {server:.2f} s)"
-    )  # noqa: T201
+    rate = len(vectors) / (client + server)
+    print(f"\nCOPY: {rate:,.0f} vectors a CPU second of both ({client:.2f} + {server:.2f} s)")  # noqa: T201
     points = measure.points(indexed_from=0)
     _, server = measure.seconds(lambda: points.write(VIEW, "", ()))
     print(f"graph: {server:.1f} s of CPU in the session, which does not count its parallel workers")  # noqa: T201

@@ -1,6 +1,6 @@
 """What is special about points in PostgreSQL: settings of a search, the extension, several machines, and the writer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +169,44 @@ def test_settings_of_a_search_end_with_it(graph: Graph) -> None:
     names = "current_setting('hnsw.iterative_scan', true), current_setting('plan_cache_mode')"
     graph.points.nearest(LAST, questions(1), 5)
     assert graph.database.rows(f"SELECT {names}") == [("off", "auto")]
+
+
+class WithoutFilters(PostgresDatabase):
+    """A session that forgets every filter by codes, as a mistake in a statement would."""
+
+    def rows_with(
+        self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[object]]
+    ) -> list[list[tuple[object, ...]]]:
+        """Run the statement without its conditions on codes."""
+        bare = statement.replace(" AND codes && CAST(? AS bigint[])", "")
+        return super().rows_with(settings, bare, [(*values[:2], *values[-2:]) for values in many])
+
+
+def test_a_role_that_does_not_own_the_points_finds_only_those_of_the_caller_even_without_the_filter(
+    graph: Graph, postgres: "PostgresServer", tmp_path: Path
+) -> None:
+    [(name,)] = graph.database.rows("SELECT current_database()")
+    role = f"serving_{name}"
+    rights = f"GRANT USAGE ON SCHEMA elt_llm, elt_llm_points TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA"
+    for statement in f"CREATE ROLE {role} LOGIN PASSWORD 'one'; {rights} elt_llm_points TO {role}".split("; "):
+        postgres.execute(statement, str(name))
+    workspace = postgres.workspace(tmp_path, str(name))
+    (tmp_path / "dsn").write_text(postgres.dsn(str(name), role, "one"))
+    rare, common, none = (PointsFilter(codes, denies=False, of_caller=True) for codes in ([RARE], [COMMON], []))
+    rare_ones, view, asked = range(0, SIZE, 50), PointsView(LINEAGE, 1), questions(3)
+    for kind in (PostgresDatabase, WithoutFilters):
+        with closing(kind(workspace, STORE_SCHEMA)) as session:
+            points = PgvectorPoints(session, graph.points.fingerprint, ChromaSettings())
+            assert points.nearest(view, asked, 100, [rare]) == [graph.best(one, rare_ones, 100) for one in asked]
+            assert points.nearest(view, asked, 9, [rare, common]) == [[]] * len(asked)
+            assert points.nearest(view, asked, 9, [none]) == [[]] * len(asked)
+            before = graph.scans()
+            assert [len(ids) for ids in points.nearest(view, asked, 50)] == [50] * len(asked)
+            session.rows("SELECT pg_stat_force_next_flush()")
+            assert graph.scans() == before + len(asked)
+    with closing(WithoutFilters(graph.database._workspace, STORE_SCHEMA)) as owner:  # who is not restricted
+        points = PgvectorPoints(owner, graph.points.fingerprint, ChromaSettings())
+        assert points.nearest(view, asked, 9, [rare]) != [graph.best(one, rare_ones, 9) for one in asked]
 
 
 def test_another_machine_asks_the_points_and_writes_only_changed_ones(

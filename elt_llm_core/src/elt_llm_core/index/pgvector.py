@@ -32,6 +32,12 @@ _SESSION = {
     "plan_cache_mode": "force_custom_plan",  # a plan for any generation and number of results reads the whole table
 }
 _ALIVE_IN = "born <= ? AND died > ?"
+_OF_CALLER = [f"elt_llm.codes_{number}" for number in range(3)]  # one for each field that a condition can have
+# Each SELECT runs once for a search. The planner takes a CASE for half of the rows, and so still uses the graph.
+_POLICY = "".join(
+    f" WHEN {codes} IS NULL THEN true WHEN NOT codes && {codes} THEN false"
+    for codes in (f"(SELECT CAST(nullif(current_setting('{name}', true), '') AS bigint[]))" for name in _OF_CALLER)
+)
 
 
 @dataclass
@@ -120,7 +126,8 @@ class PgvectorPoints(Closeable):
     ) -> list[list[str]]:
         """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact.
 
-        The graph has vectors of half precision; an order by the stored vectors does not use it.
+        The graph has vectors of half precision; an order by the stored vectors does not use it. For a role that does
+        not own the table, its policy checks the conditions of the caller again.
         """
         table, kind = table_name(view.lineage), f"{self._extension}.vector" if filters else self._half
         codes = [f" AND {'NOT ' if one.denies else ''}codes && CAST(? AS bigint[])" for one in filters]
@@ -131,10 +138,12 @@ class PgvectorPoints(Closeable):
         seen = (view.generation, view.generation, *(list(one.codes) for one in filters))
         effort = min(max(_EFFORT, self.graph.ef_search, count), _MOST_EFFORT)
         asked = [(*seen, str(vector.tolist()), count) for vector in vectors]
+        own = (f"{{{','.join(map(str, one.codes))}}}" for one in filters if one.of_caller)
+        settings = {**_SESSION, "hnsw.ef_search": str(effort), **dict(zip(_OF_CALLER, own, strict=False))}
         with _translated():
             if not self._exists(table):
                 return [[] for _ in asked]
-            found = self.database.rows_with({**_SESSION, "hnsw.ef_search": str(effort)}, statement, asked)
+            found = self.database.rows_with(settings, statement, asked)
         return [[str(node) for (node,) in rows] for rows in found]
 
     def count(self, view: PointsView) -> int:
@@ -172,6 +181,8 @@ class PgvectorPoints(Closeable):
                 f" codes BIGINT[] NOT NULL, embedding {self._extension}.vector({self.fingerprint.dimension}) NOT NULL,"
                 " PRIMARY KEY (node, born))"
             )
+            self.database.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+            self.database.execute(f"CREATE POLICY of_caller ON {table} USING (CASE{_POLICY} ELSE true END)")
             self.database.execute(f"COMMENT ON TABLE {table} IS '{collection.replace(chr(39), '')}'")
 
 

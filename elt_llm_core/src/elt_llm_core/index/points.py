@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.index.contents import GenerationArrays, top_positions
 from elt_llm_core.index.fields import FilterField, FilterFields
-from elt_llm_core.index.searchable import FieldValue
+from elt_llm_core.index.searchable import FieldValue, ValueFilter
 from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.records import EmbeddingFingerprint
@@ -44,10 +44,14 @@ PROBE = PointsView("0" * 32, 0)
 
 
 class PointsFilter(NamedTuple):
-    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true."""
+    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true.
+
+    `of_caller` is that of `ValueFilter`.
+    """
 
     codes: Sequence[int]
     denies: bool
+    of_caller: bool = False
 
 
 class Point(NamedTuple):
@@ -403,6 +407,10 @@ class PointSearch:
             self._checked = True
 
 
-def points_filters(conditions: Iterable[tuple[Sequence[tuple[str, FieldValue]], bool]]) -> tuple[PointsFilter, ...]:
-    """Return filters by stable codes. Each condition has pairs of field and value, and whether it denies them."""
-    return tuple(PointsFilter([stable_code(*pair) for pair in pairs], denies) for pairs, denies in conditions)
+def points_filters(
+    filters: Iterable[ValueFilter], value_of: Callable[[int], tuple[str, FieldValue]]
+) -> tuple[PointsFilter, ...]:
+    """Return filters by stable codes. `value_of` returns the field and the value of a code."""
+    return tuple(
+        PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies, one.of_caller) for one in filters
+    )
