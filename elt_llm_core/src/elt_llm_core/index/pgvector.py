@@ -141,9 +141,12 @@ class PgvectorPoints(Closeable):
         own = (f"{{{','.join(map(str, one.codes))}}}" for one in filters if one.of_caller)
         settings = {**_SESSION, "hnsw.ef_search": str(effort), **dict(zip(_OF_CALLER, own, strict=False))}
         with _translated():
-            if not self._exists(table):
-                return [[] for _ in asked]
-            found = self.database.rows_with(settings, statement, asked)
+            try:
+                found = self.database.rows_with(settings, statement, asked)
+            except StoreError:
+                if self._exists(table):
+                    raise
+                return [[] for _ in asked]  # another machine has dropped the collection
         return [[str(node) for (node,) in rows] for rows in found]
 
     def count(self, view: PointsView) -> int:
