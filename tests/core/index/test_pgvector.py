@@ -91,8 +91,9 @@ class Graph:
 
 
 def questions(count: int) -> NDArray[np.float32]:
-    vectors = np.random.default_rng(5).normal(size=(count, DIMENSION))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    vectors = np.random.default_rng(5).normal(size=(count, DIMENSION)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
 
 
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ def test_a_folder_that_another_client_has_open_is_named(tmp_path: Path) -> None:
 def test_a_collection_of_another_dimension_or_distance_is_refused(
     tmp_path: Path, size: int, distance: q.Distance, shown: str
 ) -> None:
-    with QdrantPlace(tmp_path).points() as database:
+    with QdrantPlace(tmp_path).qdrant() as database:
         database.client.create_collection(database.name, q.VectorParams(size=size, distance=distance))
         with pytest.raises(IndexRefused, match=shown) as raised:
             database.prepare()

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from elt_llm_core.index.databases import PointDatabases, point_databases
 from elt_llm_core.index.points import PointDatabase
@@ -11,6 +12,9 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.store import open_store
+
+if TYPE_CHECKING:
+    from elt_llm_core.index.qdrant import QdrantPoints
 
 MODEL = FakeEmbedding(32)
 QDRANT_FOLDER = IndexSettings(backend="qdrant", url="qdrant")
@@ -53,34 +57,36 @@ class QdrantPlace(PointsPlace):
     def __init__(self, folder: Path) -> None:
         super().__init__(Workspace(folder), QDRANT_FOLDER)
 
-    def stored(self) -> list[tuple[str, str, int, int]]:
-        """Return lineage, node, born and died of every point, sorted."""
+    @contextmanager
+    def qdrant(self) -> Iterator["QdrantPoints"]:
+        """Open the points of the model with what only Qdrant has."""
         from elt_llm_core.index.qdrant import QdrantPoints
 
         with self.points() as database:
             assert isinstance(database, QdrantPoints)
+            yield database
+
+    def stored(self) -> list[tuple[str, str, int, int]]:
+        """Return lineage, node, born and died of every point, sorted."""
+        with self.qdrant() as database:
             found, _ = database.client.scroll(database.name, limit=10_000)
         rows = [it.payload or {} for it in found]
         return sorted((row["lineage"], row["node"], row["born"], row["died"]) for row in rows)
 
     def lose(self, count: int) -> None:
         """Delete the first points."""
-        from elt_llm_core.index.qdrant import QdrantPoints
         from qdrant_client import models as q
 
         nodes = [row[1] for row in self.stored()[:count]]
-        with self.points() as database:
-            assert isinstance(database, QdrantPoints)
+        with self.qdrant() as database:
             database._delete([q.FieldCondition(key="node", match=q.MatchAny(any=nodes))])
 
     def recode(self) -> None:
         """Give the first point other codes."""
-        from elt_llm_core.index.qdrant import QdrantPoints
         from qdrant_client import models as q
 
         node = self.stored()[0][1]
-        with self.points() as database:
-            assert isinstance(database, QdrantPoints)
+        with self.qdrant() as database:
             chosen = q.Filter(must=[q.FieldCondition(key="node", match=q.MatchValue(value=node))])
             database.client.set_payload(database.name, {"codes": [1]}, points=chosen)
 
