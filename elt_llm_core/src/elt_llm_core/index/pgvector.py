@@ -168,7 +168,8 @@ class PgvectorPoints(Closeable):
 
     @cached_property
     def _extension(self) -> str:
-        return check_extension(self.database)[0]
+        with _translated():
+            return check_extension(self.database)[0]
 
     @property
     def _half(self) -> str:
