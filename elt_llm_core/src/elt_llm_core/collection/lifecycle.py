@@ -294,11 +294,8 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
     directory = store.folder(record.name) / str(number)
     if _has_files(directory, row):
         return
-    draft, lineage = (
-        store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}",
-        Passport.from_json(row.passport).lineage,
-    )
-    place = BuildTarget(record.name, number, draft, lineage)
+    draft = store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}"
+    place = BuildTarget(record.name, number, draft, Passport.from_json(row.passport).lineage)
     with _named_write_errors(place.directory), _locked_drafts(store):
         if _has_files(directory, row):
             return
