@@ -14,8 +14,8 @@ from elt_llm_core.collection.lifecycle import check_index, collect_points, drop,
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError, StoreError
-from elt_llm_core.index.databases import lineages_of
 from elt_llm_core.index.points import Point, PointsFilter, PointsView
+from elt_llm_core.index.qdrant import lineages_of
 from elt_llm_core.index.restricted import restrict
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.loader import load_settings

@@ -19,8 +19,8 @@ from elt_llm_core.collection.lifecycle import (
 )
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
-from elt_llm_core.index.databases import lineages_of
 from elt_llm_core.index.points import ALIVE, Point, PointsView, stable_code
+from elt_llm_core.index.qdrant import lineages_of
 from elt_llm_core.index.searchable import Searchable, ValueFilter
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection.lifecycle import drop, open_generation
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.databases import PointDatabases
-from elt_llm_core.index.qdrant import database_key
+from elt_llm_core.index.qdrant import PointDatabases, database_key
 from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.store.store import open_store
 from optional import needs

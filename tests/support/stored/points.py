@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elt_llm_core.index.databases import PointDatabases, point_databases
 from elt_llm_core.index.points import PointDatabase
+from elt_llm_core.index.qdrant import PointDatabases, point_databases
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.settings.workspace import Workspace

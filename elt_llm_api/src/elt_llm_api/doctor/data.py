@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from elt_llm_core.index.databases import PointDatabases
 from elt_llm_core.index.points import LineageRecord, PointsView
-from elt_llm_core.index.qdrant import database_key
+from elt_llm_core.index.qdrant import PointDatabases, database_key
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.backups import backup_age
 from elt_llm_core.store.database import STORE_NAME

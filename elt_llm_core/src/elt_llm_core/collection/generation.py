@@ -22,12 +22,12 @@ from elt_llm_core.index.contents import (
     read_contents,
     read_json,
 )
-from elt_llm_core.index.databases import PointDatabases, point_databases
 from elt_llm_core.index.fields import FilterFields, build_fields, fields_in_memory, open_fields
 from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_keyword_index, read_keyword_index
 from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity, passport_on_disk
 from elt_llm_core.index.points import PointSearch, PointsView
+from elt_llm_core.index.qdrant import PointDatabases, point_databases
 from elt_llm_core.index.searchable import find_document
 from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note

@@ -20,8 +20,8 @@ from elt_llm_core.errors import (
 )
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
 from elt_llm_core.index.contents import DIGESTS_NAME, hash_of_digests, load_array
-from elt_llm_core.index.databases import PointDatabases, check_place, lineages_of, point_databases
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, passport_on_disk
+from elt_llm_core.index.qdrant import PointDatabases, check_place, lineages_of, point_databases
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
@@ -30,8 +30,7 @@ from elt_llm_core.store.disk import generation_size, require_space, sync_file
 from elt_llm_core.store.erasure import SweepCounts, sweep
 from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord, utc_now
-from elt_llm_core.store.store import Store
-from elt_llm_core.store.uploads import uploads_folder
+from elt_llm_core.store.store import Store, uploads_folder
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 

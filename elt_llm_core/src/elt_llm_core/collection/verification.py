@@ -11,10 +11,10 @@ from elt_llm_core.collection.lifecycle import provide_files, rebuild_generation,
 from elt_llm_core.errors import CorruptIndex, IndexRefused, IndexUnavailable, SettingsError, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
 from elt_llm_core.index.contents import FIELDS_NAME, collection_hash, read_arrays, read_contents
-from elt_llm_core.index.databases import point_databases
 from elt_llm_core.index.fields import open_fields
 from elt_llm_core.index.passport import Passport, damaged_files, passport_on_disk
 from elt_llm_core.index.points import NodeCodes, PointsView, compared_points, points_faults
+from elt_llm_core.index.qdrant import point_databases
 from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings

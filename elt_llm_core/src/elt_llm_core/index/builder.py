@@ -31,7 +31,6 @@ from elt_llm_core.index.contents import (
     write_arrays,
     write_artefacts,
 )
-from elt_llm_core.index.databases import check_place, lineages_of, point_databases
 from elt_llm_core.index.fields import (
     FilterField,
     build_fields,
@@ -58,6 +57,7 @@ from elt_llm_core.index.points import (
     points_change,
     points_faults,
 )
+from elt_llm_core.index.qdrant import check_place, lineages_of, point_databases
 from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings

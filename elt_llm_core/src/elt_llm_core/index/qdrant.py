@@ -1,6 +1,10 @@
-"""Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md."""
+"""Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md.
+
+The connections to databases of either kind are here as well.
+"""
 
 import fcntl
+import os
 import sqlite3
 import uuid
 import warnings
@@ -9,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +24,7 @@ from elt_llm_core.index.points import (
     ALIVE,
     PROBE,
     TENANT_FIELD,
+    LineageRecord,
     Point,
     PointDatabase,
     PointsFilter,
@@ -27,8 +33,11 @@ from elt_llm_core.index.points import (
 )
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Closeable, install_command
 
 if TYPE_CHECKING:
@@ -365,6 +374,83 @@ def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
     else:
         hint = "Read the log of the server. If its version is older than 1.16, update it."
     return IndexRefused(f"Qdrant at {settings.url} refused the request: {why}", hint=hint)
+
+
+class PointDatabases(Closeable):
+    """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
+
+    def __init__(
+        self, data_dir: Path, current: IndexSettings | None = None, *, database: Database | None = None
+    ) -> None:
+        """Connect to the database that `current` names with its settings, such as gRPC, and to others as recorded.
+
+        Points in PostgreSQL are asked for through `database`, the open one of the workspace.
+        """
+        self._data_dir, self._current, self._database = data_dir, current, database
+        self._open: dict[tuple[str, bytes], PointDatabase] = {}
+        self._lock = Lock()
+
+    def get(
+        self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings | None = None
+    ) -> PointDatabase:
+        """Return the points of an embedding model. `graph` has the parameters of the graph if it must be created.
+
+        Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
+        """
+        if self._current is not None and settings.is_same_place(self._current):
+            settings = self._current
+        name = settings.model_dump_json(), fingerprint.key
+        with self._lock:
+            if name not in self._open:
+                self._open[name] = self._opened(settings, fingerprint, graph or ChromaSettings())
+            return self._open[name]
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for database in self._open.values():
+                database.close()
+            self._open.clear()
+
+    def _opened(
+        self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings
+    ) -> PointDatabase:
+        if settings.backend == "pgvector" and self._database is not None:
+            from elt_llm_core.index.pgvector import PgvectorPoints
+            from elt_llm_core.store.postgres import as_server
+
+            return PgvectorPoints(as_server(self._database), fingerprint, graph)
+        return open_qdrant(settings, fingerprint, graph, self._data_dir, database_key(os.environ))
+
+
+def point_databases(store: Store, current: IndexSettings | None = None) -> PointDatabases:
+    """Return the connections of an open store."""
+    return PointDatabases(store.data_dir, current, database=store.database)
+
+
+def lineages_of(store: Store) -> LineageRecord:
+    """Return the record of the lineages of a workspace: in its folder or, if machines share it, in its database."""
+    if not store.workspace.is_shared:
+        return LineageRecord(store.data_dir)
+    from elt_llm_core.index.pgvector import SharedLineages
+    from elt_llm_core.store.postgres import as_server
+
+    return SharedLineages(as_server(store.database))
+
+
+def check_place(index: IndexSettings, workspace: Workspace) -> None:
+    """Raise SettingsError unless every machine of the workspace can search the vectors where the settings put them."""
+    if index.backend == "qdrant" and workspace.is_shared:
+        raise SettingsError(
+            "index.backend: qdrant cannot be used together with storage.backend: postgres.",
+            hint="Set index.backend: pgvector to search the vectors in PostgreSQL, or local to search them in files"
+            " that every machine builds from the database.",
+        )
+    if index.backend == "pgvector" and not workspace.is_shared:
+        raise SettingsError(
+            "index.backend: pgvector needs storage.backend: postgres.",
+            hint="Set storage.backend: postgres, or index.backend: local.",
+        )
 
 
 def database_key(environment: Mapping[str, str]) -> str | None:
