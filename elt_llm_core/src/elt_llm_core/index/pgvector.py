@@ -286,7 +286,7 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
     """Check that vectors can be searched in the database of a workspace, if they are, and return what is there.
 
-    `is_chosen` is whether the settings say so. Raises StoreError.
+    `is_chosen` is whether the settings choose it. Raises StoreError.
     """
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         lineages = SharedLineages(database).all()

@@ -162,7 +162,9 @@ class PostgresDatabase(Database):
         They end with the transaction of this read, which cannot be part of another one.
         """
         text, order = _translated(statement)
-        begin = "; ".join(["BEGIN READ ONLY", *(f"SET LOCAL {name} = '{value}'" for name, value in settings.items())])
+        begin = "; ".join(
+            ["START TRANSACTION READ ONLY", *(f"SET LOCAL {name} = '{value}'" for name, value in settings.items())]
+        )
 
         def read() -> list[list[Row]]:
             self._connection.execute(begin.encode())
