@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from elt_llm_core.collection.lifecycle import collect_garbage, drop, open_generation
 from elt_llm_core.collection.verification import verify_collection
-from elt_llm_core.index.points import PointsFilter
+from elt_llm_core.index.points import ALIVE, PointsFilter
 from elt_llm_core.index.searchable import ValueFilter
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import IndexSettings
@@ -22,7 +22,6 @@ from stored.shelf import COLLECTION, put, some_documents, writing
 needs("qdrant_client", "qdrant_edge")
 
 import qdrant_edge as edge  # noqa: E402
-from elt_llm_core.index.qdrant import ALIVE  # noqa: E402
 
 SIZE, DIMENSION, LINEAGE = 4000, 32, uuid.uuid4().hex
 TENANTS = {1: 4, 2: 80, 3: 2000}  # code of a tenant -> its nodes, of 4,000: .1 %, 2 % and 50 %

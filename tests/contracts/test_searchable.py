@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from elt_llm_core.collection.lifecycle import generation_opener, open_generation
@@ -21,24 +22,29 @@ from elt_llm_core.index.searchable import (
 )
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.models.fakes import FakeEmbedding
-from elt_llm_core.settings.tree import IndexSettings
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.store import open_store
 from optional import needs
+from stored.points import PGVECTOR, QDRANT_FOLDER
 from stored.shelf import COLLECTION, put, some_documents, writing
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
+
+DATABASES = {"qdrant": QDRANT_FOLDER, "pgvector": PGVECTOR}
 
 DOCUMENTS = {**some_documents(12), "same-1.md": ["The tide is the same."], "same-2.md": ["The tide is the same."]}
 MODEL = FakeEmbedding(64)
-QDRANT_FOLDER = IndexSettings(backend="qdrant", url="qdrant")
 QUESTION = "Which vessel is at the quay at ebb, and which quay has a mast?"
 
 
 @contextmanager
-def published(folder: Path, documents: Mapping[str, Sequence[str]], kind: str) -> Iterator[Searchable]:
+def published(place: Path | Workspace, documents: Mapping[str, Sequence[str]], kind: str) -> Iterator[Searchable]:
     """Publish documents and open them as an index of a kind."""
-    with writing(folder) as store:
-        put(store, documents, MODEL, index=QDRANT_FOLDER if kind == "qdrant" else None)
+    with writing(place) as store:
+        put(store, documents, MODEL, index=DATABASES.get(kind))
     with ExitStack() as opened:
-        store = opened.enter_context(open_store(folder))
+        store = opened.enter_context(open_store(place))
         if kind == "exact":  # small collections are searched exactly in an engine
             yield opened.enter_context(opened.enter_context(generation_opener(store))(COLLECTION))
         elif kind == "pooled":
@@ -48,11 +54,15 @@ def published(folder: Path, documents: Mapping[str, Sequence[str]], kind: str) -
             yield opened.enter_context(open_generation(store, COLLECTION))
 
 
-@pytest.fixture(scope="module", params=["chroma", "exact", "pooled", "qdrant"])
+@pytest.fixture(scope="module", params=["chroma", "exact", "pooled", "qdrant", "pgvector"])
 def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searchable]:
     if request.param == "qdrant":
         needs("qdrant_client")
-    with published(tmp_path_factory.mktemp("contract"), DOCUMENTS, request.param) as opened:
+    place: Path | Workspace = tmp_path_factory.mktemp("contract")
+    if request.param == "pgvector":
+        server: PostgresServer = request.getfixturevalue("postgres")
+        place = server.workspace(tmp_path_factory.mktemp("shared"))
+    with published(place, DOCUMENTS, request.param) as opened:
         assert opened.notes == ()
         yield opened
 

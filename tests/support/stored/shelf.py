@@ -188,8 +188,9 @@ def put(
     name: str = COLLECTION,
     afresh: bool = False,
     index: IndexSettings | None = None,
+    document_of: Callable[[str, Sequence[str], str], NewDocument] | None = None,
 ) -> PublishedGeneration:
     """Publish a generation with exactly these documents; `index` says where vectors are searched."""
     model = embedding or FakeEmbedding()
-    versions = stored_versions(store, documents, model, name)
+    versions = stored_versions(store, documents, model, name, document_of)
     return publish(store, name, versions, recipe_of(model, index=index), SilentListener(), afresh=afresh)

@@ -128,6 +128,10 @@ def backups(loaded: LoadedSettings) -> CheckVerdict:
 def vector_database(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the database of the vectors can be reached, and that it has no points that nobody uses."""
     index, folder = loaded.settings.index, loaded.data_dir
+    if loaded.workspace.is_shared:
+        from elt_llm_core.index.pgvector import describe_points
+
+        return ok(describe_points(loaded.workspace, is_chosen=index.backend == "pgvector"))
     waiting = [it for it in LineageRecord(folder).all() if it.kept is None] if folder.is_dir() else []
     used = sorted({it.settings.url for it in LineageRecord(folder).all()}) if folder.is_dir() else []
     if index.backend == "local" and not used:

@@ -27,7 +27,7 @@ from elt_llm_core.index.keyword_index import BM25_FOLDER, KeywordIndex, build_ke
 from elt_llm_core.index.local_index import LocalIndex
 from elt_llm_core.index.passport import Passport, damaged_files_in, generation_identity, passport_on_disk
 from elt_llm_core.index.points import PointSearch, PointsView
-from elt_llm_core.index.qdrant import PointDatabases
+from elt_llm_core.index.qdrant import PointDatabases, point_databases
 from elt_llm_core.index.searchable import find_document
 from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
@@ -180,7 +180,7 @@ class Generation(LocalIndex, Closeable):
         if not passport.lineage:
             return None
         if databases is None:
-            databases = self._databases = PointDatabases(self._store.data_dir)
+            databases = self._databases = point_databases(self._store)
         graph = ChromaSettings.model_validate(passport.chroma)
         database_of = partial(databases.get, passport.index_settings, passport.fingerprint, graph)
         return PointSearch(database_of, PointsView(passport.lineage, self.number), passport.nodes, self.collection)
@@ -225,7 +225,7 @@ class Generation(LocalIndex, Closeable):
         """
         exact = ExactVectorStore(arrays)
         on_disk = self._on_disk
-        if on_disk.exact or on_disk.index == "qdrant" or (rebuilt and on_disk.index == "usearch"):
+        if on_disk.exact or on_disk.database or (rebuilt and on_disk.index == "usearch"):
             return exact, ()
         folder = self.directory / CHROMA_FOLDER
         try:

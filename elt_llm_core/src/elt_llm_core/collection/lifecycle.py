@@ -21,8 +21,7 @@ from elt_llm_core.errors import (
 from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
 from elt_llm_core.index.contents import DIGESTS_NAME, hash_of_digests, load_array
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, passport_on_disk
-from elt_llm_core.index.points import LineageRecord
-from elt_llm_core.index.qdrant import PointDatabases, refuse_shared_workspace
+from elt_llm_core.index.qdrant import PointDatabases, check_place, lineages_of, point_databases
 from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
@@ -31,8 +30,7 @@ from elt_llm_core.store.disk import generation_size, require_space, sync_file
 from elt_llm_core.store.erasure import SweepCounts, sweep
 from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord, utc_now
-from elt_llm_core.store.store import Store
-from elt_llm_core.store.uploads import uploads_folder
+from elt_llm_core.store.store import Store, uploads_folder
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
@@ -84,7 +82,7 @@ def generation_opener(store: Store, index: IndexSettings | None = None) -> Itera
 
     `index` has the connection to the database that it names.
     """
-    with VectorIndexPool() as indexes, PointDatabases(store.data_dir, index) as databases:
+    with VectorIndexPool() as indexes, point_databases(store, index) as databases:
         shared = cache(KeywordTokeniser)
         yield partial(open_generation, store, indexes=indexes, tokeniser_of=shared, databases=databases)
 
@@ -295,7 +293,8 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
     directory = store.folder(record.name) / str(number)
     if _has_files(directory, row):
         return
-    place = BuildTarget(record.name, number, store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}")
+    draft = store.data_dir / _BUILT_FOLDER / f"{record.name}-{number}"
+    place = BuildTarget(record.name, number, draft, Passport.from_json(row.passport).lineage)
     with _named_write_errors(place.directory), _locked_drafts(store):
         if _has_files(directory, row):
             return
@@ -413,17 +412,17 @@ def collect_points(store: Store) -> tuple[str, ...]:
 
     The caller holds the writer's lock. A database is asked only if generations or points have changed since.
     """
-    record, left = LineageRecord(store.data_dir), list[str]()
+    record, left = lineages_of(store), list[str]()
     lineages = record.all()
     used = _numbers_by_lineage(store) if lineages else {}
     changed = [lineage for lineage in lineages if lineage.kept != tuple(used.get(lineage.name, []))]
-    with PointDatabases(store.data_dir) as databases:
+    with point_databases(store) as databases:
         for lineage in changed:
             numbers = used.get(lineage.name, [])
             try:
                 databases.get(lineage.settings, lineage.fingerprint).keep(lineage.name, numbers)
             except (IndexUnavailable, IndexRefused, SettingsError) as error:
-                left.append(f"Vectors of deleted chunks are still in {lineage.settings.url}: {error} {error.hint}")
+                left.append(f"Vectors of deleted chunks are still in {lineage.settings.place}: {error} {error.hint}")
                 continue
             if numbers:
                 record.save(replace(lineage, kept=tuple(numbers)))
@@ -433,9 +432,9 @@ def collect_points(store: Store) -> tuple[str, ...]:
 
 
 def check_databases(store: Store) -> None:
-    """Raise the error of the first database that has points of this data directory and cannot be written to."""
-    with PointDatabases(store.data_dir) as databases:
-        for lineage in LineageRecord(store.data_dir).all():
+    """Raise the error of the first database that has points of this workspace and cannot be written to."""
+    with point_databases(store) as databases:
+        for lineage in lineages_of(store).all():
             databases.get(lineage.settings, lineage.fingerprint).prepare()
 
 
@@ -445,14 +444,14 @@ def check_index(store: Store, index: IndexSettings, fingerprint: EmbeddingFinger
     Raises IndexUnavailable, IndexRefused and SettingsError, before a document is read or a text embedded.
     """
     if index.backend != "local":
-        refuse_shared_workspace(store.workspace)
-        with PointDatabases(store.data_dir) as databases:
+        check_place(index, store.workspace)
+        with point_databases(store) as databases:
             databases.get(index, fingerprint, graph).prepare()
 
 
 def databases_of(store: Store) -> Sequence[str]:
-    """Return the addresses of the databases that have points of this data directory."""
-    return sorted({lineage.settings.url for lineage in LineageRecord(store.data_dir).all()})
+    """Return the addresses of the other databases that have points of this workspace."""
+    return sorted({it.settings.url for it in lineages_of(store).all() if it.settings.backend == "qdrant"})
 
 
 def _numbers_by_lineage(store: Store) -> dict[str, list[int]]:

@@ -23,8 +23,8 @@ from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.disk import tree_size
 from elt_llm_core.store.generations import PIN_NAME, pin_holders
 from elt_llm_core.store.records import CollectionRecord, document_id, utc_now
-from elt_llm_core.store.store import Store
-from elt_llm_core.store.uploads import UPLOADS_FOLDER, unpublished_uploads
+from elt_llm_core.store.store import UPLOADS_FOLDER, Store
+from elt_llm_core.store.uploads import unpublished_uploads
 from elt_llm_core.utilities import Failpoint, failpoint
 
 OUT_OF_REACH = (

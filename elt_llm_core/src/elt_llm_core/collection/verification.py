@@ -14,7 +14,7 @@ from elt_llm_core.index.contents import FIELDS_NAME, collection_hash, read_array
 from elt_llm_core.index.fields import open_fields
 from elt_llm_core.index.passport import Passport, damaged_files, passport_on_disk
 from elt_llm_core.index.points import NodeCodes, PointsView, compared_points, points_faults
-from elt_llm_core.index.qdrant import PointDatabases
+from elt_llm_core.index.qdrant import point_databases
 from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
@@ -119,11 +119,14 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
     rebuilt = []
     for name, number in places:
         record = store.collections.get(name)
-        if store.workspace.is_shared:  # the files are this machine's copy: the generation itself is undamaged
-            discard_generation(store.folder(name) / str(number), store.trash)
+        if store.workspace.is_shared:  # the files are this machine's copy: the generation itself may be undamaged
+            directory = store.folder(name) / str(number)
+            discard_generation(directory, store.trash)
             provide_files(store, record, number)
-            rebuilt.append((number, number))
-            continue
+            passport = Passport.from_json(store.generations.get(record.id, number).passport)
+            if not passport.lineage or not _points_damage(store, directory, passport, []):
+                rebuilt.append((number, number))
+                continue
         rebuilt.append((number, rebuild_generation(store, name, number, progress)))
         # If a reader still has the old generation open, its rows are kept for this reader.
         if store.discard_files(record, number):
@@ -136,7 +139,7 @@ def _points_damage(store: Store, directory: Path, passport: Passport, unchecked:
     arrays, view = read_arrays(directory), PointsView(passport.lineage, passport.number)
     codes = NodeCodes.of(open_fields(directory / FIELDS_NAME, arrays.fields), len(arrays.ids))
     try:
-        with PointDatabases(store.data_dir) as databases:
+        with point_databases(store) as databases:
             graph = ChromaSettings.model_validate(passport.chroma)
             database = databases.get(passport.index_settings, passport.fingerprint, graph)
             return points_faults(database, view, arrays) or compared_points(database, view, arrays, codes)

@@ -49,7 +49,6 @@ from elt_llm_core.index.passport import (
     file_stamps,
 )
 from elt_llm_core.index.points import (
-    LineageRecord,
     NodeCodes,
     PointDatabase,
     PointsChange,
@@ -58,7 +57,7 @@ from elt_llm_core.index.points import (
     points_change,
     points_faults,
 )
-from elt_llm_core.index.qdrant import PointDatabases, refuse_shared_workspace
+from elt_llm_core.index.qdrant import check_place, lineages_of, point_databases
 from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings
@@ -100,11 +99,15 @@ class GenerationRecipe:
 
 @dataclass(frozen=True)
 class BuildTarget:
-    """The collection, number and directory of a generation to build."""
+    """The collection, number and directory of a generation to build.
+
+    `lineage` is that of a generation which is published already, so that its points are not written again.
+    """
 
     collection: str
     number: int
     directory: Path
+    lineage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ class _Builder:
         library, lineage = self._library(size), ""
         faults: list[str] = []
         # For a single vector, Chroma stores no graph, and it rewrites its files whenever it opens them.
-        if library == "qdrant" and size >= 2:
+        if self.recipe.index.backend != "local" and size >= 2:
             lineage, faults = self._fresh_points(written)
         elif size >= 2:
             faults = self._fresh_index(contents.vectors, contents.arrays, library)
@@ -220,7 +223,7 @@ class _Builder:
         change = read_change(self.store, before, base.versions, versions, self.recipe.fingerprint)
         size, removed, added = len(change.ids), change.vectors_removed, change.vectors_added
         changed = base.record.changed_since_fresh + len({*removed, *added})
-        in_points = passport.index == "qdrant"
+        in_points = bool(passport.database)
         if size < 2 or passport.index != self._library_after(passport, size):
             return None
         if not self._has_points(base, passport) if in_points else changed * 10 > size:
@@ -256,8 +259,8 @@ class _Builder:
         )
 
     def _library(self, size: int) -> IndexLibrary:
-        if self.recipe.index.backend == "qdrant":
-            return "qdrant"
+        if self.recipe.index.backend != "local":
+            return self.recipe.index.backend
         return "usearch" if size >= self.recipe.graph_from else "chroma"
 
     def _library_after(self, before: Passport, size: int) -> IndexLibrary:
@@ -329,21 +332,23 @@ class _Builder:
     @contextmanager
     def _database(self) -> Iterator[PointDatabase]:
         """Yield the database of the points, checked before anything is written to it."""
-        refuse_shared_workspace(self.store.workspace)
-        with PointDatabases(self.store.data_dir) as databases:
+        check_place(self.recipe.index, self.store.workspace)
+        with point_databases(self.store) as databases:
             database = databases.get(self.recipe.index, self.recipe.fingerprint, self.recipe.chroma)
             database.prepare()
             yield database
 
     def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
-        """Return whether the points of the base generation are those of this data directory, and its last ones."""
-        known = passport.lineage and LineageRecord(self.store.data_dir).find(passport.lineage)
+        """Return whether the points of the base generation are those of this workspace, and its last ones."""
+        known = passport.lineage and lineages_of(self.store).find(passport.lineage)
         return bool(known) and base.is_latest
 
     def _fresh_points(self, contents: _Contents) -> tuple[str, list[str]]:
         """Write the points of a new lineage. Return its name and the faults; a lineage with faults has no name."""
+        if (published := self.place.lineage) is not None:
+            return published, [] if published else ["It was published without points."]
         with self._database() as database:
-            lineage = LineageRecord(self.store.data_dir).start(self.recipe.index, self.recipe.fingerprint).name
+            lineage = lineages_of(self.store).start(self.recipe.index, self.recipe.fingerprint).name
             view = PointsView(lineage, self.place.number)
             every = np.arange(len(contents.arrays.ids))
             target = PointsTarget(database, view, self.place.collection, contents.arrays, contents.codes)
@@ -364,7 +369,7 @@ class _Builder:
         former = open_fields(base.directory / FIELDS_NAME, before.fields)
         codes = contents.codes
         pairs = (before, NodeCodes.of(former, len(before.ids))), (contents.arrays, codes)
-        change, record = points_change(*pairs, added), LineageRecord(self.store.data_dir)
+        change, record = points_change(*pairs, added), lineages_of(self.store)
         with self._database() as database:
             if lineage := record.find(passport.lineage):
                 record.save(replace(lineage, kept=None))
@@ -432,7 +437,7 @@ class _Builder:
             index=library,
             graph_from=recipe.graph_from,
             stamps=file_stamps(self.directory),
-            database=recipe.index.model_dump() if library == "qdrant" else {},
+            database={} if recipe.index.backend == "local" else recipe.index.model_dump(),
             lineage=lineage,
         )
         (self.directory / PASSPORT_NAME).write_text(passport.to_json(), encoding="utf-8")

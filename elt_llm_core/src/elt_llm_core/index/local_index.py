@@ -202,8 +202,7 @@ class LocalIndex:
         else:
             mask = self._mask(allowed)
             filters = allowed.filters if isinstance(allowed, _AllowedNodes) else ()
-            pairs = points_filters(([self._value_of(code) for code in one.codes], one.denies) for one in filters)
-            found = points.nearest(self.arrays, vector, most, pairs, mask)
+            found = points.nearest(self.arrays, vector, most, points_filters(filters, self._value_of), mask)
         return None if found is None else self._ranking(*found)
 
     def _value_of(self, code: int) -> tuple[str, FieldValue]:

@@ -18,7 +18,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 PASSPORT_NAME = "passport.json"
 PASSPORT_FORMAT = 1
-IndexLibrary = Literal["chroma", "usearch", "qdrant"]
+IndexLibrary = Literal["chroma", "usearch", "qdrant", "pgvector"]
 STAMPED_FROM = 32 << 20  # bytes; reading and hashing a smaller file takes some 20 ms
 _CHROMA_DATABASE = "chroma/chroma.sqlite3"
 # Chroma writes to these tables of its database when it opens or maintains it. All other rows and files never change.

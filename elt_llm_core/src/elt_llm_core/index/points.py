@@ -11,6 +11,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -20,13 +21,14 @@ from numpy.typing import NDArray
 from elt_llm_core.errors import CorruptIndex
 from elt_llm_core.index.contents import GenerationArrays, top_positions
 from elt_llm_core.index.fields import FilterField, FilterFields
-from elt_llm_core.index.searchable import FieldValue
+from elt_llm_core.index.searchable import FieldValue, ValueFilter
 from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 POINTS_FOLDER = "points"
 TENANT_FIELD = "tenant_id"
+ALIVE = 2**31 - 1  # `died` of a point that is alive in the latest generation; a number, so that ranges include it
 _WRITTEN_AT_ONCE = 256  # points
 
 
@@ -37,11 +39,19 @@ class PointsView(NamedTuple):
     generation: int
 
 
+PROBE = PointsView("0" * 32, 0)
+"""The place of the point that `prepare` writes and deletes."""
+
+
 class PointsFilter(NamedTuple):
-    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true."""
+    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true.
+
+    `of_caller` is that of `ValueFilter`.
+    """
 
     codes: Sequence[int]
     denies: bool
+    of_caller: bool = False
 
 
 class Point(NamedTuple):
@@ -59,9 +69,8 @@ class PointDatabase(Protocol):
     Every method raises IndexUnavailable if the database cannot be reached, and IndexRefused if it refuses the request.
     """
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether every search is exact, so that only a few are needed to check it."""
+    def is_exact(self, view: PointsView) -> bool:
+        """Return whether every search of a lineage is exact, so that only a few are needed to check it."""
 
     def prepare(self) -> None:
         """Create what is missing, and check dimension, distance and the right to write. Nothing else is changed."""
@@ -69,7 +78,7 @@ class PointDatabase(Protocol):
     def rewind(self, view: PointsView) -> None:
         """Undo all that was written for generations after that of `view`."""
 
-    def write(self, view: PointsView, collection: str, points: Sequence[Point]) -> None:
+    def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
         """Write points that are born in the generation of `view`. `collection` is for the eyes of administrators."""
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
@@ -117,26 +126,25 @@ class LineageRecord:
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / POINTS_FOLDER
-        self._home = str(data_dir.resolve())
+        self.home = str(data_dir.resolve())
 
     def start(self, settings: IndexSettings, fingerprint: EmbeddingFingerprint) -> StoredLineage:
         """Record a new lineage."""
-        lineage = StoredLineage(uuid.uuid4().hex, settings, fingerprint, self._home, None)
+        lineage = StoredLineage(uuid.uuid4().hex, settings, fingerprint, self.home, None)
         self.save(lineage)
         return lineage
 
     def all(self) -> list[StoredLineage]:
         """Return the lineages of this data directory."""
-        found = [_read_lineage(path) for path in sorted(self._folder.glob("*.json"))]
-        return [lineage for lineage in found if lineage is not None and lineage.home == self._home]
+        found = [_parsed_lineage(text) for text in self._texts()]
+        return [lineage for lineage in found if lineage is not None and lineage.home == self.home]
 
     def find(self, name: str) -> StoredLineage | None:
         """Return the lineage with this name, or None if it is not of this data directory."""
         return next((lineage for lineage in self.all() if lineage.name == name), None)
 
     def save(self, lineage: StoredLineage) -> None:
-        """Write the record of a lineage to the disk."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        """Store the record of a lineage."""
         content = {
             "name": lineage.name,
             "settings": lineage.settings.model_dump(),
@@ -144,22 +152,30 @@ class LineageRecord:
             "home": lineage.home,
             "kept": lineage.kept,
         }
-        path = self._folder / f"{lineage.name}.json"
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        sync_file(new)
-        new.replace(path)
-        sync_file(self._folder)
+        self._put(lineage.name, json.dumps(content, indent=1))
 
     def remove(self, lineage: StoredLineage) -> None:
         """Delete the record of a lineage that has no points any more."""
         (self._folder / f"{lineage.name}.json").unlink(missing_ok=True)
 
+    def _texts(self) -> list[str]:
+        paths = sorted(self._folder.glob("*.json"))
+        return [path.read_text(encoding="utf-8", errors="replace") for path in paths]
 
-def _read_lineage(path: Path) -> StoredLineage | None:
-    """Return a recorded lineage; None if its file is damaged, so that its points are left alone."""
+    def _put(self, name: str, text: str) -> None:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        path = self._folder / f"{name}.json"
+        new = path.with_suffix(".new")
+        new.write_text(text, encoding="utf-8")
+        sync_file(new)
+        new.replace(path)
+        sync_file(self._folder)
+
+
+def _parsed_lineage(text: str) -> StoredLineage | None:
+    """Return a recorded lineage; None if its record is damaged, so that its points are left alone."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(text)
         return StoredLineage(
             content["name"],
             IndexSettings.model_validate(content["settings"]),
@@ -167,7 +183,7 @@ def _read_lineage(path: Path) -> StoredLineage | None:
             content["home"],
             None if content["kept"] is None else tuple(content["kept"]),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
@@ -259,23 +275,25 @@ class PointsTarget:
 
         A crash leaves points that no generation sees, and the next writer deletes them.
         """
-        for places in _batches(change.written.tolist()):
-            ids, vectors = self.arrays.ids_at(np.array(places)), self.arrays.vectors[np.array(places)]
-            codes = [self.codes.at(place) for place in places]
-            points = [
-                Point(node_id, vector, own, tenants)
-                for node_id, vector, (own, tenants) in zip(ids, vectors, codes, strict=True)
-            ]
-            self.database.write(self.view, self.collection, points)
-        for batch in _batches(change.retired):
+        self.database.write(self.view, self.collection, self._points(change.written))
+        for batch in batches(change.retired):
             self.database.retire(self.view, batch)
+
+    def _points(self, places: NDArray[np.int64]) -> Iterator[Point]:
+        for batch in batches(places.tolist()):
+            ids, vectors = self.arrays.ids_at(np.array(batch)), self.arrays.vectors[np.array(batch)]
+            for place, node_id, vector in zip(batch, ids, vectors, strict=True):
+                yield Point(node_id, vector, *self.codes.at(place))
 
 
 _Item = TypeVar("_Item")
 
 
-def _batches(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    return (items[start : start + _WRITTEN_AT_ONCE] for start in range(0, len(items), _WRITTEN_AT_ONCE))
+def batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Yield the items in lists of at most 256."""
+    left = iter(items)
+    while batch := list(islice(left, _WRITTEN_AT_ONCE)):
+        yield batch
 
 
 _SAMPLE, _DEPTH, _MIN_RECALL, _ROUNDING = 200, 10, 0.99, 1e-5
@@ -291,7 +309,7 @@ def points_faults(
     size = len(arrays.ids)
     if (found := database.count(view)) != size:
         return [f"The database has {found} points of the generation, not {size}."]
-    sample = _SAMPLE // 10 if database.is_exact else _SAMPLE
+    sample = _SAMPLE // 10 if database.is_exact(view) else _SAMPLE
     spread = np.linspace(0, size - 1, min(sample, size)).astype(np.int64)
     if changed is not None and len(changed):
         spread = np.concatenate([spread[::10], changed[:: 1 + len(changed) // sample]])
@@ -389,6 +407,10 @@ class PointSearch:
             self._checked = True
 
 
-def points_filters(conditions: Iterable[tuple[Sequence[tuple[str, FieldValue]], bool]]) -> tuple[PointsFilter, ...]:
-    """Return filters by stable codes. Each condition has pairs of field and value, and whether it denies them."""
-    return tuple(PointsFilter([stable_code(*pair) for pair in pairs], denies) for pairs, denies in conditions)
+def points_filters(
+    filters: Iterable[ValueFilter], value_of: Callable[[int], tuple[str, FieldValue]]
+) -> tuple[PointsFilter, ...]:
+    """Return filters by stable codes. `value_of` returns the field and the value of a code."""
+    return tuple(
+        PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies, one.of_caller) for one in filters
+    )

@@ -1,11 +1,14 @@
-"""Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md."""
+"""Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md.
+
+The connections to databases of either kind are here as well.
+"""
 
 import fcntl
 import os
 import sqlite3
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
@@ -17,20 +20,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import EltError, IndexRefused, IndexUnavailable, SettingsError
-from elt_llm_core.index.points import TENANT_FIELD, Point, PointDatabase, PointsFilter, PointsView
+from elt_llm_core.index.points import (
+    ALIVE,
+    PROBE,
+    TENANT_FIELD,
+    LineageRecord,
+    Point,
+    PointDatabase,
+    PointsFilter,
+    PointsView,
+    batches,
+)
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
 from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import try_lock
 from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Closeable, install_command
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
     from qdrant_client import models as q
 
-ALIVE = 2**31 - 1  # `died` of a point that is alive in the latest generation; a number, so that ranges include it
-_PROBE = "0" * 32  # the lineage of the point that `prepare` writes and deletes
 _ASKED_AT_ONCE, _READ_AT_ONCE = 32, 1000  # vectors in one request; points in one answer
 
 
@@ -84,9 +97,8 @@ class QdrantPoints(Closeable):
         """The name of the collection in Qdrant."""
         return collection_name(self.fingerprint)
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether every search is exact: true for a folder, which has no graph."""
+    def is_exact(self, view: PointsView) -> bool:
+        """Return whether every search is exact: true for a folder, which has no graph."""
         return self.settings.is_folder
 
     def prepare(self) -> None:
@@ -98,9 +110,8 @@ class QdrantPoints(Closeable):
             self._check_vectors(described.config.params.vectors)
             self._index_payload(described.payload_schema)
             vector = np.eye(1, self.fingerprint.dimension, dtype=np.float32)[0]
-        probe = PointsView(_PROBE, 0)
-        self.write(probe, "", [Point("probe", vector, [], [])])
-        self.keep(_PROBE, ())
+        self.write(PROBE, "", [Point("probe", vector, [], [])])
+        self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
         """Undo all that was written for generations after that of `view`."""
@@ -108,28 +119,29 @@ class QdrantPoints(Closeable):
         died = [_of_lineage(view.lineage), _range("died", above=view.generation, below=ALIVE)]
         self._set_died(died, ALIVE)
 
-    def write(self, view: PointsView, collection: str, points: Sequence[Point]) -> None:
+    def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
         """Write points that are born in the generation of `view`."""
         from qdrant_client import models as q
 
-        rows = [
-            q.PointStruct(
-                id=str(uuid.uuid5(uuid.UUID(view.lineage), f"{point.node_id}/{view.generation}")),
-                vector=point.vector.tolist(),
-                payload={
-                    "lineage": view.lineage,
-                    "collection": collection,
-                    "node": point.node_id,
-                    "born": view.generation,
-                    "died": ALIVE,
-                    "codes": point.codes,
-                    TENANT_FIELD: point.tenants,
-                },
-            )
-            for point in points
-        ]
-        with _translated(self.settings):
-            self.client.upsert(self.name, rows, wait=True)
+        for batch in batches(points):
+            rows = [
+                q.PointStruct(
+                    id=str(uuid.uuid5(uuid.UUID(view.lineage), f"{point.node_id}/{view.generation}")),
+                    vector=point.vector.tolist(),
+                    payload={
+                        "lineage": view.lineage,
+                        "collection": collection,
+                        "node": point.node_id,
+                        "born": view.generation,
+                        "died": ALIVE,
+                        "codes": point.codes,
+                        TENANT_FIELD: point.tenants,
+                    },
+                )
+                for point in batch
+            ]
+            with _translated(self.settings):
+                self.client.upsert(self.name, rows, wait=True)
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
         """Let the points of these nodes that are alive before the generation of `view` die in it."""
@@ -367,9 +379,14 @@ def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
 class PointDatabases(Closeable):
     """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
 
-    def __init__(self, data_dir: Path, current: IndexSettings | None = None) -> None:
-        """Connect to the database that `current` names with its settings, such as gRPC, and to others as recorded."""
-        self._data_dir, self._current = data_dir, current
+    def __init__(
+        self, data_dir: Path, current: IndexSettings | None = None, *, database: Database | None = None
+    ) -> None:
+        """Connect to the database that `current` names with its settings, such as gRPC, and to others as recorded.
+
+        Points in PostgreSQL are asked for through `database`, the open one of the workspace.
+        """
+        self._data_dir, self._current, self._database = data_dir, current, database
         self._open: dict[tuple[str, bytes], PointDatabase] = {}
         self._lock = Lock()
 
@@ -385,9 +402,7 @@ class PointDatabases(Closeable):
         name = settings.model_dump_json(), fingerprint.key
         with self._lock:
             if name not in self._open:
-                self._open[name] = open_qdrant(
-                    settings, fingerprint, graph or ChromaSettings(), self._data_dir, database_key(os.environ)
-                )
+                self._open[name] = self._opened(settings, fingerprint, graph or ChromaSettings())
             return self._open[name]
 
     def close(self) -> None:
@@ -397,13 +412,44 @@ class PointDatabases(Closeable):
                 database.close()
             self._open.clear()
 
+    def _opened(
+        self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings
+    ) -> PointDatabase:
+        if settings.backend == "pgvector" and self._database is not None:
+            from elt_llm_core.index.pgvector import PgvectorPoints
+            from elt_llm_core.store.postgres import as_server
 
-def refuse_shared_workspace(workspace: Workspace) -> None:
-    """Raise SettingsError if documents are in PostgreSQL: only the machine that published could search the vectors."""
-    if workspace.is_shared:
+            return PgvectorPoints(as_server(self._database), fingerprint, graph)
+        return open_qdrant(settings, fingerprint, graph, self._data_dir, database_key(os.environ))
+
+
+def point_databases(store: Store, current: IndexSettings | None = None) -> PointDatabases:
+    """Return the connections of an open store."""
+    return PointDatabases(store.data_dir, current, database=store.database)
+
+
+def lineages_of(store: Store) -> LineageRecord:
+    """Return the record of the lineages of a workspace: in its folder or, if machines share it, in its database."""
+    if not store.workspace.is_shared:
+        return LineageRecord(store.data_dir)
+    from elt_llm_core.index.pgvector import SharedLineages
+    from elt_llm_core.store.postgres import as_server
+
+    return SharedLineages(as_server(store.database))
+
+
+def check_place(index: IndexSettings, workspace: Workspace) -> None:
+    """Raise SettingsError unless every machine of the workspace can search the vectors where the settings put them."""
+    if index.backend == "qdrant" and workspace.is_shared:
         raise SettingsError(
             "index.backend: qdrant cannot be used together with storage.backend: postgres.",
-            hint="Set index.backend: local; every machine then builds the vector index from the database.",
+            hint="Set index.backend: pgvector to search the vectors in PostgreSQL, or local to search them in files"
+            " that every machine builds from the database.",
+        )
+    if index.backend == "pgvector" and not workspace.is_shared:
+        raise SettingsError(
+            "index.backend: pgvector needs storage.backend: postgres.",
+            hint="Set storage.backend: postgres, or index.backend: local.",
         )
 
 

@@ -209,7 +209,6 @@ def _value_filter(index: Searchable, condition: DocumentCondition) -> ValueFilte
     """Return the condition as value codes. Nothing is allowed if the field is missing, or differs within documents."""
     found = index.field(condition.field)
     if found is None or not found.of_documents:
-        return ValueFilter(())
-    return ValueFilter(
-        [code for code, value in zip(found.codes, found.values, strict=True) if value in condition.values]
-    )
+        return ValueFilter((), of_caller=True)
+    codes = [code for code, value in zip(found.codes, found.values, strict=True) if value in condition.values]
+    return ValueFilter(codes, of_caller=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from elt_llm_core.settings.workspace import StorageBackend
 
@@ -225,9 +225,13 @@ class ChromaSettings(SettingsSection):
 
 
 class IndexSettings(SettingsSection):
-    """Where vectors are searched; see docs/qdrant.md. ELT_LLM_INDEX__API_KEY or _API_KEY_FILE has the server's key."""
+    """Where vectors are searched. ELT_LLM_INDEX__API_KEY or _API_KEY_FILE has the key of Qdrant's server."""
 
-    backend: Literal["local", "qdrant"] = key("local", "local: in files of the data directory; qdrant needs its extra.")
+    backend: Literal["local", "qdrant", "pgvector"] = key(
+        "local",
+        "local: in files of the data directory; qdrant: see docs/qdrant.md; pgvector: in the database of"
+        " storage.backend: postgres, see docs/postgres.md.",
+    )
     url: str = key(
         "http://localhost:6333", "Address of Qdrant, or a folder in the data directory that one command at a time uses."
     )
@@ -254,7 +258,12 @@ class IndexSettings(SettingsSection):
 
     def is_same_place(self, other: "IndexSettings") -> bool:
         """Return whether both name the same database, so that its points can be kept."""
-        return self.backend == other.backend and (self.backend == "local" or self.url == other.url)
+        return self.backend == other.backend and (self.backend != "qdrant" or self.url == other.url)
+
+    @property
+    def place(self) -> str:
+        """The name of the database for messages."""
+        return self.url if self.backend == "qdrant" else "PostgreSQL"
 
 
 class EmbeddingSettings(SettingsSection):
@@ -435,6 +444,14 @@ class Settings(SettingsSection):
     answer: AnswerSettings = Field(default_factory=AnswerSettings, description="How answers are written.")
     network: NetworkSettings = Field(default_factory=NetworkSettings, description="Which data may leave the machine.")
     serve: ServeSettings = Field(default_factory=ServeSettings, description="The server.")
+
+    @field_validator("index")
+    @classmethod
+    def _check_index(cls, index: IndexSettings, info: ValidationInfo) -> IndexSettings:
+        storage = info.data.get("storage")  # None if it has a mistake itself
+        if index.backend == "pgvector" and storage is not None and storage.backend != "postgres":
+            raise ValueError("index.backend: pgvector needs storage.backend: postgres")
+        return index
 
 
 class PromptSettings(SettingsSection):

@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 STORE_SCHEMA = "elt_llm"
 STATE_SCHEMA = "elt_llm_state"
+POINTS_SCHEMA = "elt_llm_points"
+"""The schema of vectors that are searched in the database."""
 MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
 _CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # By these the server notices within about a minute that a machine has died, and releases its locks.
@@ -143,6 +145,39 @@ class PostgresDatabase(Database):
             )
         return count
 
+    def copy_binary(self, table: str, columns: str, rows: Iterable[Sequence[bytes]]) -> None:
+        """Add rows to a table by COPY. Each value is in the binary form of its column."""
+
+        def copy() -> None:
+            statement = f"COPY {table} ({columns}) FROM STDIN (FORMAT BINARY)"
+            with self._connection.cursor().copy(statement.encode()) as stream:
+                for row in rows:
+                    stream.write_row(row)
+
+        self._run(copy)
+
+    def rows_with(self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[Any]]) -> list[list[Row]]:
+        """Return the rows of a statement for each of `many` parameters, read under these settings of the server.
+
+        They end with the transaction of this read, which cannot be part of another one.
+        """
+        text, order = _translated(statement)
+        begin = "; ".join(
+            ["START TRANSACTION READ ONLY", *(f"SET LOCAL {name} = '{value}'" for name, value in settings.items())]
+        )
+
+        def read() -> list[list[Row]]:
+            self._connection.execute(begin.encode())
+            try:
+                return [
+                    self._connection.execute(text.encode(), [values[place] for place in order]).fetchall()
+                    for values in many
+                ]
+            finally:
+                self._connection.execute(b"ROLLBACK")
+
+        return self._run(read, is_repeatable=True)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the statements of the block atomically, after every earlier transaction of the same schema.
@@ -202,9 +237,12 @@ class PostgresDatabase(Database):
 
     def erase_deleted(self) -> None:
         """Rewrite the tables without deleted rows. Write-ahead logs, replicas and backups are the operator's."""
-        tables = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY tablename", (self._schema,))
-        for (table,) in tables:
-            self.execute(f"VACUUM (FULL) {self._schema}.{table}")
+        tables = self.rows(
+            "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN (?, ?) ORDER BY 1, 2",
+            (self._schema, POINTS_SCHEMA if self._schema == STORE_SCHEMA else ""),
+        )
+        for schema, table in tables:
+            self.execute(f"VACUUM (FULL) {schema}.{table}")
 
     def try_lock(self, key: int, *, shared: bool = False, guarded: str = "") -> bool:
         """Take a lock of this session without waiting. A shared lock is taken again after a lost connection.

@@ -36,6 +36,8 @@ from elt_llm_core.store.nodes import NodeTable, VectorTable
 from elt_llm_core.store.records import CollectionRecord, FileRecord
 from elt_llm_core.utilities import Closeable, Failpoint, failpoint
 
+UPLOADS_FOLDER = "uploads"
+
 
 class Store(Closeable):
     """An open workspace. A writer holds `writer_lock` while it is open for writing."""
@@ -95,6 +97,11 @@ class Store(Closeable):
     def close(self) -> None:
         """Close the database."""
         self.database.close()
+
+
+def uploads_folder(data_dir: Path, collection: str) -> Path:
+    """Return the upload folder of a collection. The folder may not exist."""
+    return data_dir / UPLOADS_FOLDER / collection
 
 
 def has_store(place: Path | Workspace) -> bool:

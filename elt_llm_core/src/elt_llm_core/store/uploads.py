@@ -9,9 +9,8 @@ from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import fields_of_folders
 from elt_llm_core.store.disk import write_once
 from elt_llm_core.store.records import CollectionRecord, document_id
-from elt_llm_core.store.store import Store
+from elt_llm_core.store.store import UPLOADS_FOLDER, Store, uploads_folder
 
-UPLOADS_FOLDER = "uploads"
 INCOMING = ".incoming"
 """The folder of files that are still being uploaded. It is beside the upload folders of the collections."""
 _SECONDS_CUT_OFF = 3600.0  # an unfinished upload older than this was interrupted
@@ -20,11 +19,6 @@ _SECONDS_CUT_OFF = 3600.0  # an unfinished upload older than this was interrupte
 def machine_id(workspace: Workspace) -> str:
     """Return a random text that names this machine among those with the same database, or "" if there is one only."""
     return write_once(workspace.folder / "machine", uuid.uuid4().hex) if workspace.is_shared else ""
-
-
-def uploads_folder(data_dir: Path, collection: str) -> Path:
-    """Return the upload folder of a collection. The folder may not exist."""
-    return data_dir / UPLOADS_FOLDER / collection
 
 
 def upload_fields(data_dir: Path, collection: str, path: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from elt_llm_core.store.uploads import uploads_folder
+from elt_llm_core.store.store import uploads_folder
 from processes.command_line import FAKE, SAMPLES
 from served.documents import TOKEN, documents, ended, key, uploaded
 from served.server import RunningServer, served

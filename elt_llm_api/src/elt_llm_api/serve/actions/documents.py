@@ -12,8 +12,8 @@ from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.conditions import DocumentConditions, admit
 from elt_llm_core.store.records import CollectionRecord, FileRecord, StoredDocument
-from elt_llm_core.store.store import Store
-from elt_llm_core.store.uploads import upload_fields, uploads_folder
+from elt_llm_core.store.store import Store, uploads_folder
+from elt_llm_core.store.uploads import upload_fields
 from elt_llm_core.text.verbatim import QuoteDifference, find_quote, nearest_span, quote_differences
 from pydantic import Field
 

@@ -19,7 +19,8 @@ from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.conditions import DocumentCondition, owner_folders
 from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.records import OWNER_FIELDS
-from elt_llm_core.store.uploads import INCOMING, UPLOADS_FOLDER, uploaded_files, uploads_folder
+from elt_llm_core.store.store import UPLOADS_FOLDER, uploads_folder
+from elt_llm_core.store.uploads import INCOMING, uploaded_files
 from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES, has_formats, readable_suffixes
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser

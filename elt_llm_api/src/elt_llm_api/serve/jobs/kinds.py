@@ -14,7 +14,7 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.profiles import load_profile
 from elt_llm_core.store.lock import writer_lock
-from elt_llm_core.store.uploads import uploads_folder
+from elt_llm_core.store.store import uploads_folder
 
 from elt_llm_api.serve.jobs.handover import AllPartsFailed
 

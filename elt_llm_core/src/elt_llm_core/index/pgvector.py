@@ -1,0 +1,296 @@
+"""Points in the PostgreSQL database of the workspace, searched by its extension pgvector; see docs/postgres.md.
+
+Each lineage has a table of its own, so that the graph of its index has no point of another collection, a fresh build
+loads its rows before it builds the graph, and a dropped table leaves nothing behind. All statements run in the session
+of the store. So a writer that has lost its lock cannot write points any more.
+"""
+
+import struct
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elt_llm_core.errors import IndexRefused, IndexUnavailable, StoreError, StoreUnavailable
+from elt_llm_core.index.points import ALIVE, PROBE, LineageRecord, Point, PointsFilter, PointsView, StoredLineage
+from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.store.postgres import POINTS_SCHEMA, STORE_SCHEMA, PostgresDatabase
+from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.utilities import Closeable
+
+MIN_PGVECTOR = (0, 8, 4)  # earlier versions can corrupt an index
+_LINEAGES = f"{POINTS_SCHEMA}.lineages"
+_INDEXED_DIMENSION = 4000  # of a `halfvec` in a graph; longer vectors are searched exactly
+_EFFORT, _MOST_EFFORT = 200, 1000  # candidates of a search: 200 for a recall@50 of .99 at 100,000 points
+_SESSION = {
+    "hnsw.iterative_scan": "strict_order",  # go on while points of other generations are found
+    "plan_cache_mode": "force_custom_plan",  # a plan for any generation and number of results reads the whole table
+}
+_ALIVE_IN = "born <= ? AND died > ?"
+_OF_CALLER = [f"elt_llm.codes_{number}" for number in range(3)]  # one for each field that a condition can have
+# Each SELECT runs once for a search. The planner takes a CASE for half of the rows, and so still uses the graph.
+_POLICY = "".join(
+    f" WHEN {codes} IS NULL THEN true WHEN NOT codes && {codes} THEN false"
+    for codes in (f"(SELECT CAST(nullif(current_setting('{name}', true), '') AS bigint[]))" for name in _OF_CALLER)
+)
+
+
+@dataclass
+class PgvectorPoints(Closeable):
+    """The points of one embedding model, through the open database of a store, which is not closed here.
+
+    A lineage with fewer points than `indexed_from` has no graph.
+    """
+
+    database: PostgresDatabase
+    fingerprint: EmbeddingFingerprint
+    graph: ChromaSettings
+    indexed_from: int = GRAPH_FROM
+
+    def is_exact(self, view: PointsView) -> bool:
+        """Return whether every search of a lineage is exact: it has no graph yet."""
+        with _translated():
+            return not self._exists(f"{table_name(view.lineage)}_graph")
+
+    def prepare(self) -> None:
+        """Create the extension and the schema, if needed, and write and delete one point."""
+        with _translated():
+            if not self._exists(_LINEAGES):
+                with self.database.transaction():
+                    self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {POINTS_SCHEMA}")
+                    self.database.execute(f"CREATE TABLE {_LINEAGES} (name TEXT PRIMARY KEY, record TEXT NOT NULL)")
+            _create_extension(self.database)
+        vector = np.eye(1, self.fingerprint.dimension, dtype=np.float32)[0]
+        self.keep(PROBE.lineage, ())
+        self.write(PROBE, "", [Point("probe", vector, [], [])])
+        self.keep(PROBE.lineage, ())
+
+    def rewind(self, view: PointsView) -> None:
+        """Undo all that was written for generations after that of `view`."""
+        table, number = table_name(view.lineage), view.generation
+        with _translated():
+            if self._exists(table):
+                self.database.execute(f"DELETE FROM {table} WHERE born > ?", (number,))  # noqa: S608
+                statement = f"UPDATE {table} SET died = {ALIVE} WHERE died > ? AND died < {ALIVE}"  # noqa: S608
+                self.database.execute(statement, (number,))
+
+    def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
+        """Write points that are born in the generation of `view`, by COPY, and build the indexes that are missing."""
+        table = table_name(view.lineage)
+        with _translated():
+            if not self._exists(table):
+                self._create(table, collection)
+            rows = (_encoded(point, view.generation) for point in points)
+            self.database.copy_binary(table, "node, born, died, codes, embedding", rows)
+            name = table.partition(".")[2]
+            self.database.execute(f"CREATE INDEX IF NOT EXISTS {name}_codes ON {table} USING gin (codes)")
+            [(size,)] = self.database.rows(f"SELECT count(*) FROM {table}")  # noqa: S608 - from the name of a lineage
+            if size >= self.indexed_from and self.fingerprint.dimension <= _INDEXED_DIMENSION:
+                links = min(self.graph.max_neighbors, 100)
+                self.database.execute(
+                    f"CREATE INDEX IF NOT EXISTS {name}_graph ON {table} USING hnsw"
+                    f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
+                    f" WITH (m = {links}, ef_construction = {max(self.graph.ef_construction, 2 * links)})"
+                )
+            self.database.execute(f"ANALYZE {table}")
+
+    def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
+        """Let the points of these nodes that are alive before the generation of `view` die in it."""
+        with _translated():
+            self.database.execute(
+                f"UPDATE {table_name(view.lineage)} SET died = ?1"  # noqa: S608 - from the name of a lineage
+                f" WHERE node = ANY(CAST(?2 AS text[])) AND born < ?1 AND died = {ALIVE}",
+                (view.generation, list(node_ids)),
+            )
+
+    def keep(self, lineage: str, numbers: Sequence[int]) -> None:
+        """Delete every point that is not alive in one of these generations; without any, the whole table."""
+        table = table_name(lineage)
+        with _translated():
+            if not numbers:
+                self.database.execute(f"DROP TABLE IF EXISTS {table}")
+            elif self._exists(table):
+                alive = (
+                    "SELECT FROM unnest(CAST(? AS integer[])) AS kept (number) WHERE born <= number AND died > number"
+                )
+                self.database.execute(f"DELETE FROM {table} WHERE NOT EXISTS ({alive})", (list(numbers),))  # noqa: S608
+                self.rewind(PointsView(lineage, max(numbers)))
+
+    def nearest(
+        self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
+    ) -> list[list[str]]:
+        """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact.
+
+        The graph has vectors of half precision; an order by the stored vectors does not use it. For a role that does
+        not own the table, its policy checks the conditions of the caller again.
+        """
+        table, kind = table_name(view.lineage), f"{self._extension}.vector" if filters else self._half
+        codes = [f" AND {'NOT ' if one.denies else ''}codes && CAST(? AS bigint[])" for one in filters]
+        statement = (
+            f"SELECT node FROM {table} WHERE {_ALIVE_IN}{''.join(codes)}"  # noqa: S608 - from the name of a lineage
+            f" ORDER BY CAST(embedding AS {kind}) OPERATOR({self._extension}.<#>) CAST(? AS {kind}) LIMIT ?"
+        )
+        seen = (view.generation, view.generation, *(list(one.codes) for one in filters))
+        effort = min(max(_EFFORT, self.graph.ef_search, count), _MOST_EFFORT)
+        asked = [(*seen, str(vector.tolist()), count) for vector in vectors]
+        own = (f"{{{','.join(map(str, one.codes))}}}" for one in filters if one.of_caller)
+        settings = {**_SESSION, "hnsw.ef_search": str(effort), **dict(zip(_OF_CALLER, own, strict=False))}
+        with _translated():
+            try:
+                found = self.database.rows_with(settings, statement, asked)
+            except StoreError:
+                if self._exists(table):
+                    raise
+                return [[] for _ in asked]  # another machine has dropped the collection
+        return [[str(node) for (node,) in rows] for rows in found]
+
+    def count(self, view: PointsView) -> int:
+        """Return the exact number of points that are alive."""
+        table, seen = table_name(view.lineage), (view.generation, view.generation)
+        with _translated():
+            if not self._exists(table):
+                return 0
+            return int(self.database.rows(f"SELECT count(*) FROM {table} WHERE {_ALIVE_IN}", seen)[0][0])  # noqa: S608
+
+    def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
+        """Yield node id and codes of each point that is alive, in any order."""
+        table, seen = table_name(view.lineage), (view.generation, view.generation)
+        with _translated():
+            yield from self.database.rows(f"SELECT node, codes FROM {table} WHERE {_ALIVE_IN}", seen)  # noqa: S608
+
+    def close(self) -> None:
+        """Do nothing: the store closes its database."""
+
+    @cached_property
+    def _extension(self) -> str:
+        with _translated():
+            return check_extension(self.database)[0]
+
+    @property
+    def _half(self) -> str:
+        return f"{self._extension}.halfvec({self.fingerprint.dimension})"
+
+    def _exists(self, name: str) -> bool:
+        return self.database.rows("SELECT to_regclass(?)", (name,)) != [(None,)]
+
+    def _create(self, table: str, collection: str) -> None:
+        with self.database.transaction():
+            self.database.execute(
+                f'CREATE TABLE {table} (node TEXT COLLATE "C" NOT NULL, born INTEGER NOT NULL, died INTEGER NOT NULL,'
+                f" codes BIGINT[] NOT NULL, embedding {self._extension}.vector({self.fingerprint.dimension}) NOT NULL,"
+                " PRIMARY KEY (node, born))"
+            )
+            self.database.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+            self.database.execute(f"CREATE POLICY of_caller ON {table} USING (CASE{_POLICY} ELSE true END)")
+            self.database.execute(f"COMMENT ON TABLE {table} IS '{collection.replace(chr(39), '')}'")
+
+
+def table_name(lineage: str) -> str:
+    """Return the table of a lineage. Raises ValueError if its name is none of ours."""
+    return f"{POINTS_SCHEMA}.p_{uuid.UUID(lineage).hex}"
+
+
+def _encoded(point: Point, born: int) -> tuple[bytes, ...]:
+    """Return a point in the binary form of its columns, which takes a tenth of the time of texts."""
+    codes = np.empty(len(point.codes), dtype=[("size", ">i4"), ("code", ">i8")])
+    codes["size"], codes["code"] = 8, point.codes
+    bounds = struct.pack(">ii", len(codes), 1) if point.codes else b""
+    array = struct.pack(">iii", bool(point.codes), 0, 20) + bounds + codes.tobytes()  # 20 is the type bigint
+    vector = struct.pack(">hh", len(point.vector), 0) + point.vector.astype(">f4").tobytes()
+    return point.node_id.encode(), struct.pack(">i", born), struct.pack(">i", ALIVE), array, vector
+
+
+class SharedLineages(LineageRecord):
+    """The lineages of a workspace in PostgreSQL, as rows beside the points, for all its machines."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database, self.home = database, ""
+
+    def remove(self, lineage: StoredLineage) -> None:
+        """Delete the record of a lineage that has no points any more."""
+        self._database.execute(f"DELETE FROM {_LINEAGES} WHERE name = ?", (lineage.name,))  # noqa: S608
+
+    def _texts(self) -> list[str]:
+        if self._database.rows("SELECT to_regclass(?)", (_LINEAGES,)) == [(None,)]:
+            return []
+        rows = self._database.rows(f"SELECT record FROM {_LINEAGES} ORDER BY name")  # noqa: S608
+        return [str(text) for (text,) in rows]
+
+    def _put(self, name: str, text: str) -> None:
+        self._database.execute(
+            f"INSERT INTO {_LINEAGES} (name, record) VALUES (?, ?)"  # noqa: S608 - a name of ours
+            " ON CONFLICT (name) DO UPDATE SET record = EXCLUDED.record",
+            (name, text),
+        )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise IndexUnavailable and IndexRefused instead of the errors of the store."""
+    try:
+        yield
+    except (IndexUnavailable, IndexRefused):
+        raise
+    except StoreError as error:
+        kind = IndexUnavailable if isinstance(error, StoreUnavailable) else IndexRefused
+        raise kind(str(error), hint=error.hint) from error
+
+
+_NEEDED = ".".join(map(str, MIN_PGVECTOR))
+_INSTALL = f"Install pgvector {_NEEDED} or newer on the machine of the server, or set index.backend: local."
+
+
+def _create_extension(database: PostgresDatabase) -> None:
+    """Create the extension in our schema unless the database has it. Raises IndexRefused if that is not possible."""
+    if database.rows("SELECT 1 FROM pg_extension WHERE extname = 'vector'"):
+        return
+    if not database.rows("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
+        raise IndexRefused(f"{database.name} has no extension vector (pgvector).", hint=_INSTALL)
+    try:
+        database.execute(f"CREATE EXTENSION IF NOT EXISTS vector SCHEMA {POINTS_SCHEMA}")
+    except StoreUnavailable:
+        raise
+    except StoreError as error:
+        raise _no_extension(database) from error
+
+
+def _no_extension(database: PostgresDatabase) -> IndexRefused:
+    return IndexRefused(
+        f"The extension vector (pgvector) is not created in {database.name}.",
+        hint="Let a superuser run in this database: CREATE EXTENSION vector",
+    )
+
+
+def check_extension(database: PostgresDatabase) -> tuple[str, str]:
+    """Return schema and version of the extension. Raises IndexRefused if it is missing or too old."""
+    row = database.row(
+        "SELECT quote_ident(n.nspname), e.extversion FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+        " WHERE e.extname = 'vector'"
+    )
+    if row is None:
+        raise _no_extension(database)
+    schema, version = map(str, row)
+    if tuple(int(part) for part in version.split(".")[:3]) < MIN_PGVECTOR:
+        raise IndexRefused(
+            f"The extension vector (pgvector) of {database.name} is {version}, but {_NEEDED} or newer is needed.",
+            hint=f"{_INSTALL} Then let a superuser run in this database: ALTER EXTENSION vector UPDATE",
+        )
+    return schema, version
+
+
+def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
+    """Check that vectors can be searched in the database of a workspace, if they are, and return what is there.
+
+    `is_chosen` is whether the settings choose it. Raises StoreError.
+    """
+    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
+        lineages = SharedLineages(database).all()
+        if not is_chosen and not lineages:
+            return "not checked: index.backend is local"
+        _, version = check_extension(database)
+        return f"{database.name}, pgvector {version}, tables of points: {len(lineages)}"

