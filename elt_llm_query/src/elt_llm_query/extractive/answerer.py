@@ -44,6 +44,7 @@ from elt_llm_query.grounding.sentences import (
 )
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import (
+    FIGURES,
     Expected,
     ParsedQuestion,
     asked_language,
@@ -53,8 +54,11 @@ from elt_llm_query.understanding.question import (
 
 _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
-_NEAR_BEST = 0.42  # a further sentence may score this much below the best, which scores 0.6 to 1.3
-_NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST
+_NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.3
+_NEAR_FIGURE = 0.05  # the same, if the best sentence has the figure or date that is asked for
+_NEAR_COSINE = 0.15  # the cosine of a further sentence may be this much below that of the best
+_NEAR_BEST_OF_DOCUMENT = 0.42  # the best sentence of another document may score this much below the best
+_NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
 _VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
 _VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
@@ -141,11 +145,11 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 def choose_sentences(
     scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, expects: Expected = "any"
 ) -> list[ScoredSentence]:
-    """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
+    """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
-    The more of the question the best sentence covers, the higher is the minimum score of the others. Nothing is added
-    to a definition that the question `expects`. Set `twofold` for a question about two things: the minimum score is
-    lower, because the sentence about the second thing may be less similar to the whole question. Decisions 3 and 43 in
+    Nothing is added to a definition that the question `expects`, and less to a figure. An item of a list is added only
+    to another item or the opening of its list. Set `twofold` for a question about two things: the others may be less
+    near, because a sentence about the second thing may be less similar to the whole question. Decisions 3, 43 and 55 in
     docs/decisions measure how many answers these limits lose and how much shorter they make the others.
     """
     if not scored:
@@ -155,12 +159,23 @@ def choose_sentences(
         return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
     if expects == "definition" and best.support >= 1.0:
         return [best]
-    return _distinct_sentences(scored, most, best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage)
+    margin = _NEAR_FIGURE if expects in FIGURES and best.support >= 1.0 else _NEAR_BEST
+    opening = best.candidate.lead or best.candidate.text
+    near = [
+        one
+        for one in scored
+        if one is best
+        or (
+            one.cosine >= best.cosine - _NEAR_COSINE
+            and (one.candidate.kind != "item" or one.candidate.lead in ("", opening))
+        )
+    ]
+    return _distinct_sentences(near, most, best.score - margin)
 
 
 def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
     """Return the best sentence of each document, best first, without documents whose best score is much too low."""
-    floor = scored[0].score - _NEAR_BEST + _NEARER_BY_COVERAGE * scored[0].coverage
+    floor = scored[0].score - _NEAR_BEST_OF_DOCUMENT + _NEARER_BY_COVERAGE * scored[0].coverage
     best: dict[tuple[str, str], ScoredSentence] = {}
     for one in scored:
         chunk = chunks[one.candidate.chunk]
