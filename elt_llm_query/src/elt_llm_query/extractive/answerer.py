@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -44,7 +44,6 @@ from elt_llm_query.grounding.sentences import (
 )
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import (
-    FIGURES,
     Expected,
     ParsedQuestion,
     asked_language,
@@ -55,8 +54,8 @@ from elt_llm_query.understanding.question import (
 _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
 _NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.3
-_NEAR_FIGURE = 0.05  # the same, if the best sentence has the figure or date that is asked for
-_NEAR_COSINE = 0.15  # the cosine of a further sentence may be this much below that of the best
+_NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
+_NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
 _NEAR_BEST_OF_DOCUMENT = 0.42  # the best sentence of another document may score this much below the best
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
@@ -143,14 +142,19 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 
 
 def choose_sentences(
-    scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, expects: Expected = "any"
+    scored: Sequence[ScoredSentence],
+    most: int,
+    *,
+    twofold: bool = False,
+    expects: Expected = "any",
+    documents: Sequence[Hashable] = (),
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
-    Nothing is added to a definition that the question `expects`, and less to a figure. An item of a list is added only
-    to another item or the opening of its list. Set `twofold` for a question about two things: the others may be less
-    near, because a sentence about the second thing may be less similar to the whole question. Decisions 3, 43 and 55 in
-    docs/decisions measure how many answers these limits lose and how much shorter they make the others.
+    Nothing is added to a definition that the question `expects`. An item of a list is added only to the opening or
+    another item of its list. Another document may be less near, because it may state something else; `documents` has
+    a key of the document of each chunk. Set `twofold` for a question about two things: the sentence about the second
+    thing may be less similar to the whole question. Decisions 3, 43 and 55 in docs/decisions measure these limits.
     """
     if not scored:
         return []
@@ -159,18 +163,15 @@ def choose_sentences(
         return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
     if expects == "definition" and best.support >= 1.0:
         return [best]
-    margin = _NEAR_FIGURE if expects in FIGURES and best.support >= 1.0 else _NEAR_BEST
     opening = best.candidate.lead or best.candidate.text
-    near = [
-        one
-        for one in scored
-        if one is best
-        or (
-            one.cosine >= best.cosine - _NEAR_COSINE
-            and (one.candidate.kind != "item" or one.candidate.lead in ("", opening))
-        )
-    ]
-    return _distinct_sentences(near, most, best.score - margin)
+    chosen = [best]
+    for one in scored[1:]:
+        elsewhere = bool(documents) and documents[one.candidate.chunk] != documents[best.candidate.chunk]
+        margin = _NEAR_BEST_ELSEWHERE if elsewhere else _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
+        belongs = one.candidate.kind != "item" or one.candidate.lead in ("", opening)
+        if belongs and one.score >= best.score - margin and not any(is_same_statement(one, other) for other in chosen):
+            chosen.append(one)
+    return chosen[:most]
 
 
 def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
@@ -451,7 +452,10 @@ class ExtractiveAnswerer:
             chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
         else:
             chosen, opening = compared_sentences(context, scored), ""
-            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold, expects=question.expects)
+            documents = [(chunk.collection, chunk.source_id) for chunk in chunks]
+            chosen = chosen or choose_sentences(
+                scored, most, twofold=question.twofold, expects=question.expects, documents=documents
+            )
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 

@@ -20,7 +20,6 @@ QuestionKind = Literal[
 Expected = Literal[
     "person", "date", "duration", "number", "money", "percentage", "place", "definition", "reason", "any"
 ]
-FIGURES: Final[frozenset[Expected]] = frozenset({"number", "money", "percentage", "duration", "date"})
 
 Measure = Literal["", "weight", "length", "age", "speed", "temperature", "telephone"]
 Intent = Literal[
@@ -106,7 +105,7 @@ class ParsedQuestion:
     @property
     def expects_figure(self) -> bool:
         """Whether the expected value is a number, an amount, a duration or a date."""
-        return self.expects in FIGURES
+        return self.expects in {"number", "money", "percentage", "duration", "date"}
 
 
 _tokeniser_of = cache(KeywordTokeniser)
