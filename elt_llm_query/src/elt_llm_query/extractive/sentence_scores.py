@@ -205,6 +205,8 @@ class CandidateFeatures:
     """Weighted share that only its headings and the preceding sentence have, counted half."""
     chunk_score: float
     """Score of its chunk divided by the score of the best chunk."""
+    support: float
+    """Whether it has a value of the kind that the question expects, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,6 @@ class ScoredSentence(CandidateFeatures):
 
     cosine: float
     chunk_cosine: float
-    support: float
     support_weight: float
     rivals: int
     vector: NDArray[np.float32]
@@ -243,7 +244,7 @@ def score_sentences(
     """Score the most promising candidates, best first; ties by chunk and position."""
     features = _candidate_features(context, chunks, candidates)
     # To limit the time for embedding, candidates with few words of the question in weak chunks are dropped.
-    promise = [one.coverage + one.around + one.chunk_score for one in features]
+    promise = [one.coverage + one.around + one.chunk_score + one.support for one in features]
     ranked = sorted(range(len(features)), key=lambda position: -promise[position])
     features = [features[position] for position in sorted(ranked[:MOST_EMBEDDED])]
     vectors = context.embed([one.candidate.readable_with_question for one in features])
@@ -257,7 +258,6 @@ def score_sentences(
                 **vars(one),
                 cosine=cosine,
                 chunk_cosine=cosine if chunk.cosine is None else chunk.cosine,
-                support=expected_value_score(question, text),
                 support_weight=_WEIGHT_FIGURE if question.expects_figure else other_weight,
                 rivals=count_rival_numbers(question.text, f"{chunk.context}\n{text}"),
                 vector=vector,
@@ -281,5 +281,6 @@ def _candidate_features(
         coverage = context.weights.coverage(context.question, stems)
         added = context.weights.coverage(context.question, stems, around) - coverage
         score = chunk.score / best if best > 0 else 0.0
-        drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score))
+        support = expected_value_score(context.question, candidate.readable)
+        drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score, support))
     return drafts
