@@ -43,8 +43,8 @@ def test_the_second_sentence_and_still_more_the_third_must_be_nearly_as_good_as_
 def test_a_sentence_of_another_document_may_be_less_near() -> None:
     sentences = scored(1.0, 0.87, coverage=0.5)
     sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, chunk=1))
-    assert len(choose_sentences(sentences, 3, documents=["rules", "rules"])) == 1
-    assert len(choose_sentences(sentences, 3, documents=["rules", "policy"])) == 2
+    assert len(choose_sentences(sentences, 3)) == 1
+    assert len(choose_sentences(sentences, 3, others={1})) == 2
 
 
 def test_an_item_is_added_only_to_the_opening_or_another_item_of_its_list() -> None:
@@ -73,5 +73,5 @@ def test_the_second_sentence_for_a_question_with_two_parts_may_have_a_lower_scor
 
 def test_no_sentence_is_added_to_a_defining_sentence_unless_the_question_has_two_parts() -> None:
     sentences = scored(1.0, 1.0, coverage=0.5, support=1.0)
-    assert len(choose_sentences(sentences, 3, expects="definition")) == 1
-    assert len(choose_sentences(sentences, 3, twofold=True, expects="definition")) == 2
+    assert len(choose_sentences(sentences, 3, definition=True)) == 1
+    assert len(choose_sentences(sentences, 3, twofold=True, definition=True)) == 2
