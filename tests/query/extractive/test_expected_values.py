@@ -27,6 +27,10 @@ from elt_llm_query.understanding.question import parse_question
         ("What percentage of readers is late?", "Half of them are late.", True),
         ("What share of readers is late?", "The third reader is late.", False),
         ("What is the telephone number of the desk?", "The desk opened on 2020-12-16.", False),
+        ("How many days may I keep a book?", "Keep it once the form is signed.", False),
+        ("How often is the hall swept?", "The hall is swept once a week.", True),
+        ("How many hours of annual leave do I get?", "The annual leave is granted.", False),
+        ("How much does a card cost above £5?", "A card above £5 is blue.", False),
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
     ],
 )

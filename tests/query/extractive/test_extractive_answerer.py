@@ -24,6 +24,14 @@ def test_a_question_for_a_number_is_answered_by_the_sentence_with_that_number() 
     assert answer.text == "Readers may borrow up to twelve books at once. [1]"
 
 
+def test_of_many_sentences_the_one_with_the_expected_figure_is_compared_with_the_question() -> None:
+    text = " ".join(f"How the {word} books are lent is told elsewhere." for word in "abcdefghijklmnopqrstuvwxyz")
+    answer = make_answerer(abstain=False).answer("How many books are lent?", [make_chunk(f"{text} Take 12 at most.")])
+    compared = answer.reasoning["sentences"]
+    assert isinstance(compared, list)
+    assert (len(text) + 1, len(text) + 17) in [sentence["span"] for sentence in compared]
+
+
 def test_a_question_for_an_amount_prefers_money_to_other_figures() -> None:
     answer = make_answerer(abstain=False).answer(
         "How much does a reader pay for a lost book?", [make_chunk(LIBRARY)], max_sentences=1

@@ -123,6 +123,7 @@ def test_a_quote_starts_at_the_start_of_its_sentence_even_if_its_chunk_starts_wi
         ("Ask [the\ndesk](https://example.org) first.", "Ask the\ndesk first."),
         ("**Press** the __knob__.", "Press the knob."),
         ("It opened in 1971.[4] It closed.", "It opened in 1971. It closed."),
+        ("[4] It closed.", "It closed."),
         ("Go to <https://example.org/a>.", "Go to https://example.org/a."),
         ("The array a[1] and `__init__` stay.", "The array a and `__init__` stay."),
     ],

@@ -1,5 +1,7 @@
 """How far below the best sentence another may lie and still be quoted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from elt_llm_query.extractive.answerer import choose_sentences, decisive_sentences
@@ -31,11 +33,25 @@ def _sentence(place: int, score: float, coverage: float, support: float) -> Scor
     )
 
 
-@pytest.mark.parametrize(("coverage", "quoted"), [(1.0, 1), (0.5, 2), (0.0, 3)])
-def test_fewer_sentences_are_added_if_the_best_sentence_covers_more_of_the_question(
-    coverage: float, quoted: int
+@pytest.mark.parametrize(("second", "third", "quoted"), [(0.95, 0.93, 3), (0.91, 0.91, 2), (0.89, 0.89, 1)])
+def test_the_second_sentence_and_still_more_the_third_must_be_nearly_as_good_as_the_best(
+    second: float, third: float, quoted: int
 ) -> None:
-    assert len(choose_sentences(scored(1.0, 0.8, 0.6, coverage=coverage), 3)) == quoted
+    assert len(choose_sentences(scored(1.0, second, third, coverage=0.5), 3)) == quoted
+
+
+def test_a_sentence_of_another_document_may_be_less_near() -> None:
+    sentences = scored(1.0, 0.87, coverage=0.5)
+    sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, chunk=1))
+    assert len(choose_sentences(sentences, 3)) == 1
+    assert len(choose_sentences(sentences, 3, others={1})) == 2
+
+
+def test_an_item_is_added_only_to_the_opening_or_another_item_of_its_list() -> None:
+    sentences = scored(1.0, 0.99, coverage=0.5)
+    for opening, quoted in (("sentence 0.", 2), ("Bring:", 1)):
+        sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, kind="item", lead=opening))
+        assert len(choose_sentences(sentences, 3)) == quoted
 
 
 def test_the_number_of_quoted_sentences_is_limited() -> None:
@@ -44,7 +60,7 @@ def test_the_number_of_quoted_sentences_is_limited() -> None:
 
 
 def test_only_sentences_with_nearly_the_best_score_decide_whether_to_answer() -> None:
-    sentences = scored(1.0, 0.9, 0.8, coverage=0.0)
+    sentences = scored(0.5, 0.45, 0.42, coverage=0.0)
     assert len(choose_sentences(sentences, 3)) == 3
     assert len(decisive_sentences(sentences, 3)) == 2
 
@@ -57,5 +73,5 @@ def test_the_second_sentence_for_a_question_with_two_parts_may_have_a_lower_scor
 
 def test_no_sentence_is_added_to_a_defining_sentence_unless_the_question_has_two_parts() -> None:
     sentences = scored(1.0, 1.0, coverage=0.5, support=1.0)
-    assert len(choose_sentences(sentences, 3, expects="definition")) == 1
-    assert len(choose_sentences(sentences, 3, twofold=True, expects="definition")) == 2
+    assert len(choose_sentences(sentences, 3, definition=True)) == 1
+    assert len(choose_sentences(sentences, 3, twofold=True, definition=True)) == 2

@@ -49,6 +49,13 @@ def test_short_list_items_are_not_read_as_headings() -> None:
     assert [piece.kind for piece in split_pieces("Bring:\n\n1. Stamps\n\n2. Paper\n\n3. Ink", [])][1:] == ["item"] * 3
 
 
+@pytest.mark.parametrize("line", ["2.1 | The reading room ... . | 9", "Loans and fines of readers ..... 12"])
+def test_a_line_of_a_table_of_contents_is_never_quoted(line: str) -> None:
+    assert sentence_candidates([make_chunk(f"{line}\n\nThe hall is quite cold in winter.")])[0].text.startswith(
+        "The hall"
+    )
+
+
 def test_each_table_row_can_be_quoted_as_a_sentence_but_the_caption_cannot() -> None:
     found = sentence_candidates([make_chunk(TABLE)])
     assert [candidate.text for candidate in found] == [

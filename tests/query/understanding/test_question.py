@@ -32,6 +32,10 @@ from hypothesis import strategies as st
         ("Who is a member of the board of the library?", "who", "person"),
         ("What must I do when I lose a book?", "other", "any"),
         ("How much leave do I get each pay period?", "how_much", "number"),
+        ("What do people call a folio?", "what_is", "definition"),
+        ("wen does the season end", "when", "date"),
+        ("were do the atlases go", "where", "place"),
+        ("how offen is the hall swept", "when", "duration"),
         ("May I eat in the hall?", "yes_no", "any"),
         ("Which shelf holds the maps?", "which", "any"),
         ("How do I renew a loan?", "how", "any"),
@@ -74,6 +78,10 @@ def test_the_first_word_of_a_sentence_is_not_read_as_a_name() -> None:
 def test_the_terms_of_a_question_keep_its_words_as_written() -> None:
     question = parse_question("How many readers borrowed books?", KeywordTokeniser())
     assert dict(zip(question.terms, question.surfaces, strict=True))["borrow"] == "borrowed"
+
+
+def test_the_words_that_ask_for_a_meaning_are_no_terms_of_the_question() -> None:
+    assert parse_question("What do people mean by folio?").surfaces == ("folio",)
 
 
 def test_the_noun_that_a_how_many_question_counts_is_detected() -> None:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -44,7 +44,6 @@ from elt_llm_query.grounding.sentences import (
 )
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import (
-    Expected,
     ParsedQuestion,
     asked_language,
     parse_question,
@@ -53,8 +52,11 @@ from elt_llm_query.understanding.question import (
 
 _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
-_NEAR_BEST = 0.42  # a further sentence may score this much below the best, which scores 0.6 to 1.3
-_NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST
+_NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.3
+_NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
+_NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
+_NEAR_BEST_OF_DOCUMENT = 0.42  # the best sentence of another document may score this much below the best
+_NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
 _VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
 _VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
@@ -72,6 +74,7 @@ _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the
 _VALUES = {"any", "number", "money", "percentage"}
 _COMPARED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("compared")
 Stems = Callable[[str], Sequence[str]]
+Scored = Sequence[ScoredSentence]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
 Turns = Sequence[tuple[str, str]]
 """Earlier questions as they were understood, each with its answer, oldest first."""
@@ -139,28 +142,36 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 
 
 def choose_sentences(
-    scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False, expects: Expected = "any"
+    scored: Scored, most: int, others: Container[int] = (), *, twofold: bool = False, definition: bool = False
 ) -> list[ScoredSentence]:
-    """Return at most `most` sentences: the best one, and others with nearly the same score but other content.
+    """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
-    The more of the question the best sentence covers, the higher is the minimum score of the others. Nothing is added
-    to a definition that the question `expects`. Set `twofold` for a question about two things: the minimum score is
-    lower, because the sentence about the second thing may be less similar to the whole question. Decisions 3 and 43 in
-    docs/decisions measure how many answers these limits lose and how much shorter they make the others.
+    Nothing is added to a `definition` that is asked for. An item of a list is added only to the opening or another item
+    of its list. The chunks `others` are of other documents, which may state something else, so they may be less near.
+    Set `twofold` for a question about two things: the sentence about the second thing may be less similar to the whole
+    question. Decisions 3, 43 and 55 in docs/decisions measure these limits.
     """
     if not scored:
         return []
     best = scored[0]
     if twofold:
         return _distinct_sentences(scored, most, _NEAR_BEST_OF_TWO * best.score)
-    if expects == "definition" and best.support >= 1.0:
+    if definition and best.support >= 1.0:
         return [best]
-    return _distinct_sentences(scored, most, best.score - _NEAR_BEST + _NEARER_BY_COVERAGE * best.coverage)
+    opening = best.candidate.lead or best.candidate.text
+    chosen = [best]
+    for one in scored[1:]:
+        margin = _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
+        margin = _NEAR_BEST_ELSEWHERE if one.candidate.chunk in others else margin
+        belongs = one.candidate.kind != "item" or one.candidate.lead in ("", opening)
+        if belongs and one.score >= best.score - margin and not any(is_same_statement(one, other) for other in chosen):
+            chosen.append(one)
+    return chosen[:most]
 
 
-def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
+def best_of_each_document(scored: Scored, chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
     """Return the best sentence of each document, best first, without documents whose best score is much too low."""
-    floor = scored[0].score - _NEAR_BEST + _NEARER_BY_COVERAGE * scored[0].coverage
+    floor = scored[0].score - _NEAR_BEST_OF_DOCUMENT + _NEARER_BY_COVERAGE * scored[0].coverage
     best: dict[tuple[str, str], ScoredSentence] = {}
     for one in scored:
         chunk = chunks[one.candidate.chunk]
@@ -169,7 +180,7 @@ def best_of_each_document(scored: Sequence[ScoredSentence], chunks: Sequence[Ret
     return list(best.values())
 
 
-def compared_sentences(context: ScoringContext, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
+def compared_sentences(context: ScoringContext, scored: Scored) -> list[ScoredSentence]:
     """Return the best sentence for each thing that the question compares; nothing if one of them has none."""
     found = _COMPARED.search(fold(context.question.text))
     if not found or not scored:
@@ -204,7 +215,7 @@ def _best_about(
     return max(about, key=lambda entry: entry[0])[1] if about else None
 
 
-def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> list[ScoredSentence]:
+def drop_other_rows(question: ParsedQuestion, scored: Scored) -> list[ScoredSentence]:
     """If the question names the first cell of some rows of a table, remove the other rows of this table.
 
     If one named cell contains another ("Total assets" and "Total"), only the longer one counts as named.
@@ -222,7 +233,7 @@ def drop_other_rows(question: ParsedQuestion, scored: Sequence[ScoredSentence]) 
 
 
 def find_asked_row(
-    question: ParsedQuestion, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk], stems: Stems
+    question: ParsedQuestion, scored: Scored, chunks: Sequence[RetrievedChunk], stems: Stems
 ) -> ScoredSentence | None:
     """Return the table row with the value that the question asks for, or None.
 
@@ -249,7 +260,7 @@ def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
     return sentence.candidate.kind, sentence.candidate.lead
 
 
-def decisive_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: bool = False) -> list[ScoredSentence]:
+def decisive_sentences(scored: Scored, most: int, *, twofold: bool = False) -> list[ScoredSentence]:
     """Return at most `most` sentences, best first, as the evidence for deciding whether to answer.
 
     The remaining quotes only help the reader. As evidence they would hide which words the best sentences lack.
@@ -258,7 +269,7 @@ def decisive_sentences(scored: Sequence[ScoredSentence], most: int, *, twofold: 
     return _distinct_sentences(scored, most, enough * scored[0].score) if scored else []
 
 
-def _distinct_sentences(scored: Sequence[ScoredSentence], most: int, least: float) -> list[ScoredSentence]:
+def _distinct_sentences(scored: Scored, most: int, least: float) -> list[ScoredSentence]:
     """Return the best sentence and those with at least the score `least`, without repetitions."""
     chosen: list[ScoredSentence] = []
     for sentence in scored:
@@ -418,7 +429,7 @@ class ExtractiveAnswerer:
         self,
         context: ScoringContext,
         chunks: Sequence[RetrievedChunk],
-        scored: Sequence[ScoredSentence],
+        scored: Scored,
         most: int,
         *,
         certain: bool,
@@ -436,7 +447,10 @@ class ExtractiveAnswerer:
             chosen, opening = [decided[0]], f"{opening_word(question.text, question.language, decided[1])}. "
         else:
             chosen, opening = compared_sentences(context, scored), ""
-            chosen = chosen or choose_sentences(scored, most, twofold=question.twofold, expects=question.expects)
+            first = chunks[scored[0].candidate.chunk]
+            others = [number for number, chunk in enumerate(chunks) if chunk.source != first.source]
+            definition = question.expects == "definition"
+            chosen = chosen or choose_sentences(scored, most, others, twofold=question.twofold, definition=definition)
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 
@@ -444,7 +458,7 @@ class ExtractiveAnswerer:
         self,
         question: ParsedQuestion,
         chunks: Sequence[RetrievedChunk],
-        scored: Sequence[ScoredSentence],
+        scored: Scored,
         confidence: float,
         reasoning: dict[str, object],
     ) -> Answer:
@@ -513,7 +527,7 @@ def refusal_text(language: str, closest: Sequence[Citation]) -> str:
 def _reasoning(
     question: ParsedQuestion,
     chunks: Sequence[RetrievedChunk],
-    scored: Sequence[ScoredSentence],
+    scored: Scored,
     evidence: AnswerEvidence,
 ) -> dict[str, object]:
     return {

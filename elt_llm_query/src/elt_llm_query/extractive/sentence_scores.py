@@ -73,12 +73,18 @@ def has_new_figure(question: ParsedQuestion, sentence: str) -> bool:
     return bool(new_digits) or any(word not in fold(question.text).split() for word in in_words)
 
 
+def _has_new(pattern: re.Pattern[str], question: ParsedQuestion, sentence: str) -> bool:
+    """Return whether the sentence has a match of the pattern that the question does not have."""
+    found, asked = ({one.group() for one in pattern.finditer(fold(text))} for text in (sentence, question.text))
+    return bool(found - asked)
+
+
 def _number(question: ParsedQuestion, sentence: str) -> float:
     unit = _UNITS.get(question.measure)
     if unit is not None and not unit.search(fold(sentence)):
         return 0.0
     if _TIME_UNIT.match(question.counted):
-        return float(bool(_DURATION.search(fold(sentence))))
+        return float(_has_new(_DURATION, question, sentence))
     if not has_new_figure(question, sentence):
         return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
     return 1.0
@@ -86,7 +92,7 @@ def _number(question: ParsedQuestion, sentence: str) -> float:
 
 def _figure_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], float]:
     def score(question: ParsedQuestion, sentence: str) -> float:
-        if pattern.search(fold(sentence)):
+        if _has_new(pattern, question, sentence):
             return 1.0
         return 0.3 if has_new_figure(question, sentence) else 0.0
 
@@ -95,8 +101,7 @@ def _figure_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], f
 
 def _date(question: ParsedQuestion, sentence: str) -> float:
     folded = fold(sentence)
-    dates, asked_dates = ({one.group() for one in _DATE.finditer(text)} for text in (folded, fold(question.text)))
-    if dates - asked_dates:
+    if _has_new(_DATE, question, sentence):
         return 1.0
     if question.kind == "when" and not _CALENDAR.search(fold(question.text)):
         return 0.7 if _WHEN.search(folded) else 0.0
@@ -105,7 +110,7 @@ def _date(question: ParsedQuestion, sentence: str) -> float:
 
 def _duration(question: ParsedQuestion, sentence: str) -> float:
     folded = fold(sentence)
-    if _DURATION.search(folded):
+    if _has_new(_DURATION, question, sentence):
         return 1.0
     if _DATE.search(folded):
         return 0.7
@@ -200,6 +205,8 @@ class CandidateFeatures:
     """Weighted share that only its headings and the preceding sentence have, counted half."""
     chunk_score: float
     """Score of its chunk divided by the score of the best chunk."""
+    support: float
+    """Whether it has a value of the kind that the question expects, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +215,6 @@ class ScoredSentence(CandidateFeatures):
 
     cosine: float
     chunk_cosine: float
-    support: float
     support_weight: float
     rivals: int
     vector: NDArray[np.float32]
@@ -238,7 +244,7 @@ def score_sentences(
     """Score the most promising candidates, best first; ties by chunk and position."""
     features = _candidate_features(context, chunks, candidates)
     # To limit the time for embedding, candidates with few words of the question in weak chunks are dropped.
-    promise = [one.coverage + one.around + one.chunk_score for one in features]
+    promise = [one.coverage + one.around + one.chunk_score + one.support for one in features]
     ranked = sorted(range(len(features)), key=lambda position: -promise[position])
     features = [features[position] for position in sorted(ranked[:MOST_EMBEDDED])]
     vectors = context.embed([one.candidate.readable_with_question for one in features])
@@ -252,7 +258,6 @@ def score_sentences(
                 **vars(one),
                 cosine=cosine,
                 chunk_cosine=cosine if chunk.cosine is None else chunk.cosine,
-                support=expected_value_score(question, text),
                 support_weight=_WEIGHT_FIGURE if question.expects_figure else other_weight,
                 rivals=count_rival_numbers(question.text, f"{chunk.context}\n{text}"),
                 vector=vector,
@@ -276,5 +281,6 @@ def _candidate_features(
         coverage = context.weights.coverage(context.question, stems)
         added = context.weights.coverage(context.question, stems, around) - coverage
         score = chunk.score / best if best > 0 else 0.0
-        drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score))
+        support = expected_value_score(context.question, candidate.readable)
+        drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score, support))
     return drafts

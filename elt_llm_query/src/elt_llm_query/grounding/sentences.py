@@ -21,6 +21,8 @@ from elt_llm_query.understanding.question import ParsedQuestion
 
 TextPieceKind = Literal["prose", "row", "item", "rule", "heading", "question"]
 
+# "2.1 Fees ..... 9" in a table of contents.
+_LEADERS = re.compile(r"\.(?: ?\.){1,400}\W{0,9}\d{1,4}$|\.{4,400}$")
 _RULE = re.compile(r"^[\s|:+=~*_-]+$")
 _HEADING = re.compile(r"^#{1,6}\s|^[^\n.!?:;|]{1,80}\n[=~^*-]{3,}$")
 _UNDERLINED = re.compile(r"\n[=~^*-]{3,}$")
@@ -35,7 +37,7 @@ _MARKS = re.compile(r"\*\*|__|`+|^\s{0,40}#{1,6}\s{1,40}|^\s{0,40}[-*•\u2013·
 _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
 _TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
 _EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
-_SYNTAX = re.compile(r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()")
+_SYNTAX = re.compile(r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()|^\[\d{1,3}\] ")
 _LONGEST_HEADING = 8  # words
 _KEPT_FREQUENCIES = 10_000  # stems
 
@@ -323,6 +325,8 @@ def _names_columns(run: Sequence[str]) -> bool:
 
 def _has_content(piece: TextPiece) -> bool:
     """Return whether a sentence is long enough to answer a question."""
+    if _LEADERS.search(piece.text):
+        return False
     words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
     if piece.kind == "row":
         return words >= _FEWEST_ROW_WORDS

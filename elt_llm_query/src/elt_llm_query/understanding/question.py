@@ -36,6 +36,7 @@ _INTENTS: Final = {
     code: TypeAdapter(tuple[tuple[Intent, re.Pattern[str]], ...]).validate_python(_FILE.rows(name))
     for code, name in (("es", "spanish_intents"), ("fr", "french_intents"), ("lt", "lithuanian_intents"))
 }
+_MISTYPED: Final = [(re.compile(pattern), meant) for pattern, meant in _FILE.rows("mistyped")]
 _PATTERNS: Final = _FILE.patterns()
 MONTH_ROWS: Final = _FILE.rows("months")
 
@@ -118,15 +119,17 @@ def asks_for_relations(question: str) -> bool:
 def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> ParsedQuestion:
     """Parse a question; `tokeniser` is the tokeniser of the collection, by default that of the question's language."""
     text = " ".join(question.split())
-    folded = fold(text)
     language = question_language(text)
+    for mistyped, meant in _MISTYPED if language == "en" else ():
+        text = mistyped.sub(meant, text)
+    folded = fold(text)
     tokeniser = tokeniser or _tokeniser_of(language)
     last = re.sub(r"\b(what|who|when|where|how|which)'s\b", r"\1 is", _last_question(folded))
     last = _PATTERNS["opening_clause"].sub("", last)
     matches = ((pattern.search(last), kind, expects) for kind, expects, pattern in _KINDS)
     starts = [(match.start(), kind, expects) for match, kind, expects in matches if match]
     _, kind, expects = min(starts, key=lambda one: one[0], default=(0, "other", "any"))
-    terms, surfaces = _content_words(text, tokeniser)
+    terms, surfaces = _content_words(_PATTERNS["asking_phrase"].sub(" ", text), tokeniser)
     counted = _PATTERNS["counted"].search(folded) or _PATTERNS["named_quantity"].search(folded)
     measured: Measure = next((measure for measure, pattern in _MEASURES if pattern.search(folded)), "")
     return ParsedQuestion(
