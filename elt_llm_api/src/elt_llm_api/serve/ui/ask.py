@@ -346,9 +346,6 @@ class ExampleQuestions:
         self._services = services
         self._made: dict[ReadableCollection, tuple[int, tuple[str, ...]]] = {}
         """The generation that was read, and its questions, by collection and conditions."""
-        self.of(
-            list(map(ReadableCollection, services.collection_names()))
-        )  # fills the cache now, so that the first visitor does not wait
 
     def of(self, collections: Sequence[ReadableCollection]) -> list[str]:
         """Return a few questions about the first of these collections for which questions can be generated."""
@@ -439,7 +436,7 @@ class AskTab:
             self._collections,
             lambda principal: gr.update(choices=controls.collection_choices(self._services, principal)),
         )
-        self._pickers.add(self._chat, self._welcome)
+        self._pickers.add(self._chat, self._welcome, slow=True)
 
     def choices(self, request: gr.Request) -> list[Any]:
         """Return the profiles and conversations that this caller can choose, when the page is opened.
