@@ -139,7 +139,8 @@ class DocumentActions(ServiceActions):
     ) -> bytes:
         """Return a page as PNG, rendered from the original file.
 
-        The words of the span `marked` of the text are marked if they are found on the page. Raises Forbidden, and NotFound with the reason if the file is gone, has changed, or cannot be rendered.
+        The words of the span `marked` of the text are marked if they are found on the page. Raises Forbidden, and
+        NotFound with the reason if the file is gone, has changed, or cannot be rendered.
         """
         document = self._document(principal, collection, identity)
         if document.part or Path(document.source).suffix.lower() != ".pdf":

@@ -115,7 +115,7 @@ def job_markdown(job: QueuedJob, texts: Texts) -> str:
         name = texts(f"job.{job.kind}", collection=job.arguments.get("collection", ""))
     else:
         name = texts("job.other", kind=job.kind.capitalize(), job=job.arguments.get("job", ""))
-    lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), job.error]
+    lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), texts.say(job.error)]
     first, *others = (escape_markdown(line) for line in lines if line)
     return "\n\n".join([f"**{first}**", *_progress_bar(job), *others])
 
@@ -150,8 +150,9 @@ def _ingest_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
     counts = ", ".join(
         f"{count} {texts.find(f'outcome.{status}', status)}" for status, count in result["counts"].items()
     )
-    failed = [f"{file['path']}: {file['reason']}" for file in result["files"] if file["status"] == "failed"]
-    return [f"{counts}.", *_first_failures(failed, texts), *result["notes"]]
+    files = [file for file in result["files"] if file["status"] == "failed"]
+    failed = [f"{file['path']}: {texts.say(file['reason'])}" for file in files]
+    return [f"{counts}.", *_first_failures(failed, texts), *map(texts.say, result["notes"])]
 
 
 def _rows_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
@@ -216,7 +217,7 @@ class JobWatch:
         try:
             return self.show(watched, work())
         except EltError as error:
-            return self._updates(watched, "", failure_markdown(error))
+            return self._updates(watched, "", failure_markdown(error, self._texts))
 
     def show(self, watched: WatchedJob, job: QueuedJob) -> ComponentUpdates:
         """Watch this job unless it has ended, and show its state."""

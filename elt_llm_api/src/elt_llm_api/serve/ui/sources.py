@@ -144,7 +144,7 @@ class SourcePanel:
         try:
             shown = await self._services.workers.run(lambda _: self._read(card, principal))
         except EltError as error:
-            shown = failure_markdown(error)
+            shown = failure_markdown(error, self._texts)
         opened = gr.update(value=shown, visible=True)
         return {self._side: gr.update(visible=True), self._cards: gr.update(visible=False), self._opened: opened}
 
