@@ -1,5 +1,6 @@
 """Documents are listed, read by span and by page, rendered as images, and forgotten."""
 
+import io
 import shutil
 import struct
 import zlib
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from elt_llm_core.store.store import uploads_folder
+from optional import needs
 from processes.command_line import FAKE, SAMPLES
 from served.documents import TOKEN, documents, ended, key, uploaded
 from served.server import RunningServer, served
@@ -52,6 +54,15 @@ def dots(png: bytes) -> tuple[int, int, int]:
         place += 12 + length
     width, height = struct.unpack(">II", header[:8])
     return width, height, len(set(zlib.decompress(content)))
+
+
+def pixels(png: bytes) -> list[tuple[int, ...]]:
+    """Return the colours (RGB) of an image, row by row."""
+    needs("PIL")
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as image:
+        return list(zip(*(channel.tobytes() for channel in image.convert("RGB").split()), strict=True))
 
 
 def test_documents_are_listed_with_their_metadata(client: httpx.Client) -> None:
@@ -104,6 +115,24 @@ def test_a_page_of_an_uploaded_pdf_is_rendered_as_a_picture(client: httpx.Client
     width, height, different = dots(answer.content)
     assert 800 < width < height <= 1600
     assert different > 10
+
+
+def test_the_quoted_words_are_marked_in_the_picture_of_their_page(
+    client: httpx.Client, handbook: dict[str, Any]
+) -> None:
+    path = f"/v1/documents/mine/{handbook['id']}"
+    text = client.get(f"{path}/text").json()
+    start, end = text["page_starts"][2:4]
+    quote = max(text["text"][start:end].splitlines(), key=len)
+    span = {"start": text["text"].index(quote, start), "end": text["text"].index(quote, start) + len(quote)}
+    plain, marked = (pixels(client.get(f"{path}/page/3.png", params=one).content) for one in ({}, span))
+    changed = [place for place, (one, other) in enumerate(zip(plain, marked, strict=True)) if one != other]
+    assert (253, 230, 138) in {marked[place] for place in changed}, "white paper has the colour of a marker"
+    assert all(sum(marked[place]) < sum(plain[place]) or marked[place] == (180, 83, 9) for place in changed)
+    lines = -(-len(quote) // 60)
+    assert len(changed) < len(plain) * lines / 20, "only these words are marked"
+    elsewhere = [client.get(f"{path}/page/4.png", params=one).content for one in ({}, span)]
+    assert elsewhere[0] == elsewhere[1], "a page without the words is unchanged"
 
 
 def test_a_page_that_does_not_exist_or_is_not_in_a_pdf_is_not_rendered(client: httpx.Client) -> None:

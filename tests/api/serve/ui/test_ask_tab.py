@@ -353,4 +353,7 @@ def test_the_card_of_a_pdf_source_shows_the_page_as_a_picture_if_the_file_may_be
         expect(printed).to_be_visible()
         expect(printed).to_have_js_property("complete", value=True)
         assert printed.evaluate("image => image.naturalWidth") > 300
+        assert re.search(r"\?start=\d+&end=\d+$", printed.get_attribute("src") or ""), (
+            "the cited words are marked in it"
+        )
         assert seen.complaints == []

@@ -158,4 +158,4 @@ def test_each_file_of_an_unfinished_job_has_a_line_with_its_progress() -> None:
         progress=progress, result={}, error="", created_at="", updated_at="",
     )  # fmt: skip
     rows = document_rows([], job, load_texts("en"))
-    assert [(row.name, row.status) for row in rows] == [("a.md", "⏳ waiting"), ("b.md", "▶ being read")]
+    assert [(row.name, row.status) for row in rows] == [("a.md", "… waiting"), ("b.md", "▶ being read")]

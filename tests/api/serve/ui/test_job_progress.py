@@ -28,7 +28,7 @@ def shown(kind: str, status: JobStatus, **others: Any) -> str:
 def test_a_queued_job_shows_what_it_is_waiting_for(kind: str) -> None:
     notes = ["Somebody reads.", "The lock is held by another ingest."]
     lines = shown(kind, "queued", progress={"notes": notes}).split("\n\n")
-    assert lines[0].endswith("⏳ is waiting.**")
+    assert lines[0].endswith("… is waiting.**")
     assert lines[1:] == notes[-1:]
 
 

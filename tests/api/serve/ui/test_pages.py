@@ -21,6 +21,8 @@ from fastapi import FastAPI
 from optional import needs
 from served.answering_server import EXTRACTIVE
 from served.server import RunningServer, served
+from starlette.requests import Request
+from starlette.types import Message
 
 pytestmark = pytest.mark.network
 SHUT = (
@@ -128,6 +130,24 @@ def test_only_the_paths_that_a_page_needs_are_served_by_the_web_interface() -> N
     assert is_interface_path("/assets/index.js")
     assert not is_interface_path("/v1/query")
     assert not is_interface_path("/gradio_api/run/predict")
+
+
+def test_the_loading_page_is_delivered_before_the_pages_are_built() -> None:
+    """A second task would build the pages, and could keep the loading page from being sent."""
+    needs("gradio")
+    delivered: list[int] = []
+
+    async def send(message: Message) -> None:
+        delivered.append(len(asyncio.all_tasks()))
+
+    async def visit() -> None:
+        scope = {"type": "http", "path": "/", "method": "GET", "headers": [(b"accept", b"text/html")]}
+        interface = UserInterface(None)  # type: ignore[arg-type]  # nothing is built before the page is delivered
+        async with interface.resources:
+            await interface(scope, Request(scope).receive, send)
+
+    asyncio.run(visit())
+    assert delivered == [1, 1]
 
 
 def test_a_browser_sees_a_page_within_a_second_of_the_start_and_the_built_page_soon_after(

@@ -1,9 +1,11 @@
 """Each language has every text, with the same placeholders, and the browser's first language with texts is used."""
 
+import re
 import string
 
 import pytest
 from elt_llm_api.serve.ui.texts import languages, load_texts, preferred_language
+from processes.command_line import PROJECT
 
 
 def test_the_page_has_english_and_german_texts() -> None:
@@ -39,3 +41,29 @@ def test_a_count_uses_the_singular_or_the_plural() -> None:
     texts = load_texts("en")
     assert texts.count("ask.answered", 1) == "Answered with 1 citation."
     assert texts.count("ask.answered", 1200) == "Answered with 1,200 citations."
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_translated_message_is_a_message_of_the_server(language: str) -> None:
+    """A changed message would be shown in English. Placeholders stand for the values in the source."""
+    sources = (path.read_text(encoding="utf-8") for path in PROJECT.glob("elt_llm_*/src/**/*.py"))
+    code = joined("".join(sources))
+    for english in load_texts(language).messages:
+        words = max((part for part, *_ in string.Formatter().parse(english)), key=len)
+        assert words in code, english
+
+
+def joined(code: str) -> str:
+    """Return source code without the quotes between the parts of a string on several lines."""
+    return re.sub(r'"\s*\n\s*f?"', "", code)
+
+
+def test_a_message_of_the_server_is_translated_with_its_values() -> None:
+    german = load_texts("de")
+    assert german.say("There is no collection 'a {b}'.") == "Es gibt keine Sammlung „a {b}“."
+    away = "The question could not be embedded: Ollama at http://localhost:11434 cannot be reached"
+    assert german.say(away) == (
+        "Die Frage konnte nicht eingebettet werden: Ollama at http://localhost:11434 ist nicht erreichbar"
+    )
+    assert german.say("Something else.") == "Something else."
+    assert load_texts("en").say("The question is empty.") == "The question is empty."

@@ -134,18 +134,25 @@ class DocumentActions(ServiceActions):
             text=text[start:end],
         )
 
-    def page_image(self, principal: Principal, collection: str, identity: str, page: int) -> bytes:
+    def page_image(
+        self, principal: Principal, collection: str, identity: str, page: int, marked: tuple[int, int] = (0, 0)
+    ) -> bytes:
         """Return a page as PNG, rendered from the original file.
 
-        Raises Forbidden, and NotFound with the reason if the file is gone, has changed, or cannot be rendered.
+        The words of the span `marked` of the text are marked if they are found on the page. Raises Forbidden, and
+        NotFound with the reason if the file is gone, has changed, or cannot be rendered.
         """
         document = self._document(principal, collection, identity)
         if document.part or Path(document.source).suffix.lower() != ".pdf":
             raise NotFound("Only pages of PDF files are rendered.", hint=_TEXT_HINT)
         if not 1 <= page <= max(1, len(document.pages)):
             raise NotFound(f"There is no page {page} in this document.", hint=f"It has {len(document.pages)} pages.")
-        record = self._record(principal, collection)
-        return render_page(self._original(record, document), document.document_hash, page)
+        record, quote = self._record(principal, collection), ""
+        if document.pages and marked[0] < marked[1]:
+            text = self._services.store.documents.text(document.version)
+            start, end = _page_span(document.pages, page, len(text))
+            quote = text[max(start, marked[0]) : min(end, marked[1])][:LONGEST_QUOTE]
+        return render_page(self._original(record, document), document.document_hash, page, quote)
 
     def forget(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
         """Queue a job that deletes a document and its uploaded file. Raises Forbidden, NotFound, ServerOverloaded."""

@@ -100,10 +100,17 @@ async def get_page_image(
     collection: Collection,
     identity: DocumentId,
     number: Annotated[int, Path(ge=1, le=100_000, description="The page, from 1.")],
+    start: Annotated[int, Query(ge=0, le=10**12, description="First character of the text to mark.")] = 0,
+    end: Annotated[int, Query(ge=0, le=10**12, description="The character after the last to mark.")] = 0,
 ) -> Response:
-    """Return an image of a PDF page, rendered from the original file. If that fails, a 404 gives the reason."""
+    """Return an image of a PDF page, rendered from the original file. If that fails, a 404 gives the reason.
+
+    The characters of the document's text from `start` to `end` are marked if their words are found on the page.
+    """
     actions = DocumentActions(call.services)
-    image = await call.services.workers.run(lambda _: actions.page_image(call.principal, collection, identity, number))
+    image = await call.services.workers.run(
+        lambda _: actions.page_image(call.principal, collection, identity, number, (start, end))
+    )
     return Response(image, media_type="image/png", headers={"cache-control": "no-store"})
 
 

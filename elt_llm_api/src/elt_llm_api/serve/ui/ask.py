@@ -240,7 +240,7 @@ class ConversationHandler:
                 stop = self._texts("ask.stopped")
                 yield state.with_last(stop, markdown=partial_markdown(answer.text, stop, answer.chips))
         except EltError as error:
-            yield state.with_last(self._texts("ask.failed"), markdown=failure_markdown(error))
+            yield state.with_last(self._texts("ask.failed"), markdown=failure_markdown(error, self._texts))
         finally:
             self.pending.end(browser, stopped)
 
@@ -314,7 +314,7 @@ class DroppedFiles:
                 job = await asyncio.to_thread(self._jobs.get, principal, job.id)
             yield controls.job_markdown(job, self._texts), collection if job.status == "done" else ""
         except EltError as error:
-            yield failure_markdown(error), ""
+            yield failure_markdown(error, self._texts), ""
         finally:
             self._pending.end(browser, stopped)
 
@@ -346,9 +346,6 @@ class ExampleQuestions:
         self._services = services
         self._made: dict[ReadableCollection, tuple[int, tuple[str, ...]]] = {}
         """The generation that was read, and its questions, by collection and conditions."""
-        self.of(
-            list(map(ReadableCollection, services.collection_names()))
-        )  # fills the cache now, so that the first visitor does not wait
 
     def of(self, collections: Sequence[ReadableCollection]) -> list[str]:
         """Return a few questions about the first of these collections for which questions can be generated."""
@@ -439,7 +436,7 @@ class AskTab:
             self._collections,
             lambda principal: gr.update(choices=controls.collection_choices(self._services, principal)),
         )
-        self._pickers.add(self._chat, self._welcome)
+        self._pickers.add(self._chat, self._welcome, slow=True)
 
     def choices(self, request: gr.Request) -> list[Any]:
         """Return the profiles and conversations that this caller can choose, when the page is opened.
@@ -524,7 +521,7 @@ class AskTab:
             try:
                 state = await self._conversation.remove_last(principal, state)
             except EltError as error:
-                yield {self._question: self._idle_box(), self._status: failure_markdown(error)}
+                yield {self._question: self._idle_box(), self._status: failure_markdown(error, self._texts)}
                 return
         states = self._conversation.ask(principal, browser, asked, state)
         cards: Sequence[Any] = ()
@@ -589,7 +586,7 @@ class AskTab:
         try:
             return self._show(await self._conversation.reopen(controls.principal_of_event(request), session))
         except EltError as error:
-            return {self._status: failure_markdown(error)}
+            return {self._status: failure_markdown(error, self._texts)}
 
     async def rate(self, state: ConversationState, event: gr.LikeData, request: gr.Request) -> str:
         """Store a thumb up or down for the turn that a message belongs to."""
@@ -603,7 +600,7 @@ class AskTab:
                 self._feedback.rate_turn, controls.principal_of_event(request), state.session, number, verdict, ""
             )
         except EltError as error:
-            return failure_markdown(error)
+            return failure_markdown(error, self._texts)
         return self._texts(f"ask.rated_{verdict}")
 
     def _show(self, state: ConversationState) -> controls.ComponentUpdates:

@@ -1,6 +1,6 @@
 """Parts that all tabs share: the caller of an event, commands of our HTML, pickers, and the progress of a job."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,9 +62,9 @@ class CollectionPickers:
     """Counts the changes of collections that this page has made."""
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
-    def add(self, component: Any, update: Callable[[Principal], Any]) -> None:
-        """Add a control, and the function that returns its update for a caller."""
-        self.parts.append((component, update))
+    def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
+        """Add a control, and the function that returns its update for a caller. Slow ones come last."""
+        self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any]) -> None:
         """Refresh all controls after each of these events, and when a handler adds to `changes`."""
@@ -72,10 +72,11 @@ class CollectionPickers:
             [*events, self.changes.change], self.list_collections, None, [one for one, _ in self.parts], **QUIET_EVENT
         )
 
-    def list_collections(self, request: gr.Request) -> ComponentUpdates:
-        """Return the current choices of all controls."""
+    def list_collections(self, request: gr.Request) -> Iterator[ComponentUpdates]:
+        """Yield the current choices of each control."""
         principal = principal_of_event(request)
-        return {component: update(principal) for component, update in self.parts}
+        for component, update in self.parts:
+            yield {component: update(principal)}
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def job_markdown(job: QueuedJob, texts: Texts) -> str:
         name = texts(f"job.{job.kind}", collection=job.arguments.get("collection", ""))
     else:
         name = texts("job.other", kind=job.kind.capitalize(), job=job.arguments.get("job", ""))
-    lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), job.error]
+    lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), texts.say(job.error)]
     first, *others = (escape_markdown(line) for line in lines if line)
     return "\n\n".join([f"**{first}**", *_progress_bar(job), *others])
 
@@ -149,8 +150,9 @@ def _ingest_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
     counts = ", ".join(
         f"{count} {texts.find(f'outcome.{status}', status)}" for status, count in result["counts"].items()
     )
-    failed = [f"{file['path']}: {file['reason']}" for file in result["files"] if file["status"] == "failed"]
-    return [f"{counts}.", *_first_failures(failed, texts), *result["notes"]]
+    files = [file for file in result["files"] if file["status"] == "failed"]
+    failed = [f"{file['path']}: {texts.say(file['reason'])}" for file in files]
+    return [f"{counts}.", *_first_failures(failed, texts), *map(texts.say, result["notes"])]
 
 
 def _rows_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
@@ -215,7 +217,7 @@ class JobWatch:
         try:
             return self.show(watched, work())
         except EltError as error:
-            return self._updates(watched, "", failure_markdown(error))
+            return self._updates(watched, "", failure_markdown(error, self._texts))
 
     def show(self, watched: WatchedJob, job: QueuedJob) -> ComponentUpdates:
         """Watch this job unless it has ended, and show its state."""

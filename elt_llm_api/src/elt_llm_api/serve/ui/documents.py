@@ -64,7 +64,7 @@ def document_rows(entries: Sequence[DocumentEntry], job: QueuedJob | None, texts
                 entry.pages,
                 entry.chunks,
                 local_time(entry.ingested_at),
-                f"{status}: {entry.reason}" if entry.reason else status,
+                f"{status}: {texts.say(entry.reason)}" if entry.reason else status,
             )
         )
     if job is None or job.has_ended:
@@ -186,7 +186,7 @@ class DocumentsTab:
         try:
             _, job = await asyncio.to_thread(self._uploads.add, principal, collection.strip(), named)
         except EltError as error:
-            return {self._status: failure_markdown(error)}
+            return {self._status: failure_markdown(error, self._texts)}
         for _, path in named:
             path.unlink(missing_ok=True)  # the upload has stored copies
         listed = await asyncio.to_thread(self._list, principal, collection, words, state, job)
@@ -271,7 +271,7 @@ class DocumentsTab:
             image = page_image_path(self._documents, principal, collection, shown.id, part if shown.pages else None)
             html = self._document_html(shown, part, parts, image)
         except EltError as error:
-            html, part = failure_markdown(error), 1
+            html, part = failure_markdown(error, self._texts), 1
         return {self._text: html, self._side: gr.update(visible=True), self._state: replace(state, part=part)}
 
     def _document_html(self, shown: DocumentText, part: int, parts: int, image: str) -> str:

@@ -119,7 +119,7 @@ class HealthTab:
             monitoring = self._health.monitoring(principal)
             state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal), self._texts)
         except EltError as error:
-            return failure_markdown(error), "", ""
+            return failure_markdown(error, self._texts), "", ""
         points, period = (monitoring.days, "day") if by == _DAYS else (monitoring.hours, "hour")
         return state, plots_html(points, period), figures_html(monitoring)
 
@@ -128,4 +128,4 @@ class HealthTab:
         try:
             return findings_html(self._health.findings(principal_of_event(request)))
         except EltError as error:
-            return failure_markdown(error)
+            return failure_markdown(error, self._texts)

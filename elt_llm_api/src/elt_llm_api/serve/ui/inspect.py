@@ -143,7 +143,7 @@ class SearchLab:
         try:
             profile = self._saved.get(principal_of_event(request), name)
         except EltError as error:
-            return [failure_markdown(error), *(gr.skip() for _ in _SETTINGS)]
+            return [failure_markdown(error, self._texts), *(gr.skip() for _ in _SETTINGS)]
         return ["", *_control_values(profile, self._services.loaded.settings).values()]
 
     async def compare(self, request: gr.Request, question: str, collections: Sequence[str], *values: Any) -> str:
@@ -159,7 +159,7 @@ class SearchLab:
                 keys = self._profile_keys(side, values, request)
                 results.append(await self._trial.search(principal_of_event(request), asked, keys))
         except EltError as error:
-            return failure_markdown(error)
+            return failure_markdown(error, self._texts)
         return search_comparison_html(results[0], results[1], self._texts)
 
     async def save(
@@ -171,7 +171,7 @@ class SearchLab:
             keys = {**self._profile_keys(SIDES.index(side), values, request), "description": description.strip()}
             path = await asyncio.to_thread(self._saved.save, principal, name.strip(), keys, replace=replace)
         except EltError as error:
-            return [failure_markdown(error), gr.skip(), gr.skip()]
+            return [failure_markdown(error, self._texts), gr.skip(), gr.skip()]
         choices = gr.update(choices=[one.name for one in self._saved.all()])
         status = escape_html(self._texts("inspect.saved", name=path.name))
         return [status, choices, choices]
@@ -307,4 +307,4 @@ class InspectTab:
         try:
             return trace_parts(await self._questions.ask(principal_of_event(request), asked), self._texts)
         except EltError as error:
-            return failure_markdown(error), "", "", "", ""
+            return failure_markdown(error, self._texts), "", "", "", ""

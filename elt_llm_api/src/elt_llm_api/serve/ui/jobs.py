@@ -284,7 +284,7 @@ class RowBrowser:
         try:
             detail = self._rows.get(principal, state.job, state.kind, row_id)
         except EltError as error:
-            return {self._side: gr.update(visible=True), self._detail: failure_markdown(error)}
+            return {self._side: gr.update(visible=True), self._detail: failure_markdown(error, self._texts)}
         opened = replace(state, opened=row_id, digest=detail.digest)
         grid = row_grid(opened.rows, row_id, self._texts)
         return {self._state: opened, self._list: grid, **self._show_row(detail)}
@@ -304,7 +304,7 @@ class RowBrowser:
         except ValidationError:
             return {self._result: self._texts("rows.too_long")}
         except EltError as error:
-            return {self._result: failure_markdown(error)}
+            return {self._result: failure_markdown(error, self._texts)}
         page = self._filter(replace(state, digest=detail.digest), filters, principal)
         return {**page, **self._show_row(detail), self._result: self._texts("rows.saved"), self._files: files}
 
@@ -352,7 +352,7 @@ class RowBrowser:
         return {self._side: gr.update(visible=False), self._detail: "", self._result: ""}
 
     def _show_error(self, error: EltError) -> ComponentUpdates:
-        count = failure_markdown(error)
+        count = failure_markdown(error, self._texts)
         return {self._state: RowBrowserState(), self._count: count, self._list: "", **self._close()}
 
 
@@ -415,7 +415,7 @@ class JobsTab:
             queued = self._jobs.submit(principal_of_event(request), kind, asked)
             return self._watch.show(values[self._watch.watched], queued)
         except EltError as error:
-            return {self._status: failure_markdown(error)}
+            return {self._status: failure_markdown(error, self._texts)}
         except ValidationError:
             return {self._status: self._texts("jobs.invalid")}
 

@@ -119,7 +119,8 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
         folded = fill_template("closest", texts, closest) if closest else ""
         parts = [_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), folded, _note_list(result, texts)]
     else:
-        badge = _html_block("badge uncertain", f"? {UNCERTAIN_TEXT}") if result.outcome == "uncertain" else ""
+        doubt = f"? {texts.say(UNCERTAIN_TEXT)}"
+        badge = _html_block("badge uncertain", doubt) if result.outcome == "uncertain" else ""
         seconds = f"{result.latency_ms / 1000:.1f}"
         facts = texts("answer.confidence", confidence=f"{result.confidence:.0%}", seconds=seconds)
         doubts, notes = _doubt_list(result, texts), _note_list(result, texts)
@@ -135,9 +136,9 @@ def partial_markdown(text: str, note: str = "", chips: CitationChips | None = No
     return "\n\n".join(filter(None, (shown, _html_block("notes", escape_html(note)) if note else "")))
 
 
-def failure_markdown(error: EltError) -> str:
+def failure_markdown(error: EltError, texts: Texts) -> str:
     """Return the message of an error and its hint."""
-    return fill_template("failure", error)
+    return fill_template("failure", texts, error)
 
 
 def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> str:
@@ -145,7 +146,7 @@ def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> st
     marked, position = [], 0
     for one in find_doubtful(result.answer, result.checked):
         verdict = one.sentence.verdict
-        title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(one.sentence.reasons)}")
+        title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(map(texts.say, one.sentence.reasons))}")
         tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
         marked.append(chips.insert(escape_markdown(result.answer[position : one.start])))
         lines = result.answer[one.start : one.end].splitlines(keepends=True)
@@ -190,14 +191,14 @@ def _doubt_list(result: QueryResult, texts: Texts) -> str:
         if one.verdict in _SIGNS:
             words = _LINE_START.sub("", one.text, count=1)
             quoted = words if len(words) <= _QUOTED_WIDTH else f"{words[:_QUOTED_WIDTH]}…"
-            support = f"{texts(f'answer.{one.verdict}')}. {' '.join(one.reasons)}"
+            support = f"{texts(f'answer.{one.verdict}')}. {' '.join(map(texts.say, one.reasons))}"
             sentences.append((_SIGNS[one.verdict], quoted, support))
     return fill_template("doubts", texts, sentences) if sentences else ""
 
 
 def _note_list(result: QueryResult, texts: Texts) -> str:
     # The reader cannot start a model server; the tab Health reports its absence.
-    notes = [note for note in result.notes if not note.startswith(NO_MODEL)]
+    notes = [texts.say(note) for note in result.notes if not note.startswith(NO_MODEL)]
     notes = [*notes, *([] if result.complete else [texts("ask.incomplete")])]
     return fill_template("notes", notes) if notes else ""
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from elt_llm_core.utilities import install_command
@@ -27,6 +27,9 @@ from elt_llm_api.serve.asgi import PRINCIPAL, Middleware, header, send_error
 from elt_llm_api.serve.errors import NotInstalled
 from elt_llm_api.serve.services import Services, freeze_garbage_collector
 from elt_llm_api.serve.ui.texts import DEFAULT_LANGUAGE, Texts, load_texts, preferred_language
+
+if TYPE_CHECKING:
+    from gradio.routes import App
 
 MOST_EVENTS_PER_CALLER = 16
 """Largest number of waiting events of one caller."""
@@ -50,7 +53,6 @@ _UPLOAD_SECONDS = 3600
 """Seconds after which an uploaded file that no event has imported is deleted. Pages import uploads at once."""
 _SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _SCRIPT, _LOADING = (Path(__file__).with_name(name) for name in ("page.js", "loading.html"))
-_PATIENCE_SECONDS = 0.3  # before a browser gets the loading page
 _HTML_LANGUAGE = re.compile(r"(<html\b[^>]*?\blang=)[\"'][^\"']*[\"']", re.IGNORECASE)
 _META_OR_LINK = re.compile(r"""<(?:meta|link)\b(?:"[^"]*"|'[^']*'|[^"'>])*>""", re.IGNORECASE)
 _EXTERNAL = re.compile(r"""(?:property|name)=["']?(?:og|twitter):|rel=["']?manifest""", re.IGNORECASE)
@@ -368,31 +370,32 @@ class UserInterface:
         """Build the user interface if necessary, then forward the request. Raises NotInstalled."""
         language = preferred_language(header(scope, "accept-language") or "")
         app = self._apps.get(language)
-        if app is None or (app.done() and (app.cancelled() or app.exception())):
-            app = self._apps[language] = asyncio.create_task(self._build(language))
-        if scope["path"] == "/" and "text/html" in (header(scope, "accept") or ""):
-            await asyncio.wait({app}, timeout=_PATIENCE_SECONDS)
-            if not app.done():
-                await _loading_page(load_texts(language))(scope, receive, send)
-                return
-        await (await asyncio.shield(app))(scope, receive, send)
-
-    async def _build(self, language: str) -> ASGIApp:
-        if importlib.util.find_spec(self._library) is None:
+        if app is None and importlib.util.find_spec(self._library) is None:
             raise NotInstalled(
                 "The user interface is not installed here; the routes below /v1 work.",
                 hint=f"Run: {install_command('ui')}",
             )
-        from elt_llm_api.serve.ui.building import build_interface, empty_upload_folder
+        is_page = scope["path"] == "/" and "text/html" in (header(scope, "accept") or "")
+        if is_page and (app is None or not app.done()):
+            await _loading_page(load_texts(language))(scope, receive, send)  # before the build occupies the process
+            self._start_building(language)
+            return
+        await (await asyncio.shield(self._start_building(language)))(scope, receive, send)
 
-        loaded = self._services.loaded
+    def _start_building(self, language: str) -> asyncio.Task[ASGIApp]:
+        """Return the app of a language, which is being built. After a failure it is built again."""
+        app = self._apps.get(language)
+        if app is None or (app.done() and (app.cancelled() or app.exception())):
+            app = self._apps[language] = asyncio.create_task(self._build(language))
+        return app
+
+    async def _build(self, language: str) -> ASGIApp:
         async with self._building:  # Gradio builds one app at a time
-            folder = self._folder = self._folder or empty_upload_folder(loaded.data_dir)
-            gradio_app = await asyncio.to_thread(build_interface, self._services, language)
+            gradio_app, folder = await asyncio.to_thread(self._import_and_build, language)
             await self.resources.enter_async_context(gradio_app.router.lifespan_context(gradio_app))
         gradio_app.get_blocks().run_startup_events()  # type: ignore[no-untyped-call]
         freeze_garbage_collector()
-        most_bytes = loaded.settings.serve.upload_quota_mb << 20
+        most_bytes = self._services.loaded.settings.serve.upload_quota_mb << 20
         queues = gradio_app.get_blocks()._queue.event_queue_per_concurrency_id  # noqa: SLF001 - there is no other way
 
         def waiting_sessions() -> list[str]:
@@ -400,6 +403,13 @@ class UserInterface:
 
         handlers = gradio_app.get_blocks().fns
         return PagePolicy(SessionIsolation(gradio_app, folder, most_bytes, waiting_sessions, handlers), language)
+
+    def _import_and_build(self, language: str) -> tuple["App", Path]:
+        """Return the Gradio app and its folder for uploads. The import takes seconds, so call this in a thread."""
+        from elt_llm_api.serve.ui.building import build_interface, empty_upload_folder
+
+        self._folder = self._folder or empty_upload_folder(self._services.loaded.data_dir)
+        return build_interface(self._services, language), self._folder
 
     async def _finish_building(self) -> None:
         await asyncio.gather(*self._apps.values(), return_exceptions=True)

@@ -144,7 +144,7 @@ class SourcePanel:
         try:
             shown = await self._services.workers.run(lambda _: self._read(card, principal))
         except EltError as error:
-            shown = failure_markdown(error)
+            shown = failure_markdown(error, self._texts)
         opened = gr.update(value=shown, visible=True)
         return {self._side: gr.update(visible=True), self._cards: gr.update(visible=False), self._opened: opened}
 
@@ -158,6 +158,8 @@ class SourcePanel:
         text = Markup(mark_span(around.text, *marked))  # noqa: S704 - escaped
         is_start, is_end = around.start == 0, around.end >= around.length
         image = page_image_path(self._documents, principal, cited.collection, cited.document, cited.page)
+        if image and card.cited:
+            image += f"?start={start}&end={end}"
         return fill_template("opened", self._texts, card.reference, cited, text, is_start, is_end, image)
 
 

@@ -1,5 +1,6 @@
 """The texts of the page, with one file for each language in the folder `languages`."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -7,14 +8,18 @@ from pathlib import Path
 
 _FOLDER = Path(__file__).with_name("languages")
 DEFAULT_LANGUAGE = "en"
+_PLACEHOLDER = re.compile(r"\\{(\w+)\\}")  # in an escaped pattern
 
 
 class Texts:
     """The texts of one language by their keys, such as `ask.stop`."""
 
-    def __init__(self, language: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, language: str, texts: Mapping[str, str], messages: Mapping[str, str]) -> None:
+        """Set the texts, and the translations of English messages of the server. `{name}` stands for any words."""
         self.language = language
+        self.messages = messages
         self._texts = texts
+        self._patterns = [(_message_pattern(english), own) for english, own in messages.items()]
 
     def __call__(self, key: str, **values: object) -> str:
         """Return a text, with the values filled in. Raises KeyError for an unknown key."""
@@ -27,6 +32,13 @@ class Texts:
     def find(self, key: str, default: str) -> str:
         """Return a text, or the default for an unknown key."""
         return self._texts.get(key, default)
+
+    def say(self, message: str) -> str:
+        """Return a message of the server in this language; one without a translation stays in English."""
+        for pattern, own in self._patterns:
+            if found := pattern.fullmatch(message):
+                return own.format(**{name: self.say(words) for name, words in found.groupdict().items()})
+        return message
 
     @property
     def keys(self) -> frozenset[str]:
@@ -44,7 +56,13 @@ def languages() -> tuple[str, ...]:
 def load_texts(language: str = DEFAULT_LANGUAGE) -> Texts:
     """Read the texts of a language."""
     tables = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    return Texts(language, dict(_flatten(tables)))
+    messages = tables.pop("messages", {})
+    return Texts(language, dict(_flatten(tables)), messages)
+
+
+def _message_pattern(english: str) -> re.Pattern[str]:
+    """Return a pattern that matches a message, with a group for each placeholder."""
+    return re.compile(_PLACEHOLDER.sub(r"(?P<\1>.+?)", re.escape(english)))
 
 
 def preferred_language(accept_language: str) -> str:
