@@ -101,7 +101,7 @@ def test_uploaded_files_are_not_served_and_can_be_imported(two: Two) -> None:
     assert two.writer.get(f"/gradio_api/file={path}").status_code == 404
     page = Events(two.writer, "page")
     page.outcome("load", [])
-    last = page.outcome("upload", ["brought", [file_of(path)], "", None])[-1]
+    last = page.outcome("upload", [None, "brought", [file_of(path)], "", None])[-1]
     assert last["success"], last
     assert not Path(path).exists()
 
