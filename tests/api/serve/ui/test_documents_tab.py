@@ -89,13 +89,13 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
 
 def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "owls.md").write_text("# Owls\n\nOwls nest in May.\n", encoding="utf-8")
-    upload(visit, "night_birds", tmp_path / "owls.md")
+    upload(visit, "night_owls", tmp_path / "owls.md")
     expect(visit.locator("#documents-status")).to_contain_text("is done")
     open_tab(visit, "Ask")
-    expect(visit.get_by_role("checkbox", name="night_birds (1)")).to_be_visible()
+    expect(visit.get_by_role("checkbox", name="night_owls (1)")).to_be_visible()
     open_tab(visit, "Inspect")
     visit.get_by_label("Collections to search").click()
-    expect(visit.get_by_role("option", name="night_birds")).to_be_visible()
+    expect(visit.get_by_role("option", name="night_owls")).to_be_visible()
 
 
 def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be_read_again(
