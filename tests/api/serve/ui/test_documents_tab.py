@@ -98,6 +98,23 @@ def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page
     expect(visit.get_by_role("option", name="night_owls")).to_be_visible()
 
 
+def test_enter_takes_a_new_name_that_is_part_of_another_collection_as_it_was_typed(
+    a_browser: Browser, server: RunningServer, tmp_path: Path
+) -> None:
+    (tmp_path / "tern.md").write_text("# Terns\n\nTerns nest in June.\n", encoding="utf-8")
+    for name in ("arctic_sea", "sea"):
+        with Interface(server, a_browser).visited("Documents") as (page, _):
+            box = page.get_by_label("Collection", exact=True)
+            box.fill("arctic_sea")
+            box.press("Enter")
+            box.fill(name)
+            box.press("Enter")
+            page.locator("#documents-files input[type=file]").set_input_files(tmp_path / "tern.md")
+            expect(page.locator("#documents-files")).to_contain_text("tern")
+            page.get_by_role("button", name="Upload", exact=True).click()
+            expect(page.locator("#documents-status")).to_contain_text(f"Reading documents into {name} ✓ is done")
+
+
 def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be_read_again(
     visit: Page, tmp_path: Path
 ) -> None:

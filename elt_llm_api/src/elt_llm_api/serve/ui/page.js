@@ -61,6 +61,18 @@ document.addEventListener("keydown", (event) => {
   send("jobs", ...rowKeys[event.key]);
 });
 
+// Enter takes the name of a collection as it was typed, unless one of the list was chosen with the arrow keys. Gradio would
+// take the collection shown before, if its name contains the typed one.
+let chosen = false;
+document.addEventListener("input", () => (chosen = false), true);
+document.addEventListener("keydown", (event) => {
+  if (event.key.startsWith("Arrow")) chosen = true;
+  if (event.key !== "Enter" || chosen || !event.target.closest?.("#documents-collection")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  event.target.blur();
+}, true);
+
 // What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
 // question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
 const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label]";
