@@ -55,7 +55,7 @@ _SAME_STEMS = 0.8  # share of common stems from which two sentences state the sa
 _NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.3
 _NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
 _NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
-_NEAR_BEST_OF_DOCUMENT = 0.42  # the best sentence of another document may score this much below the best
+_NEAR_BEST_OF_DOCUMENT = 0.42  # the same, for the best sentence of a document, and across languages
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
 _VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
@@ -142,14 +142,21 @@ def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] |
 
 
 def choose_sentences(
-    scored: Scored, most: int, others: Container[int] = (), *, twofold: bool = False, definition: bool = False
+    scored: Scored,
+    most: int,
+    others: Container[int] = (),
+    *,
+    twofold: bool = False,
+    definition: bool = False,
+    across: bool = False,
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
     Nothing is added to a `definition` that is asked for. An item of a list is added only to the opening or another item
     of its list. The chunks `others` are of other documents, which may state something else, so they may be less near.
     Set `twofold` for a question about two things: the sentence about the second thing may be less similar to the whole
-    question. Decisions 3, 43 and 55 in docs/decisions measure these limits.
+    question. Set `across` for a question in another language than the sentences, whose scores are closer to each other.
+    Decisions 3, 43 and 55 in docs/decisions measure these limits.
     """
     if not scored:
         return []
@@ -159,10 +166,11 @@ def choose_sentences(
     if definition and best.support >= 1.0:
         return [best]
     opening = best.candidate.lead or best.candidate.text
+    widest = _NEAR_BEST_OF_DOCUMENT - _NEARER_BY_COVERAGE * best.coverage
     chosen = [best]
     for one in scored[1:]:
         margin = _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
-        margin = _NEAR_BEST_ELSEWHERE if one.candidate.chunk in others else margin
+        margin = widest if across else _NEAR_BEST_ELSEWHERE if one.candidate.chunk in others else margin
         belongs = one.candidate.kind != "item" or one.candidate.lead in ("", opening)
         if belongs and one.score >= best.score - margin and not any(is_same_statement(one, other) for other in chosen):
             chosen.append(one)
@@ -449,8 +457,9 @@ class ExtractiveAnswerer:
             chosen, opening = compared_sentences(context, scored), ""
             first = chunks[scored[0].candidate.chunk]
             others = [number for number, chunk in enumerate(chunks) if chunk.source != first.source]
-            definition = question.expects == "definition"
-            chosen = chosen or choose_sentences(scored, most, others, twofold=question.twofold, definition=definition)
+            kind = {"twofold": question.twofold, "definition": question.expects == "definition"}
+            across = self._weights_for(question, first) is ACROSS_LANGUAGES
+            chosen = chosen or choose_sentences(scored, most, others, **kind, across=across)
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 
