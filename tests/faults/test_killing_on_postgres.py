@@ -4,7 +4,6 @@ FULL=1 runs 100 kills of the client and 30 of the server.
 """
 
 import random
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,25 +117,20 @@ def test_a_writer_whose_connection_is_cut_never_publishes(
         work = _prepared(postgres, tmp_path / str(number))
         assert work.workspace is not None
         database = work.workspace.connection_string().rpartition("/")[2]
-        cutter = threading.Thread(target=_cut_the_publishing, args=(postgres, database))
-        cutter.start()
+        postgres.execute(_CUT_AT_PUBLISHING, database)
         with pytest.raises(StoreError, match="connection to PostgreSQL was lost"):
             do(work)
-        cutter.join()
+        postgres.execute("DROP TRIGGER cut ON elt_llm.generations", database)
         assert _check_what_is_left(work.workspace, hashes) == hashes[0]
         _check_the_repetition(work, hashes)
 
 
-def _cut_the_publishing(server: "PostgresServer", database: str) -> None:
-    """Cut every session of a database that has stored the vectors of new documents, before it can publish them."""
-    for _ in range(10_000):
-        [(number,)] = server.execute("SELECT count(*) FROM elt_llm.runs WHERE finished_at IS NULL", database)
-        if number:
-            server.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"  # noqa: S608 - a name of this test
-                f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
-            )
-            return
+# The server ends the session that publishes, when vectors of new documents are stored already.
+_CUT_AT_PUBLISHING = """
+    CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END';
+    CREATE TRIGGER cut BEFORE INSERT ON elt_llm.generations FOR EACH ROW EXECUTE FUNCTION cut()
+"""
 
 
 def _wait_for_the_lock(workspace: Workspace) -> None:

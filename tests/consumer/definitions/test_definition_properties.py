@@ -33,6 +33,12 @@ _TEXTS = st.lists(_PARTS, max_size=40).map("".join)
 _SLOWEST = 20.0  # seconds for what takes well under one: no text may hang
 
 
+def test_a_row_of_dots_and_spaces_without_a_page_number_is_read_at_once() -> None:
+    began = time.monotonic()
+    assert definitions_in(f"# Contents\n\nScope{' .' * 300} xii\n\n# Glossary\n\n“Fee” means a sum.\n")
+    assert time.monotonic() - began < _SLOWEST
+
+
 @given(_TEXTS)
 def test_the_spans_of_definitions_match_their_text_in_any_document(text: str) -> None:
     found = definitions_in(text)
