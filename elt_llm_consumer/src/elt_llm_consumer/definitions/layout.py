@@ -21,7 +21,7 @@ from elt_llm_consumer.sentences.words import word_list
 _LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
 _GLOSSARY_TITLE: Final = pattern("glossary_title")
-_FILE_NAME = re.compile(r"([^/\\#]{1,200}?)(?:\.\w{1,8})?$")
+_SUFFIX = re.compile(r"\.\w{1,8}$")
 _JOINING: Final = word_list("joining_in_headings")
 
 
@@ -107,8 +107,9 @@ class DocumentLayout:
     @property
     def _is_glossary(self) -> bool:
         """Whether the title of the document, or the name of its file, announces definitions."""
-        name = _FILE_NAME.search(self.document.source)
-        return self.announces(self.document.title) or (name is not None and self.announces(name[1].replace("_", " ")))
+        source = self.document.source
+        name = _SUFFIX.sub("", source[max(map(source.rfind, "/\\#")) + 1 :])
+        return self.announces(self.document.title) or self.announces(name.replace("_", " "))
 
     def _indented_regions(self) -> Iterator[tuple[int, int]]:
         """Yield the sections whose heading is a line of a manual page, with a deeper text directly below it."""
