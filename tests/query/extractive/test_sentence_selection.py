@@ -47,6 +47,13 @@ def test_a_sentence_of_another_document_may_be_less_near() -> None:
     assert len(choose_sentences(sentences, 3, others={1})) == 2
 
 
+def test_across_languages_a_sentence_may_be_much_less_near_if_the_best_has_few_words_of_the_question() -> None:
+    for coverage, quoted in ((0.0, 2), (0.9, 1)):
+        sentences = scored(1.0, 0.7, coverage=coverage)
+        assert len(choose_sentences(sentences, 3)) == 1
+        assert len(choose_sentences(sentences, 3, across=True)) == quoted
+
+
 def test_an_item_is_added_only_to_the_opening_or_another_item_of_its_list() -> None:
     sentences = scored(1.0, 0.99, coverage=0.5)
     for opening, quoted in (("sentence 0.", 2), ("Bring:", 1)):

@@ -421,7 +421,8 @@ class ExtractiveAnswerer:
             # Denials in the best sentences do not count, because the list is quoted instead of them.
             nearest = max(evidence.cosine, asked_list.score)
             evidence = replace(evidence, cosine=nearest, denied=0.0, denied_beside=0.0, contradicted=0.0)
-        confidence = confidence_of(evidence, self._weights_for(parsed, read[decisive[0].candidate.chunk]))
+        across = self._is_across(parsed, read[decisive[0].candidate.chunk])
+        confidence = confidence_of(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
         outcome = self._thresholds.outcome(confidence)
         if outcome == "not found":
@@ -457,9 +458,10 @@ class ExtractiveAnswerer:
             chosen, opening = compared_sentences(context, scored), ""
             first = chunks[scored[0].candidate.chunk]
             others = [number for number, chunk in enumerate(chunks) if chunk.source != first.source]
-            kind = {"twofold": question.twofold, "definition": question.expects == "definition"}
-            across = self._weights_for(question, first) is ACROSS_LANGUAGES
-            chosen = chosen or choose_sentences(scored, most, others, **kind, across=across)
+            definition, across = question.expects == "definition", self._is_across(question, first)
+            chosen = chosen or choose_sentences(
+                scored, most, others, twofold=question.twofold, definition=definition, across=across
+            )
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
 
@@ -501,11 +503,11 @@ class ExtractiveAnswerer:
         widened = chunk.model_copy(update={"text": text[start:end], "span": (start, end)})
         return Quote(widened, 0, end - start, quote.readable)
 
-    def _weights_for(self, question: ParsedQuestion, chunk: RetrievedChunk) -> ConfidenceWeights:
-        """Return ACROSS_LANGUAGES if the chunk is in another language and the embedding model is multilingual."""
+    def _is_across(self, question: ParsedQuestion, chunk: RetrievedChunk) -> bool:
+        """Return whether the chunk is in another language and the embedding model is multilingual."""
         asked = shown_language(question.text)
         known = {"", chunk.metadata.get("language", self.tokeniser.language)}
-        return ACROSS_LANGUAGES if self.embedding.multilingual and asked not in known else self.weights
+        return self.embedding.multilingual and asked not in known
 
     def _write(self, quotes: Sequence[Quote], numbers: Sequence[int]) -> str:
         """Join the quotes. Lists keep their lines, wrapped lines are joined, and table rows are readable text."""
