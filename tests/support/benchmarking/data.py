@@ -28,7 +28,7 @@ from elt_llm_ingest.sources.request import IngestRequest
 CACHE_VARIABLE = "BENCH_CACHE"
 MADE_BY = 1  # increase it whenever this file or corpus.py generates other data
 MANY, EACH = 50, 500
-BUILDS = 5  # attempts to build a Chroma graph until one passes its check
+BUILDS = 5  # attempts to build a graph of vectors until one passes its check
 BENCH_SETTINGS = Settings(query=QuerySettings(cache_size=0))
 _LIBRARIES = ("chromadb", "bm25s", "llama-index-core")
 
@@ -88,11 +88,11 @@ def _build(data: BenchData, source: Source, model: EmbeddingModel, sizes: Sequen
             corpus = write_corpus(Path(files) / name, source, size, first)
             request = IngestRequest(name, (corpus,))
             ingest(request, BENCH_SETTINGS, vectors, store, SilentListener(), parser)
-            _searched_by_chroma(store, name)
+            _searched_by_a_graph(store, name)
             first += size
 
 
-def _searched_by_chroma(store: Store, name: str) -> None:
+def _searched_by_a_graph(store: Store, name: str) -> None:
     """Build the collection again while its graph, which differs in each build, fails the check."""
     for _ in range(BUILDS):
         record = store.collections.get(name)

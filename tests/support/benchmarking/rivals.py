@@ -9,7 +9,6 @@ import bm25s
 import chromadb
 from chromadb.config import Settings as ClientSettings
 from elt_llm_core.collection.generation import Generation
-from elt_llm_core.index.chroma import CHROMA_FOLDER, open_chroma
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable
@@ -28,16 +27,15 @@ _SLICE = 2000
 _PLAIN = ("file", "title", "year", "section", "content_hash", "chunk_index", "chunk_total")
 
 
-class RawParts(Closeable):
-    """Calls Chroma and bm25s directly on the indexes that our retrieval uses; returns ids and scores."""
+class RawParts:
+    """Calls Chroma directly on the index that LlamaIndex uses, and bm25s on the one of our retrieval."""
 
-    def __init__(self, generation: Generation, model: EmbeddingModel) -> None:
+    def __init__(self, generation: Generation, model: EmbeddingModel, collection: chromadb.Collection) -> None:
         bm25 = generation.keyword.bm25
-        if generation.passport.exact or bm25 is None:
-            raise ValueError(f"'{generation.collection}' has no Chroma or no BM25 index: {generation.notes}.")
+        if bm25 is None:
+            raise ValueError(f"'{generation.collection}' has no BM25 index: {generation.notes}.")
         self.model = model
-        self._index = open_chroma(generation.directory / CHROMA_FOLDER)
-        self._collection: chromadb.Collection = self._index.store._collection
+        self._collection = collection
         self._bm25: bm25s.BM25 = bm25
         self._tokeniser: KeywordTokeniser = generation.keyword.tokeniser
         self._top_k = min(RETRIEVER_TOP_K, generation.size)
@@ -54,10 +52,6 @@ class RawParts(Closeable):
     def bm25(self, question: str) -> Any:
         """Return the row numbers and scores of the 50 best chunks of bm25s."""
         return self._bm25.retrieve([self._tokeniser.stems(question)], k=self._top_k, show_progress=False)
-
-    def close(self) -> None:
-        """Close Chroma."""
-        self._index.close()
 
 
 def build_stock(folder: Path, generation: Generation) -> None:
@@ -98,10 +92,9 @@ class Stock(Closeable):
 
     def __init__(self, folder: Path, model: EmbeddingModel, *, filtered: bool = True) -> None:
         self._client = _client(folder)
-        self._store = ChromaVectorStore(
-            chroma_collection=self._client.get_collection(_COLLECTION, embedding_function=None)
-        )
-        self._index = VectorStoreIndex.from_vector_store(self._store, embed_model=model)
+        self.collection: chromadb.Collection = self._client.get_collection(_COLLECTION, embedding_function=None)
+        store = ChromaVectorStore(chroma_collection=self.collection)
+        self._index = VectorStoreIndex.from_vector_store(store, embed_model=model)
         self._bm25 = bm25s.BM25.load(folder / _BM25, load_corpus=True, show_progress=False)
         wanted = _FILTERS if filtered else {"": None}
         self._retrievers = {where: self._fusion(filters) for where, filters in wanted.items()}

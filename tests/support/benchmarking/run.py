@@ -35,8 +35,8 @@ class SpeedBench:
         self.measured.stock_questions = stock_questions
         with ExitStack() as stack:
             [generation] = stack.enter_context(opened(data, self._model))
-            raw = stack.enter_context(RawParts(generation, self._model))
             stock = stack.enter_context(Stock(data.stock_dir, self._model))
+            raw = RawParts(generation, self._model, stock.collection)
             engine = stack.enter_context(self._engine(data))
             found = measure(self._questions, engine, raw, stock, stock_questions=stock_questions)
         self.measured.latencies[size] = found
