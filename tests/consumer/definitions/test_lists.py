@@ -25,6 +25,20 @@ def test_entries_under_a_heading_of_definitions_are_found(heading: str, entries:
     assert defined(f"{heading}\n\n{entries}\n# Fees\n\n- Fee: ten pounds\n") == TWO
 
 
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_an_entry_with_a_vertical_bar_in_its_text_is_no_row_of_a_table(gap: str) -> None:
+    entries = (
+        "**Alternation** - a pattern such as a | b.\n",
+        "**Pipe** - a link between two programs,\nwritten as ls | wc, that passes on what\nthe first of them writes.\n",
+        "**Shell** - a program that runs commands.\n",
+    )
+    assert defined("# Glossary\n\n" + gap.join(entries)) == [
+        ("Alternation", "a pattern such as a | b."),
+        ("Pipe", "a link between two programs, written as ls | wc, that passes on what the first of them writes."),
+        ("Shell", "a program that runs commands."),
+    ]
+
+
 def test_terms_on_separate_lines_and_in_headings_are_found() -> None:
     lines = "# Glossary\n\nWorking Day\nA day other than Sunday.\nBoard\nThe directors:\n\n• elected\n• co-opted\n\n"
     lines += "Case\nA matter before the board.\n"

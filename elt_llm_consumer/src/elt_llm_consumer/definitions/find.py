@@ -242,9 +242,10 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     name = _SIGNS_AROUND.sub("", one_line(text[slice(*term)]))
     name = name.removesuffix(")").rstrip() if name.count(")") > name.count("(") else name
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
+    body = layout.without_furniture(*draft.body)
     return Definition(
         name,
-        one_line(_BARS.sub(" ", layout.without_furniture(*draft.body))),
+        one_line(_BARS.sub(" ", body) if layout.has_rows(*draft.body) else body),
         draft.pattern,
         layout.document.evidence(start, end, draft.score),
         term,

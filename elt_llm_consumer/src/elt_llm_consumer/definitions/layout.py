@@ -11,7 +11,7 @@ from itertools import pairwise, starmap
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
-from elt_llm_query.grounding.sentences import TextPiece
+from elt_llm_query.grounding.sentences import TextPiece, is_table_row
 
 from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.jobs.corpus import CorpusDocument
@@ -164,6 +164,31 @@ class DocumentLayout:
         """Return whether a line belongs to a table of contents."""
         return bool(_CONTENTS.search(line))
 
+    def is_row(self, line: TextLine) -> bool:
+        """Return whether a line is a row of a table, and not prose with a vertical bar, such as "ls | wc"."""
+        return line.start in self._rows
+
+    def has_rows(self, start: int, end: int) -> bool:
+        """Return whether a row of a table is, or overlaps, text[start:end]."""
+        first = self._starts[max(0, bisect_right(self._starts, start) - 1)]
+        return any(line.start in self._rows for line in self._all_lines_between(first, end))
+
+    @cached_property
+    def _rows(self) -> frozenset[int]:
+        """The offsets of table rows. A line with one bar inside is a row only next to another row."""
+        lines = self.lines
+        alike = [is_table_row(line.text) for line in lines]
+        joined = {
+            place
+            for place, (above, line) in enumerate(pairwise(lines), 1)
+            if alike[place - 1] and alike[place] and (not line.apart or self.page_between(above.start, line.start))
+        }
+        return frozenset(
+            line.start
+            for place, line in enumerate(lines)
+            if alike[place] and (place in joined or place + 1 in joined or not _has_one_bar(line.text))
+        )
+
     def _all_lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
         starts = self._starts
         return self._all_lines[bisect_right(starts, start - 1) : bisect_right(starts, end - 1)]
@@ -191,6 +216,10 @@ class DocumentLayout:
                 or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < _MAX_HEADER_LENGTH)
             )
         )
+
+
+def _has_one_bar(line: str) -> bool:
+    return line.count("|") == 1 and not line.startswith("|") and "\t" not in line
 
 
 def _lines(text: str) -> Iterator[TextLine]:

@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
-from elt_llm_query.grounding.sentences import is_table_row
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.defining_sentences import gives_meaning
@@ -122,7 +121,7 @@ class EntryReader:
         that there need not be a sign or a capital letter between a term and its definition.
         """
         line = lines[number]
-        if is_table_row(line.text) or self._layout.is_contents(line.text):
+        if self._layout.is_row(line) or self._layout.is_contents(line.text):
             return None
         if line.start in self._layout.heading_lines:
             return self._under_heading(lines, number) if announced else None
@@ -226,7 +225,7 @@ class EntryReader:
             line = lines[place]
             deeper = line.indent > first.indent
             style = marker_style(line.text)
-            if line.start in self._layout.heading_lines or is_table_row(line.text):
+            if line.start in self._layout.heading_lines or self._layout.is_row(line):
                 break
             if not deeper and ((style and style == own) or self._inline(line) is not None):
                 break
@@ -254,7 +253,7 @@ class EntryReader:
         if last == number or not self.is_term(text[begin:end]) or end - begin < 3 or VERB.search(text, begin, end):
             return None
         below = lines[number + 1]
-        over_table = last + 1 < len(lines) and is_table_row(lines[last + 1].text)
+        over_table = last + 1 < len(lines) and self._layout.is_row(lines[last + 1])
         if over_table or self._inline(below) or self._below(lines, number + 1):
             return None
         if not marked and is_interpretation_rule(text[begin:end], text[below.start : lines[last].end]):
@@ -262,7 +261,7 @@ class EntryReader:
         return ListEntry(self._draft((begin, end), below.start, lines[last].end, 0.9), last + 1, "heading")
 
     def _is_text(self, line: TextLine) -> bool:
-        return line.start not in self._layout.heading_lines and not is_table_row(line.text)
+        return line.start not in self._layout.heading_lines and not self._layout.is_row(line)
 
     def _below(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry whose term is a short line and whose definition is the lines below it, or None."""
@@ -271,7 +270,7 @@ class EntryReader:
         if below is None or not self.is_alone(line) or below.start in self._layout.heading_lines:
             return None
         # In the indented text below a term, a tab is only a wide blank.
-        if is_table_row(below.text) and (below.indent <= line.indent or "|" in below.text):
+        if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
-from elt_llm_query.grounding.sentences import is_table_row
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
@@ -132,7 +131,7 @@ class DefinitionTables:
         columns: DefinitionColumns | None = None
         before: TextLine | None = None
         for line in self._layout.lines:
-            if is_table_row(line.text):
+            if self._layout.is_row(line):
                 columns = self._read(drafts, columns, line, before)
             elif before is None or line.apart or line.start in self._layout.heading_lines:
                 columns = None  # at this place, no page break or line break splits a cell
@@ -149,7 +148,7 @@ class DefinitionTables:
         cells = _cells(line)
         first = (
             before is None
-            or not is_table_row(before.text)
+            or not self._layout.is_row(before)
             or (line.apart and not self._layout.page_between(before.start, line.start))
         )
         head = self._columns(cells, first=first)
