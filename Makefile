@@ -48,7 +48,7 @@ release-check: ## Build the packages into dist/, install them in an empty enviro
 	.ci/release-check
 
 faults: ## Run the long fault tests: kills, full disks, damage and malformed files
-	FULL=1 KILLS=120 BUILD_KILLS=80 CARE_KILLS=20 FLIPS=300 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
+	FULL=1 KILLS=120 BUILD_KILLS=80 CARE_KILLS=20 FLIPS=150 DEPTH=3 MALFORMED=1000 LIVES=200 STEPS=30 $(ALL) pytest -m faults
 
 check-ray: ## Kill actors and nodes of a Ray cluster on this machine during ingests
 	$(ALL) pytest -m ray -n 0

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from elt_llm_core.settings.tree import GRAPH_FROM
 from processes.killing import Scene, SlowEmbedding
 from stored.folders import generated_files, run_ingest, write_files
 
@@ -13,7 +14,7 @@ REPETITIONS = {
     "kill": ("KILLS", 4),
     "build_kill": ("BUILD_KILLS", 3),
     "care_kill": ("CARE_KILLS", 1),
-    "flip": ("FLIPS", 12),
+    "flip": ("FLIPS", 6),
 }
 """The parameters that repeat a test, with the environment variable that sets the number, and its default."""
 
@@ -26,8 +27,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene]:
-    """Return two ingests to interrupt: the first and the third ingest of a collection.
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene, Scene]:
+    """Return the ingests to interrupt: the first and the third ingest of a collection, and the third with usearch.
 
     The third ingest copies the index of the second generation and collects the first generation.
     """
@@ -39,20 +40,17 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene]:
     second = write_files(place / "2" / "docs", changed)
     reference, seconds = _timed(place / "reference-1", first)
     other, _ = _timed(place / "reference-2", second)
-    data_dir = place / "data"
-    moving = write_files(place / "docs", generated_files(30, seed=1))
-    run_ingest(data_dir, moving)
-    shutil.rmtree(moving)
-    shutil.copytree(first, moving)
-    run_ingest(data_dir, moving, allow_delete=True)
-    shutil.rmtree(moving)
-    shutil.copytree(second, moving)
-    shutil.copytree(data_dir, place / "timing")
+    moving = place / "docs"
+    graphs = {place / "data": GRAPH_FROM, place / "usearch": 2}
+    for folder in (write_files(place / "0" / "docs", generated_files(30, seed=1)), first, second):
+        shutil.rmtree(moving, ignore_errors=True)
+        shutil.copytree(folder, moving)
+        for data_dir, graph_from in graphs.items() if folder != second else ():
+            run_ingest(data_dir, moving, allow_delete=True, graph_from=graph_from)
+    shutil.copytree(place / "data", place / "timing")
     _, later = _timed(place / "timing", moving)
-    return (
-        Scene(None, first, (None, reference), seconds),
-        Scene(data_dir, moving, (reference, other), later),
-    )
+    other_scenes = [Scene(data_dir, moving, (reference, other), later, number) for data_dir, number in graphs.items()]
+    return Scene(None, first, (None, reference), seconds), other_scenes[0], other_scenes[1]
 
 
 def _timed(data_dir: Path, folder: Path) -> tuple[str, float]:

@@ -26,7 +26,7 @@ from stored.shelf import COLLECTION, writing
 
 pytestmark = pytest.mark.faults
 
-Scenes = tuple[Scene, Scene]
+Scenes = tuple[Scene, Scene, Scene]
 Side = Literal["before", "after"]
 SIDES: tuple[Side, Side] = ("before", "after")
 DEPTH = int(os.environ.get("DEPTH", "1"))

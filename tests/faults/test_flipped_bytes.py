@@ -1,7 +1,7 @@
 """Damage to any file of a data directory changes no answer without notice, and can be healed or recovered from.
 
-By default, 12 changes of 1 to 64 bytes are tested. The environment variable FLIPS changes this number. Every third
-change is in the store, and the others are in each of the other files in turn.
+By default, 6 changes of 1 to 64 bytes are tested with each graph of vectors. The environment variable FLIPS changes
+this number. Every third change is in the store, and the others are in each of the other files in turn.
 """
 
 import random
@@ -15,7 +15,7 @@ from elt_llm_core.collection.recovery import recover
 from elt_llm_core.collection.verification import find_store_damage, repair, verify_collection
 from elt_llm_core.errors import EltError
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.settings.tree import EmbeddingSettings, LlmSettings, QuerySettings, Settings
+from elt_llm_core.settings.tree import GRAPH_FROM, EmbeddingSettings, LlmSettings, QuerySettings, Settings
 from elt_llm_core.store.backups import backup_faults, rotate_backups
 from elt_llm_core.store.database import STORE_NAME
 from elt_llm_core.store.lock import writer_lock
@@ -37,27 +37,32 @@ Answers = list[tuple[str, str, list[dict[str, object]]]]
 
 @dataclass(frozen=True)
 class UndamagedLibrary:
-    """A data directory with two generations and a backup, the folder of its documents, its hash and its answers."""
+    """A data directory with two generations and a backup, the folder of its documents, its hash and its answers.
 
+    Vectors are searched with usearch from `graph_from` chunks on, and with Chroma below.
+    """
+
+    graph_from: int
     data_dir: Path
     documents: Path
     collection_hash: str
     answers: Answers
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> UndamagedLibrary:
+@pytest.fixture(scope="module", params=[2, GRAPH_FROM], ids=["usearch", "chroma"])
+def library(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> UndamagedLibrary:
     place = tmp_path_factory.mktemp("library")
     documents, data_dir = write_files(place / "docs", generated_files(30)), place / "data"
-    run_ingest(data_dir, documents)
+    graph_from: int = request.param
+    run_ingest(data_dir, documents, graph_from=graph_from)
     write_files(documents, {"new.md": "# Reef\n\nA new reef of forty metres lies off the harbour.\n"})
-    report = run_ingest(data_dir, documents)
+    report = run_ingest(data_dir, documents, graph_from=graph_from)
     with writing(data_dir) as store:
         rotate_backups(store.database, keep=1)
     answers, notes = ask(data_dir)
     assert notes == []
     assert "forty metres" in answers[0][0]
-    return UndamagedLibrary(data_dir, documents, report.collection_hash, answers)
+    return UndamagedLibrary(graph_from, data_dir, documents, report.collection_hash, answers)
 
 
 def ask(data_dir: Path) -> tuple[Answers, list[str]]:
@@ -125,7 +130,8 @@ def test_changed_bytes_in_any_file_change_no_answer_silently_and_can_be_healed_o
     heal(data_dir)
     if recovered is None or not recovered.incomplete:  # else documents are lost until they are read again
         check_answers(data_dir, library)
-    assert run_ingest(data_dir, library.documents).collection_hash == library.collection_hash
+    repeated = run_ingest(data_dir, library.documents, graph_from=library.graph_from)
+    assert repeated.collection_hash == library.collection_hash
     assert ask(data_dir) == (library.answers, [])
     with open_store(data_dir) as store:
         assert find_store_damage(store, deep=True) == []

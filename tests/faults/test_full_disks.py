@@ -22,7 +22,7 @@ def _published(data_dir: Path) -> tuple[str, tuple[str, ...]]:
 
 @pytest.mark.parametrize("kibibytes", sampled([20, 40, 80, 120, 160, 250, 500, 700], 4))
 def test_an_ingest_on_a_full_disk_fails_with_a_clear_message_and_continues_when_there_is_space_again(
-    scenes: tuple[Scene, Scene], tmp_path: Path, kibibytes: int
+    scenes: tuple[Scene, Scene, Scene], tmp_path: Path, kibibytes: int
 ) -> None:
     scene = scenes[1]
     work = scene.set_up(tmp_path / "data")

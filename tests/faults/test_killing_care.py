@@ -58,7 +58,7 @@ def _stages(command: str, count: int) -> list[str]:
 
 
 @pytest.fixture
-def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
+def data_dir(scenes: tuple[Scene, Scene, Scene], tmp_path: Path) -> Path:
     """Return a data directory with a collection of two generations and a backup."""
     before = scenes[1].before
     assert before is not None
@@ -215,7 +215,7 @@ ACTIONS: tuple[Action, ...] = ("forget", "purge", "import", "export", "drop")
 
 
 @pytest.fixture(scope="session")
-def durations(scenes: tuple[Scene, Scene], tmp_path_factory: pytest.TempPathFactory) -> dict[Action, float]:
+def durations(scenes: tuple[Scene, Scene, Scene], tmp_path_factory: pytest.TempPathFactory) -> dict[Action, float]:
     """Return the duration of each command in seconds."""
     place = tmp_path_factory.mktemp("durations")
     found = {}
@@ -225,7 +225,7 @@ def durations(scenes: tuple[Scene, Scene], tmp_path_factory: pytest.TempPathFact
     return found
 
 
-def _prepared(scenes: tuple[Scene, Scene], action: Action, place: Path) -> Work:
+def _prepared(scenes: tuple[Scene, Scene, Scene], action: Action, place: Path) -> Work:
     """Prepare a command in a copy of the data directory."""
     before = scenes[1].before
     assert before is not None
@@ -239,7 +239,7 @@ def _prepared(scenes: tuple[Scene, Scene], action: Action, place: Path) -> Work:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_command_that_was_killed_at_a_random_moment_can_be_repeated(
-    scenes: tuple[Scene, Scene], durations: dict[Action, float], tmp_path: Path, action: Action, care_kill: int
+    scenes: tuple[Scene, Scene, Scene], durations: dict[Action, float], tmp_path: Path, action: Action, care_kill: int
 ) -> None:
     work = killed_within(
         lambda folder: _prepared(scenes, action, folder), tmp_path, durations[action], care_kill + 1000 * len(action)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.faults
 
 
 @pytest.fixture
-def data_dir(scenes: tuple[Scene, Scene], tmp_path: Path) -> Path:
+def data_dir(scenes: tuple[Scene, Scene, Scene], tmp_path: Path) -> Path:
     """Return a data directory with a collection of two generations."""
     before = scenes[1].before
     assert before is not None
@@ -66,14 +66,14 @@ def _finish_repairing(data_dir: Path, digest: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def durations(scenes: tuple[Scene, Scene], tmp_path_factory: pytest.TempPathFactory) -> dict[Action, float]:
+def durations(scenes: tuple[Scene, Scene, Scene], tmp_path_factory: pytest.TempPathFactory) -> dict[Action, float]:
     """Return the duration of a repair and of a rollback in seconds."""
     place = tmp_path_factory.mktemp("durations")
     actions: tuple[Action, ...] = ("heal", "roll_back")
     return {action: seconds_of(_prepared(scenes, action, place / action)) for action in actions}
 
 
-def _prepared(scenes: tuple[Scene, Scene], action: Action, place: Path) -> Work:
+def _prepared(scenes: tuple[Scene, Scene, Scene], action: Action, place: Path) -> Work:
     """Prepare a command in a copy of the data directory, whose published generation is damaged for a repair."""
     before = scenes[1].before
     assert before is not None
@@ -85,14 +85,14 @@ def _prepared(scenes: tuple[Scene, Scene], action: Action, place: Path) -> Work:
 
 
 def test_a_repair_that_was_killed_at_a_random_moment_leaves_no_further_generation(
-    scenes: tuple[Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
+    scenes: tuple[Scene, Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
 ) -> None:
     work = killed_within(lambda place: _prepared(scenes, "heal", place), tmp_path, durations["heal"], care_kill)
     _finish_repairing(work.data_dir, scenes[1].hashes[0] or "")
 
 
 def test_a_rollback_that_was_killed_at_a_random_moment_can_be_repeated(
-    scenes: tuple[Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
+    scenes: tuple[Scene, Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
 ) -> None:
     before = scenes[1].before
     assert before is not None
@@ -126,7 +126,7 @@ DROP_MOMENTS = [
 
 @pytest.mark.parametrize(("moment", "gone"), [DROP_MOMENTS[0], *sampled(DROP_MOMENTS[1:], 2)], ids=str)
 def test_a_drop_command_that_was_killed_leaves_either_the_whole_collection_or_none_of_it(
-    scenes: tuple[Scene, Scene], data_dir: Path, moment: Moment, gone: bool
+    scenes: tuple[Scene, Scene, Scene], data_dir: Path, moment: Moment, gone: bool
 ) -> None:
     assert killed_at(Work("drop", data_dir), moment)
     if gone:

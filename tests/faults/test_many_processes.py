@@ -28,7 +28,7 @@ except EltError as error:
 
 
 def test_eight_processes_that_read_one_generation_at_the_same_time_get_the_same_answers(
-    scenes: tuple[Scene, Scene],
+    scenes: tuple[Scene, Scene, Scene],
 ) -> None:
     data_dir = scenes[1].before
     start, answers = processes().Event(), processes().Queue()
@@ -73,7 +73,7 @@ def test_readers_see_only_complete_generations_while_others_are_published_and_de
 
 
 def test_a_second_ingest_exits_with_75_and_names_the_running_process(
-    scenes: tuple[Scene, Scene], tmp_path: Path
+    scenes: tuple[Scene, Scene, Scene], tmp_path: Path
 ) -> None:
     work = scenes[0].set_up(tmp_path / "data")
     with writer_lock(work.data_dir, f"elt-llm ingest {work.folder} -c {COLLECTION}"):

@@ -30,6 +30,7 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import GRAPH_FROM
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
@@ -68,25 +69,28 @@ class Work:
     failpoint: str = ""
     workspace: Workspace | None = None
     """The workspace of an ingest, if it is not one with SQLite in `data_dir`."""
+    graph_from: int = GRAPH_FROM
 
 
 @dataclass(frozen=True)
 class Scene:
     """One ingest to kill: the data directory it starts from (None: a new one), its folder, and the expected result.
 
-    `hashes` are those of the published collection before and after; `seconds` is roughly its duration.
+    `hashes` are those of the published collection before and after; `seconds` is roughly its duration. Vectors are
+    searched with usearch from `graph_from` chunks on, and with Chroma below.
     """
 
     before: Path | None
     folder: Path
     hashes: tuple[str | None, str]
     seconds: float
+    graph_from: int = GRAPH_FROM
 
     def set_up(self, place: Path) -> Work:
         """Prepare the ingest in a data directory of its own."""
         if self.before is not None:
             shutil.copytree(self.before, place)
-        return Work("ingest", place, self.folder)
+        return Work("ingest", place, self.folder, graph_from=self.graph_from)
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,12 @@ def do(work: Work, listener: Listener | None = None) -> None:
     elif work.action == "ingest":
         assert work.folder is not None
         run_ingest(
-            work.workspace or work.data_dir, work.folder, embedding=SlowEmbedding(), batch_size=16, listener=listener
+            work.workspace or work.data_dir,
+            work.folder,
+            embedding=SlowEmbedding(),
+            batch_size=16,
+            listener=listener,
+            graph_from=work.graph_from,
         )
     else:
         with writing(work.data_dir, listener) as store:

@@ -8,7 +8,7 @@ from typing import Any
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import ProgressListener, SilentListener
-from elt_llm_core.settings.tree import ChunkingSettings, EmbeddingSettings, Settings
+from elt_llm_core.settings.tree import GRAPH_FROM, ChunkingSettings, EmbeddingSettings, Settings, StorageSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.enrichment import ContextWriter
@@ -52,12 +52,14 @@ def run_ingest(
     listener: Callable[[str], None] | None = None,
     parser: Parser | None = None,
     llm: LLM | None = None,
+    graph_from: int = GRAPH_FROM,
     **flags: Any,
 ) -> IngestReport:
     """Ingest like `elt-llm ingest`."""
     settings = Settings(
         embedding=EmbeddingSettings(provider="fake", batch_size=batch_size),
         chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0, enrichment="llm" if llm else "none"),
+        storage=StorageSettings(graph_from=graph_from),
     )
     request = IngestRequest(collection, paths, **flags)
     with writing(data_dir, listener) as store:
