@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,9 +89,9 @@ def upload(client: httpx.Client, name: str, text: str, **fields: str) -> httpx.R
 
 
 @contextmanager
-def shared_library(folder: Path) -> Iterator[Tenants]:
+def shared_library(folder: Path, settings: Mapping[str, Any] | None = None) -> Iterator[Tenants]:
     """Serve a collection with four documents of each tenant, which both have used."""
-    project = Project(folder)
+    project = Project(folder, settings or {})
     for tenant in (OWN, FOREIGN):
         base = f"share/{tenant}/{tenant}kb"
         project.write({f"{base}/{tenant}file{number}.md": document(tenant, number) for number in range(3)})
@@ -99,7 +99,7 @@ def shared_library(folder: Path) -> Iterator[Tenants]:
     project.write({"config/ingest/shared.yaml": _JOB, "config/consumer/terms.yaml": _TERMS})
     project.run("ingest", "--job", "shared")
     with served(folder, token=TOKEN, environment={}, requests_per_minute="1000000") as server:
-        with closing(open_state(server.data_dir)) as state:
+        with closing(open_state(server.workspace)) as state:
             secrets = {
                 tenant: KeyTable(state).create(
                     tenant, [COLLECTION], [COLLECTION], conditions=(DocumentCondition("tenant_id", (tenant,)),)
@@ -116,7 +116,9 @@ def shared_library(folder: Path) -> Iterator[Tenants]:
 
 def _used(server: RunningServer, foreign: httpx.Client) -> dict[str, str]:
     """Let the foreign tenant and the operator use everything, and return the ids of what they made."""
-    documents = foreign.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
+    listed = foreign.get("/v1/documents", params={"collection": COLLECTION})
+    assert listed.is_success, listed.text
+    documents = listed.json()["documents"]
     session = foreign.post("/v1/sessions", json={"collections": [COLLECTION]}).json()["id"]
     asked = foreign.post("/v1/ask", json={"question": "Who approves zbetatravel?", "session": session})
     assert "zbeta" in asked.text

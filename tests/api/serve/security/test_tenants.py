@@ -6,11 +6,13 @@ objects of that tenant by their ids, misspell its words to provoke suggestions, 
 
 import json
 import random
+import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -18,11 +20,13 @@ from browsing.gradio_events import Events
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.conditions import DocumentCondition
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, Failpoint
 from mcp.client import Client
 from mcp_types import CallToolResult
 from optional import needs
 from sampling import FULL
 from served.mcp_clients import HttpAgent
+from served.project import PATIENCE
 from served.routes import Operation, every_path, fill, operations
 from served.tenants import (
     COLLECTION,
@@ -37,6 +41,9 @@ from served.tenants import (
     shared_library,
     upload,
 )
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
 
 pytestmark = pytest.mark.network
 REQUESTS = 1600 if FULL else 184
@@ -125,16 +132,38 @@ TOOLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    with shared_library(tmp_path_factory.mktemp("tenants") / "project") as library:
+LOCAL, PGVECTOR, POLICIES = "SQLite", "PostgreSQL", "policies of PostgreSQL alone"
+
+
+@contextmanager
+def _library(request: pytest.FixtureRequest, folder: Path) -> Iterator[Tenants]:
+    """Serve two tenants from the place that the parameter of a fixture names.
+
+    With the policies alone, this program enforces no condition any more.
+    """
+    if request.param == LOCAL:
+        with shared_library(folder) as library:
+            yield library
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    storage = {"backend": "postgres", "dsn_file": str(server.workspace(folder).dsn_file)}
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == POLICIES:
+            patch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
+        with shared_library(folder, {"storage": storage, "index": {"backend": "pgvector"}}) as library:
+            yield library
+
+
+@pytest.fixture(scope="module", params=[LOCAL, PGVECTOR, POLICIES] if FULL else [LOCAL, POLICIES])
+def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
+    with _library(request, tmp_path_factory.mktemp("tenants") / "project") as library:
         yield library
 
 
-@pytest.fixture(scope="module")
-def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
+@pytest.fixture(scope="module", params=[LOCAL, PGVECTOR] if FULL else [LOCAL])
+def changing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
     """A library of its own for tests that change it."""
-    with shared_library(tmp_path_factory.mktemp("changing") / "project") as library:
+    with _library(request, tmp_path_factory.mktemp("changing") / "project") as library:
         yield library
 
 
@@ -295,12 +324,21 @@ def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
 
 def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Tenants) -> None:
     both = DocumentCondition("tenant_id", (OWN, FOREIGN))
-    with closing(open_state(tenants.server.data_dir)) as state:
+    with closing(open_state(tenants.server.workspace)) as state:
         secret = KeyTable(state).create("both", [COLLECTION], [], conditions=(both,))
-    headers = {"authorization": f"Bearer {secret}"}
+    headers = _headers_of(tenants, secret)
     status = tenants.server.client.get(f"/v1/collections/{COLLECTION}", headers=headers).json()["status"]
     # Besides four files, the other tenant has an upload.
     assert (status["documents"], status["nodes"], status["duplicates"]) == (9, 9, 0)
+
+
+def _headers_of(tenants: Tenants, secret: str) -> dict[str, str]:
+    """Return the headers of a new key, as soon as the server knows the key: with PostgreSQL, within a second."""
+    headers, deadline = {"authorization": f"Bearer {secret}"}, time.monotonic() + PATIENCE
+    while tenants.server.client.get("/v1/collections", headers=headers).status_code == 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return headers
 
 
 def test_words_values_and_fields_are_suggested_from_the_own_documents_only(tenants: Tenants) -> None:
@@ -327,13 +365,13 @@ def test_conversations_jobs_and_answers_of_another_tenant_cannot_be_used(tenants
 
 def test_a_key_that_is_made_again_for_another_tenant_cannot_read_the_former_conversations(tenants: Tenants) -> None:
     def remake(tenant: str) -> dict[str, str]:
-        with closing(open_state(tenants.server.data_dir)) as state:
+        with closing(open_state(tenants.server.workspace)) as state:
             conditions = (DocumentCondition("tenant_id", (tenant,)),)
-            return {"authorization": f"Bearer {KeyTable(state).create('moved', ['*'], [], conditions=conditions)}"}
+            return _headers_of(tenants, KeyTable(state).create("moved", ["*"], [], conditions=conditions))
 
     before = remake(FOREIGN)
     made = tenants.server.client.post("/v1/sessions", json={"collections": [COLLECTION]}, headers=before).json()
-    with closing(open_state(tenants.server.data_dir)) as state:
+    with closing(open_state(tenants.server.workspace)) as state:
         KeyTable(state).revoke("moved")
     assert tenants.server.client.get(f"/v1/sessions/{made['id']}", headers=remake(OWN)).status_code == 403
 
