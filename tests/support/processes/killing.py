@@ -30,6 +30,7 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
@@ -68,6 +69,7 @@ class Work:
     failpoint: str = ""
     workspace: Workspace | None = None
     """The workspace of an ingest, if it is not one with SQLite in `data_dir`."""
+    index: IndexSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,12 @@ def do(work: Work, listener: Listener | None = None) -> None:
     elif work.action == "ingest":
         assert work.folder is not None
         run_ingest(
-            work.workspace or work.data_dir, work.folder, embedding=SlowEmbedding(), batch_size=16, listener=listener
+            work.workspace or work.data_dir,
+            work.folder,
+            embedding=SlowEmbedding(),
+            batch_size=16,
+            listener=listener,
+            index=work.index,
         )
     else:
         with writing(work.data_dir, listener) as store:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 from elt_llm_core.state.database import open_state
@@ -15,6 +15,9 @@ from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.conditions import DocumentCondition
 from served.project import PATIENCE, Project
 from served.server import RunningServer, served
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
 
 TOKEN = "t" * 40
 OWN, FOREIGN = "zacme", "zbeta"
@@ -86,6 +89,12 @@ def upload(client: httpx.Client, name: str, text: str, **fields: str) -> httpx.R
     """Upload a text file into the shared collection."""
     form = {"collection": COLLECTION, **fields}
     return client.post("/v1/documents", data=form, files={"files": (name, text.encode())})
+
+
+def in_postgres(server: "PostgresServer", folder: Path) -> dict[str, Any]:
+    """Return the settings of a project in `folder` that has its documents and vectors in a new database."""
+    storage = {"backend": "postgres", "dsn_file": str(server.workspace(folder).dsn_file)}
+    return {"storage": storage, "index": {"backend": "pgvector"}}
 
 
 @contextmanager

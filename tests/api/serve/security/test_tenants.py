@@ -9,10 +9,9 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -32,18 +31,12 @@ from served.tenants import (
     COLLECTION,
     FOREIGN,
     OWN,
-    SAME,
     Tenants,
     as_text,
-    document,
-    finished,
     foreign_words,
+    in_postgres,
     shared_library,
-    upload,
 )
-
-if TYPE_CHECKING:
-    from stored.postgres import PostgresServer
 
 pytestmark = pytest.mark.network
 REQUESTS = 1600 if FULL else 184
@@ -135,36 +128,17 @@ TOOLS: dict[str, dict[str, Any]] = {
 LOCAL, PGVECTOR, POLICIES = "SQLite", "PostgreSQL", "policies of PostgreSQL alone"
 
 
-@contextmanager
-def _library(request: pytest.FixtureRequest, folder: Path) -> Iterator[Tenants]:
-    """Serve two tenants from the place that the parameter of a fixture names.
-
-    With the policies alone, this program enforces no condition any more.
-    """
-    if request.param == LOCAL:
-        with shared_library(folder) as library:
-            yield library
-        return
-    server: PostgresServer = request.getfixturevalue("postgres")
-    storage = {"backend": "postgres", "dsn_file": str(server.workspace(folder).dsn_file)}
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == POLICIES:
-            patch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
-        with shared_library(folder, {"storage": storage, "index": {"backend": "pgvector"}}) as library:
-            yield library
-
-
 @pytest.fixture(scope="module", params=[LOCAL, PGVECTOR, POLICIES] if FULL else [LOCAL, POLICIES])
 def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    with _library(request, tmp_path_factory.mktemp("tenants") / "project") as library:
-        yield library
-
-
-@pytest.fixture(scope="module", params=[LOCAL, PGVECTOR] if FULL else [LOCAL])
-def changing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    """A library of its own for tests that change it."""
-    with _library(request, tmp_path_factory.mktemp("changing") / "project") as library:
-        yield library
+    """Serve two tenants. With the policies alone, this program enforces no condition any more."""
+    folder, settings = tmp_path_factory.mktemp("tenants") / "project", {}
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param != LOCAL:
+            settings = in_postgres(request.getfixturevalue("postgres"), folder)
+        if request.param == POLICIES:
+            patch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
+        with shared_library(folder, settings) as library:
+            yield library
 
 
 def _known(operation: Operation, tenants: Tenants, chance: random.Random) -> dict[str, Any]:
@@ -374,62 +348,3 @@ def test_a_key_that_is_made_again_for_another_tenant_cannot_read_the_former_conv
     with closing(open_state(tenants.server.workspace)) as state:
         KeyTable(state).revoke("moved")
     assert tenants.server.client.get(f"/v1/sessions/{made['id']}", headers=remake(OWN)).status_code == 403
-
-
-def test_uploads_belong_to_the_tenant_and_replace_no_file_of_another(changing: Tenants) -> None:
-    assert upload(changing.own, "x.md", "# x", tenant_id=FOREIGN).status_code == 403
-    name = "zbetaupload.md"  # the name of an upload of the other tenant
-    before = _uploaded(changing.foreign)
-    job = upload(changing.own, name, document(OWN, 7)).json()["job"]
-    ended = finished(changing.own, job)
-    assert ended["status"] == "done", ended
-    assert ended["progress"].keys() <= {"stage"}
-    result = changing.own.get(f"/v1/jobs/{job['id']}/result").json()
-    assert not {"documents", "chunks", "collection_hash"} & result.keys()
-    both = [
-        {one["title"] for one in client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]}
-        for client in (changing.own, changing.foreign)
-    ]
-    assert "zacmetitle7 guideline" in both[0]
-    assert "zacmetitle7 guideline" not in both[1]
-    assert "zbetatitle9 guideline" in both[1]
-    again = changing.own.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-    [uploaded] = [one["id"] for one in again if one["title"] == "zacmetitle7 guideline"]
-    deleted = finished(changing.own, changing.own.delete(f"/v1/documents/{COLLECTION}/{uploaded}").json())
-    assert deleted["status"] == "done", deleted
-    assert before
-    assert _uploaded(changing.foreign) == before
-
-
-def _uploaded(client: httpx.Client) -> list[str]:
-    listed = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-    return [one["id"] for one in listed if one["uploaded"]]
-
-
-def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) -> None:
-    job = upload(changing.own, "broken.pdf", "%PDF-1.4\nbroken").json()["job"]
-    assert finished(changing.own, job)["status"] == "failed"
-    own, foreign = (client.get(f"/v1/collections/{COLLECTION}").json() for client in (changing.own, changing.foreign))
-    assert [own["health"], foreign["health"]] == ["files failed", "ok"]
-    [file] = own["status"]["files_in_trouble"]
-    assert file["path"].endswith("broken.pdf")
-    assert foreign["status"]["files_in_trouble"] == []
-
-
-def test_a_document_that_both_tenants_have_is_forgotten_by_one_only(changing: Tenants) -> None:
-    calendars = {}
-    for client in (changing.own, changing.foreign):
-        documents = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-        [calendars[client]] = [one["id"] for one in documents if one["title"] == "Holiday calendar"]
-    assert (
-        finished(changing.own, changing.own.delete(f"/v1/documents/{COLLECTION}/{calendars[changing.own]}").json())[
-            "status"
-        ]
-        == "done"
-    )
-    kept = changing.foreign.get(f"/v1/documents/{COLLECTION}/{calendars[changing.foreign]}/text")
-    assert kept.json()["text"] == SAME
-    answered = changing.foreign.post("/v1/search", json={"question": "calendar office"}).json()
-    assert any(chunk["source_title"] == "Holiday calendar" for chunk in answered["chunks"])
-    gone = changing.own.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-    assert all(one["title"] != "Holiday calendar" for one in gone)
