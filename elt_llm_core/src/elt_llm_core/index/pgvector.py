@@ -8,7 +8,7 @@ of the store. So a writer that has lost its lock cannot write points any more.
 import struct
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -43,6 +43,8 @@ MIN_PGVECTOR = (0, 8, 4)  # earlier versions can corrupt an index
 _LINEAGES = f"{POINTS_SCHEMA}.lineages"
 _INDEXED_DIMENSION = 4000  # of a `halfvec` in a graph; longer vectors are searched exactly
 _EFFORT, _MOST_EFFORT = 200, 1000  # candidates of a search: 200 for a recall@50 of .99 at 100,000 points
+_MOST_MEMORY = 512 << 10  # kilobytes of the server for the build of a graph, unless its own setting is higher
+_BYTES_OF_LINK = 60  # for each link of a point at the lowest level, and for further levels
 _SESSION = {
     "hnsw.iterative_scan": "strict_order",  # go on while points of other generations are found
     "plan_cache_mode": "force_custom_plan",  # a plan for any generation and number of results reads the whole table
@@ -106,12 +108,7 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"CREATE INDEX IF NOT EXISTS {name}_codes ON {table} USING gin (codes)")
             [(size,)] = self.database.rows(f"SELECT count(*) FROM {table}")  # noqa: S608 - from the name of a lineage
             if size >= self.indexed_from and self.fingerprint.dimension <= _INDEXED_DIMENSION:
-                links = min(self.graph.max_neighbors, 100)
-                self.database.execute(
-                    f"CREATE INDEX IF NOT EXISTS {name}_graph ON {table} USING hnsw"
-                    f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
-                    f" WITH (m = {links}, ef_construction = {max(self.graph.ef_construction, 2 * links)})"
-                )
+                self._build_graph(table, f"{name}_graph", int(size))
             self.database.execute(f"ANALYZE {table}")
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
@@ -199,6 +196,32 @@ class PgvectorPoints(Closeable):
         codes = [[stable_code(one.field, value) for value in one.values] for one in self.conditions]
         arrays = (f"{{{','.join(map(str, own))}}}" for own in codes)
         return {**caller_settings(self.conditions), **dict(zip(_OF_CALLER, arrays, strict=False))}
+
+    def _build_graph(self, table: str, name: str, size: int) -> None:
+        """Build the graph unless there is one, in as much memory of the server as it needs, within limits."""
+        if self._exists(f"{POINTS_SCHEMA}.{name}"):
+            return
+        links = min(self.graph.max_neighbors, 100)
+        statement = (
+            f"CREATE INDEX {name} ON {table} USING hnsw"
+            f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
+            f" WITH (m = {links}, ef_construction = {max(self.graph.ef_construction, 2 * links)})"
+        )
+        [(own,)] = self.database.rows("SELECT setting FROM pg_settings WHERE name = 'maintenance_work_mem'")
+        needed = size * (2 * self.fingerprint.dimension + _BYTES_OF_LINK * links) // 1024
+        self.database.execute(f"SET maintenance_work_mem = '{max(int(own), min(needed, _MOST_MEMORY))}kB'")
+        try:
+            self.database.execute(statement)
+        except StoreError as error:
+            # Parallel workers share the memory, of which a container may have too little.
+            if "shared memory" not in str(error):
+                raise
+            self.database.execute("SET max_parallel_maintenance_workers = 0")
+            self.database.execute(statement)
+        finally:
+            with suppress(StoreError):  # a lost session has no settings
+                self.database.execute("RESET maintenance_work_mem")
+                self.database.execute("RESET max_parallel_maintenance_workers")
 
     def _exists(self, name: str) -> bool:
         return self.database.rows("SELECT to_regclass(?)", (name,)) != [(None,)]
