@@ -188,6 +188,27 @@ class WithoutFilters(PostgresDatabase):
         return super().rows_with(settings, bare, [(*values[:2], *values[-2:]) for values in many])
 
 
+class LittleSharedMemory(PostgresDatabase):
+    """A session of a server whose container has too little shared memory for workers that build a graph."""
+
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        """Refuse to build a graph by several workers."""
+        if "USING hnsw" in statement and self.rows("SHOW max_parallel_maintenance_workers") != [("0",)]:
+            raise StoreError("could not resize shared memory segment")
+        super().execute(statement, parameters)
+
+
+def test_a_graph_is_built_without_workers_if_shared_memory_is_missing_and_settings_end_with_it(graph: Graph) -> None:
+    names = ("maintenance_work_mem", "max_parallel_maintenance_workers")
+    with closing(LittleSharedMemory(graph.database._workspace, STORE_SCHEMA)) as session:
+        before = [session.rows(f"SHOW {name}") for name in names]
+        points, view = replace(graph.points, database=session), PointsView("ef" * 16, 1)
+        points.write(view, "", [Point(f"{place}", graph.vectors[place], [], []) for place in range(1000)])
+        assert not points.is_exact(view)
+        assert [session.rows(f"SHOW {name}") for name in names] == before
+        points.keep(view.lineage, ())
+
+
 def test_the_policy_shows_a_caller_only_its_own_points_even_without_the_filter(graph: Graph) -> None:
     rare, common, nobody = (
         DocumentCondition(*one) for one in [("tenant_id", ("rare",)), ("doc_type", ("common",)), ("tenant_id", ("x",))]
