@@ -32,10 +32,11 @@ format: ## Format the code
 test: ## Run the tests with the command of the README
 	uv run --all-extras --all-groups pytest
 
-check-postgres: ## Run every test of documents, state and faults on a real PostgreSQL server, with all kills
-	FULL=1 $(ALL) pytest --backend postgres tests/core/store tests/core/state tests/core/collection/test_shared_workspace.py \
-		tests/core/collection/test_migrating.py tests/ingest/test_ingest_into_postgres.py tests/faults/test_killing_on_postgres.py \
-		-m "not bench and not million"
+check-postgres: ## Run core, ingest, journeys, tenants and faults on a real PostgreSQL server, with all kills
+	$(ALL) pytest --backend postgres tests/core/collection tests/core/index tests/ingest tests/journeys/test_journey_*.py
+	FULL=1 $(ALL) pytest --backend postgres tests/core/store tests/core/state tests/ingest/test_ingest_into_postgres.py \
+		tests/api/serve/security/test_tenants.py tests/api/serve/security/test_changes_of_tenants.py \
+		tests/faults/test_killing_on_postgres.py tests/faults/test_two_hosts.py -m "not bench and not million"
 
 pages: ## Write the generated pages of the manual: the reference and the licences
 	$(ALL) python docs/generate/reference_pages.py

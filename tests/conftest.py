@@ -5,7 +5,7 @@ import os
 import runpy
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -16,6 +16,7 @@ from sampling import FULL
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
 
+StorageSettings = Callable[[Path], dict[str, Any]]
 NO_NETWORK = Path(__file__).parent / "no_network"
 LONGEST_FIRST = {"journeys": 0, "bench": 1, "faults": 2, "api": 3}
 
@@ -118,6 +119,26 @@ def workspace(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> W
         return Workspace(tmp_path / "workspace")
     server: PostgresServer = request.getfixturevalue("postgres")
     return server.workspace(tmp_path / "workspace")
+
+
+@pytest.fixture(scope="session")
+def new_workspace(request: pytest.FixtureRequest) -> Callable[[Path], Workspace]:
+    """Make an empty workspace in a folder, with SQLite unless --backend names another database."""
+    if request.config.getoption("--backend") != "postgres":
+        return Workspace
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.workspace
+
+
+@pytest.fixture(scope="session")
+def storage_settings(request: pytest.FixtureRequest, new_workspace: Callable[[Path], Workspace]) -> StorageSettings:
+    """Return the settings of a project in a folder for the database that --backend names, with the vectors in it."""
+    if request.config.getoption("--backend") != "postgres":
+        return lambda _: {}
+    return lambda folder: {
+        "storage": {"backend": "postgres", "dsn_file": str(new_workspace(folder).dsn_file)},
+        "index": {"backend": "pgvector"},
+    }
 
 
 def _datasets_folder() -> Path | None:

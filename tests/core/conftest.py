@@ -1,11 +1,12 @@
 """Fixtures of the tests of core."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.store import Store
 from stored.shelf import StoredLibrary, put, some_documents, writing
 
@@ -27,9 +28,9 @@ def made(_template: StoredLibrary, tmp_path: Path) -> StoredLibrary:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Open an empty data directory for writing."""
-    with writing(tmp_path / "empty") as opened:
+def store(tmp_path: Path, new_workspace: Callable[[Path], Workspace]) -> Iterator[Store]:
+    """Open an empty workspace for writing."""
+    with writing(new_workspace(tmp_path / "empty")) as opened:
         yield opened
 
 

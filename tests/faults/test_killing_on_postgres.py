@@ -1,6 +1,6 @@
 """An ingest into PostgreSQL is killed, its server loses power, or its connection is cut: nothing is lost or half there.
 
-FULL=1 runs 100 kills of the client and 30 of the server.
+Vectors are searched in files or in the database. FULL=1 runs 100 kills of the client and 30 of the server for each.
 """
 
 import random
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import StoreError
+from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.lock import lock_holder
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.store import Store, open_store
 from processes.aftermath import hash_seen
 from processes.killing import Work, do, do_unless_cut, killed_after, processes, seconds_of
 from sampling import FULL
@@ -51,13 +52,18 @@ def own_server() -> Iterator["PostgresServer"]:
         yield server
 
 
-def _prepared(server: "PostgresServer", place: Path) -> Work:
+@pytest.fixture(params=["local", "pgvector"])
+def index(request: pytest.FixtureRequest) -> IndexSettings:
+    return IndexSettings(backend=request.param)
+
+
+def _prepared(server: "PostgresServer", place: Path, index: IndexSettings) -> Work:
     """Ingest twelve files, and return the ingest of twelve more."""
     folder = write_files(place / "docs", generated_files(12))
     workspace = server.workspace(place / "data")
-    run_ingest(workspace, folder)
+    run_ingest(workspace, folder, index=index)
     write_files(folder, generated_files(24))
-    return Work("ingest", workspace.folder, folder, workspace=workspace)
+    return Work("ingest", workspace.folder, folder, workspace=workspace, index=index)
 
 
 def _check_what_is_left(workspace: Workspace, hashes: tuple[str, str]) -> str | None:
@@ -77,14 +83,29 @@ def _check_the_repetition(work: Work, hashes: tuple[str, str]) -> None:
         rows = store.database.rows("SELECT document_id, count(*) FROM generation_documents g JOIN document_versions v"
             " ON v.id = g.version GROUP BY g.generation, document_id HAVING count(*) > 1")  # fmt: skip
         assert rows == []
+        _check_the_points(store, is_chosen=work.index is not None and work.index.backend == "pgvector")
+
+
+def _check_the_points(store: Store, *, is_chosen: bool) -> None:
+    """Check that the database has one point for each node of every kept generation, and no other points."""
+    record = store.collections.get(COLLECTION)
+    tables = store.database.rows("SELECT tablename FROM pg_tables WHERE tablename LIKE 'p\\_%'")
+    assert len(tables) == is_chosen
+    for (table,) in tables:
+        kept = [(one.number, one.nodes) for one in store.generations.of_collection(record.id)]
+        counts = "SELECT count(*), count(DISTINCT node) FROM elt_llm_points.{} WHERE born <= ? AND died > ?"
+        for number, nodes in kept:
+            assert store.database.rows(counts.format(table), (number, number)) == [(nodes, nodes)]
+        [(last,)] = store.database.rows(f"SELECT max(born) FROM elt_llm_points.{table}")  # noqa: S608
+        assert last <= max(number for number, _ in kept)
 
 
 def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
-    postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str]
+    postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
-    seconds = seconds_of(_prepared(postgres, tmp_path / "timed"))
+    seconds = seconds_of(_prepared(postgres, tmp_path / "timed", index))
     for number in range(KILLS):
-        work = _prepared(postgres, tmp_path / str(number))
+        work = _prepared(postgres, tmp_path / str(number), index)
         assert work.workspace is not None
         killed_after(work, random.Random(number).random() * seconds)  # noqa: S311 - repeatable, not secret
         _wait_for_the_lock(work.workspace)
@@ -93,11 +114,11 @@ def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
 
 
 def test_a_power_cut_of_the_server_leaves_the_old_or_the_new_collection(
-    own_server: "PostgresServer", tmp_path: Path, hashes: tuple[str, str]
+    own_server: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
-    seconds = seconds_of(_prepared(own_server, tmp_path / "timed"))
+    seconds = seconds_of(_prepared(own_server, tmp_path / "timed", index))
     for number in range(STOPS):
-        work = _prepared(own_server, tmp_path / str(number))
+        work = _prepared(own_server, tmp_path / str(number), index)
         assert work.workspace is not None
         process = processes().Process(target=do_unless_cut, args=(work,))
         process.start()
@@ -111,10 +132,10 @@ def test_a_power_cut_of_the_server_leaves_the_old_or_the_new_collection(
 
 
 def test_a_writer_whose_connection_is_cut_never_publishes(
-    postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str]
+    postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
     for number in range(CUTS):
-        work = _prepared(postgres, tmp_path / str(number))
+        work = _prepared(postgres, tmp_path / str(number), index)
         assert work.workspace is not None
         database = work.workspace.connection_string().rpartition("/")[2]
         postgres.execute(_CUT_AT_PUBLISHING, database)

@@ -1,6 +1,7 @@
 """A collection changes with its folders, with its embedding model, and with a rollback."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import FingerprintMismatch, StoreError, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.documents import ForgottenDocument
 from elt_llm_core.store.store import open_store
 from stored.folders import generated_files, run_ingest, statuses, write_files
@@ -19,8 +21,8 @@ PDF = b"%PDF-1.4\nthis is not the rest of a document\n%%EOF\n"
 
 
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
-    return tmp_path / "data"
+def place(tmp_path: Path, new_workspace: Callable[[Path], Workspace]) -> Workspace:
+    return new_workspace(tmp_path / "data")
 
 
 @pytest.fixture
@@ -31,114 +33,116 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
 def test_many_deletions_at_once_are_postponed_until_deletions_are_allowed(
-    data_dir: Path, docs: Path, deleted: int, kept: bool
+    place: Workspace, docs: Path, deleted: int, kept: bool
 ) -> None:
-    first = run_ingest(data_dir, docs)
+    first = run_ingest(place, docs)
     for path in sorted(docs.rglob("*.md"))[:deleted]:
         path.unlink()
-    report = run_ingest(data_dir, docs)
+    report = run_ingest(place, docs)
     assert report.exit_code == int(kept)
     assert report.documents == (20 if kept else 20 - deleted)
     assert (report.collection_hash == first.collection_hash) == kept
     assert sum(file.status == ("missing" if kept else "removed") for file in report.files) == deleted
-    allowed = run_ingest(data_dir, docs, allow_delete=True)
+    allowed = run_ingest(place, docs, allow_delete=True)
     assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
 
 
-def test_the_documents_of_a_missing_folder_are_kept(data_dir: Path, docs: Path, tmp_path: Path) -> None:
+def test_the_documents_of_a_missing_folder_are_kept(place: Workspace, docs: Path, tmp_path: Path) -> None:
     other = write_files(tmp_path / "other", generated_files(3, seed=1))
-    first = run_ingest(data_dir, docs, other)
+    first = run_ingest(place, docs, other)
     docs.rename(tmp_path / "unmounted")
-    report = run_ingest(data_dir)
+    report = run_ingest(place)
     assert (report.exit_code, report.collection_hash) == (1, first.collection_hash)
     assert statuses(report)[str(docs)] == "missing"
     with pytest.raises(UsageError, match="no file or folder"):
-        run_ingest(data_dir, docs)
+        run_ingest(place, docs)
 
 
-def test_the_documents_of_a_moved_folder_are_kept(data_dir: Path, docs: Path, tmp_path: Path) -> None:
-    first = run_ingest(data_dir, docs)
+def test_the_documents_of_a_moved_folder_are_kept(place: Workspace, docs: Path, tmp_path: Path) -> None:
+    first = run_ingest(place, docs)
     (tmp_path / "new place").mkdir()
     docs.rename(tmp_path / "new place" / "docs")
     embedding = FakeEmbedding()
-    moved = run_ingest(data_dir, tmp_path / "new place" / "docs", embedding=embedding)
+    moved = run_ingest(place, tmp_path / "new place" / "docs", embedding=embedding)
     assert (moved.collection_hash, moved.published, moved.exit_code) == (first.collection_hash, False, 0)
     assert embedding.calls == 0
-    assert run_ingest(data_dir).exit_code == 0
+    assert run_ingest(place).exit_code == 0
 
 
 def test_two_source_folders_with_the_same_name_get_different_names_in_the_collection(
-    data_dir: Path, tmp_path: Path
+    place: Workspace, tmp_path: Path
 ) -> None:
     one = write_files(tmp_path / "one" / "docs", {"a.md": "# A\n\nAnchor.\n"})
     two = write_files(tmp_path / "two" / "docs", {"a.md": "# A\n\nBasin.\n"})
-    run_ingest(data_dir, one)
-    assert run_ingest(data_dir, two).documents == 2
-    assert run_ingest(data_dir).counts == {"unchanged": 2}
+    run_ingest(place, one)
+    assert run_ingest(place, two).documents == 2
+    assert run_ingest(place).counts == {"unchanged": 2}
 
 
-def test_a_rolled_back_collection_is_changed_only_with_the_resume_option(data_dir: Path, docs: Path) -> None:
-    first = run_ingest(data_dir, docs)
+def test_a_rolled_back_collection_is_changed_only_with_the_resume_option(place: Workspace, docs: Path) -> None:
+    first = run_ingest(place, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
-    second = run_ingest(data_dir, docs)
-    with writing(data_dir) as store:
+    second = run_ingest(place, docs)
+    with writing(place) as store:
         roll_back(store, COLLECTION)
     with pytest.raises(UsageError, match="rolled back") as caught:
-        run_ingest(data_dir, docs)
+        run_ingest(place, docs)
     assert f"elt-llm ingest -c {COLLECTION} --resume" in caught.value.hint
-    with open_store(data_dir) as store:
+    with open_store(place) as store:
         assert store.collections.unfinished_runs() == []
         assert store.collections.get(COLLECTION).published == first.generation
-    resumed = run_ingest(data_dir, docs, resume=True)
+    resumed = run_ingest(place, docs, resume=True)
     assert (resumed.collection_hash, resumed.embedded) == (second.collection_hash, 0)
-    assert not run_ingest(data_dir, docs).published
+    assert not run_ingest(place, docs).published
 
 
-def test_a_rebuild_ends_a_rollback(data_dir: Path, docs: Path) -> None:
-    first = run_ingest(data_dir, docs)
+def test_a_rebuild_ends_a_rollback(place: Workspace, docs: Path) -> None:
+    first = run_ingest(place, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
-    run_ingest(data_dir, docs)
+    run_ingest(place, docs)
     (docs / "new.md").unlink()
-    with writing(data_dir) as store:
+    with writing(place) as store:
         roll_back(store, COLLECTION)
-    assert run_ingest(data_dir, rebuild=True).collection_hash == first.collection_hash
+    assert run_ingest(place, rebuild=True).collection_hash == first.collection_hash
 
 
-def test_a_different_embedding_model_is_refused_and_the_command_in_the_hint_works(data_dir: Path, docs: Path) -> None:
-    run_ingest(data_dir, docs)
+def test_a_different_embedding_model_is_refused_and_the_command_in_the_hint_works(place: Workspace, docs: Path) -> None:
+    run_ingest(place, docs)
     other = FakeEmbedding(version="2")
     with pytest.raises(FingerprintMismatch) as caught:
-        run_ingest(data_dir, docs, embedding=other)
+        run_ingest(place, docs, embedding=other)
     assert caught.value.hint.startswith(f"Run: elt-llm ingest -c {COLLECTION} --rebuild   (")
-    rebuilt = run_ingest(data_dir, embedding=other, rebuild=True)
+    rebuilt = run_ingest(place, embedding=other, rebuild=True)
     assert rebuilt.embedded == rebuilt.chunks
-    with open_store(data_dir) as store, open_generation(store, COLLECTION, other.fingerprint) as generation:
+    with open_store(place) as store, open_generation(store, COLLECTION, other.fingerprint) as generation:
         assert generation.notes == ()
-    assert not run_ingest(data_dir, docs, embedding=other).published
+    assert not run_ingest(place, docs, embedding=other).published
 
 
-def test_an_ingest_with_the_former_embedding_model_after_a_rollback_embeds_nothing(data_dir: Path, docs: Path) -> None:
-    first = run_ingest(data_dir, docs)
-    run_ingest(data_dir, embedding=FakeEmbedding(version="2"), rebuild=True)
+def test_an_ingest_with_the_former_embedding_model_after_a_rollback_embeds_nothing(
+    place: Workspace, docs: Path
+) -> None:
+    first = run_ingest(place, docs)
+    run_ingest(place, embedding=FakeEmbedding(version="2"), rebuild=True)
     embedding = FakeEmbedding()
-    back = run_ingest(data_dir, embedding=embedding, rebuild=True)
+    back = run_ingest(place, embedding=embedding, rebuild=True)
     assert (back.collection_hash, embedding.calls) == (first.collection_hash, 0)
 
 
-def test_a_rebuild_of_the_same_files_gives_the_same_collection_hash(data_dir: Path, docs: Path) -> None:
-    first = run_ingest(data_dir, docs)
-    rebuilt = run_ingest(data_dir, rebuild=True)
+def test_a_rebuild_of_the_same_files_gives_the_same_collection_hash(place: Workspace, docs: Path) -> None:
+    first = run_ingest(place, docs)
+    rebuilt = run_ingest(place, rebuild=True)
     assert (rebuilt.collection_hash, rebuilt.embedded, rebuilt.published) == (first.collection_hash, 0, True)
 
 
-def test_a_published_generation_that_was_deleted_from_the_disk_is_rebuilt(data_dir: Path, docs: Path) -> None:
-    first = run_ingest(data_dir, docs)
-    shutil.rmtree(data_dir / "collections")
-    again = run_ingest(data_dir, docs)
+def test_a_published_generation_that_was_deleted_from_the_disk_is_rebuilt(place: Workspace, docs: Path) -> None:
+    first = run_ingest(place, docs)
+    shutil.rmtree(place.folder / "collections")
+    again = run_ingest(place, docs)
     assert again.published
     assert again.embedded == 0
     assert again.collection_hash == first.collection_hash
-    with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
+    with open_store(place) as store, open_generation(store, COLLECTION) as generation:
         assert generation.size == first.chunks
 
 
@@ -147,47 +151,47 @@ def test_a_published_generation_that_was_deleted_from_the_disk_is_rebuilt(data_d
     [
         "UPDATE nodes SET text = 'X' || substr(text, 2) WHERE id = 5",
         "UPDATE texts SET text = text || ' And more.'",
-        "UPDATE vectors SET vector = zeroblob(length(vector)) WHERE id = 3",
+        "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE id = 4) WHERE id = 3",
         "UPDATE document_versions SET title = 'Another' WHERE id = 1",
     ],
 )
 def test_damaged_vectors_are_repaired_by_dropping_and_ingesting_the_collection(
-    data_dir: Path, docs: Path, damage: str
+    place: Workspace, docs: Path, damage: str
 ) -> None:
-    first = run_ingest(data_dir, docs)
-    with writing(data_dir) as store:
+    first = run_ingest(place, docs)
+    with writing(place) as store:
         store.database.execute(damage)
         found = verify_collection(store, COLLECTION).damage
         with pytest.raises(StoreError) as refused:
             repair(store, found, SilentListener())
         assert f"elt-llm drop {COLLECTION}, then elt-llm ingest PATH -c {COLLECTION}" in refused.value.hint
         drop(store, COLLECTION)
-    again = run_ingest(data_dir, docs)
+    again = run_ingest(place, docs)
     assert again.collection_hash == first.collection_hash
-    with open_store(data_dir) as store:
+    with open_store(place) as store:
         assert verify_collection(store, COLLECTION).damage == ()
 
 
-def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_option(data_dir: Path, docs: Path) -> None:
-    first = run_ingest(data_dir, docs)
-    with writing(data_dir) as store:
+def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_option(place: Workspace, docs: Path) -> None:
+    first = run_ingest(place, docs)
+    with writing(place) as store:
         forget(store, COLLECTION, "part-1/note-01.md", SilentListener())
     (docs / "part-1" / "note-01.md").rename(docs / "renamed.md")
-    report = run_ingest(data_dir, docs)
+    report = run_ingest(place, docs)
     assert (statuses(report)["renamed.md"], report.documents, report.exit_code) == ("skipped", 19, 0)
-    again = run_ingest(data_dir, docs / "renamed.md", remember=True)
+    again = run_ingest(place, docs / "renamed.md", remember=True)
     assert (statuses(again)["renamed.md"], again.documents) == ("ok", 20)
-    assert run_ingest(data_dir, docs).documents == 20
+    assert run_ingest(place, docs).documents == 20
     assert again.chunks == first.chunks
 
 
-def test_an_ingest_finishes_an_interrupted_forget(data_dir: Path, tmp_path: Path) -> None:
+def test_an_ingest_finishes_an_interrupted_forget(place: Workspace, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "few", {"a.md": "# A\n\nA reef.\n"})
-    run_ingest(data_dir, docs)
-    with writing(data_dir) as store:
+    run_ingest(place, docs)
+    with writing(place) as store:
         record = store.collections.get(COLLECTION)
         [document] = store.documents.in_generation(record.id, 1)
         gone = ForgottenDocument(document.document_id, bytes.fromhex(document.document_hash), b"")
         store.forgotten.add(record.id, [gone])
-    report = run_ingest(data_dir, docs)
+    report = run_ingest(place, docs)
     assert (report.documents, report.exit_code, statuses(report)) == (0, 0, {"a.md": "skipped"})

@@ -2,7 +2,7 @@
 
 import fcntl
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +11,17 @@ from typing import Any
 import pytest
 from processes.command_line import QUESTIONS, CommandResult, run_here, run_process
 from processes.demonstration import WATCH, Demo
+from served.project import Project
+
+
+@pytest.fixture(scope="session")
+def new_project(storage_settings: Callable[[Path], dict[str, Any]]) -> Callable[..., Project]:
+    """Make projects, with the database that --backend names."""
+
+    def make(folder: Path, settings: Mapping[str, Any] | None = None) -> Project:
+        return Project(folder, {**(settings or {}), **storage_settings(folder)})
+
+    return make
 
 
 @pytest.fixture(scope="session")

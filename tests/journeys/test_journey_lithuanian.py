@@ -1,6 +1,6 @@
 """Lithuanian questions with other inflections than the texts; then the figures of caches and monitoring."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ AGAIN = list(QUESTIONS)[::6]
 
 
 @pytest.fixture(scope="module")
-def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
-    project = Project(tmp_path_factory.mktemp("lithuanian"), {"embedding": {"provider": "embedded"}})
+def asker(new_project: Callable[..., Project], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+    project = new_project(tmp_path_factory.mktemp("lithuanian"), {"embedding": {"provider": "embedded"}})
     project.write({f"tekstai/{name}.md": f"{text}\n" for name, text in TEXTS.items()})
     project.run("ingest", project.folder / "tekstai", "-c", "savivaldybe", "--json")
     with project.served() as asker:

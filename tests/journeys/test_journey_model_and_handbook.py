@@ -1,6 +1,6 @@
 """A model diagram and the handbook about its entities: a catalog of both, and questions across both."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,9 +14,9 @@ ACROSS = "What is the Disciplinary Panel connected to, and who sits on it?"
 
 
 @pytest.fixture(scope="module")
-def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+def asker(new_project: Callable[..., Project], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
     documents = PROJECT / "samples" / "documents"
-    project = Project(tmp_path_factory.mktemp("model"), {"ingest": {"roots": [str(documents)]}})
+    project = new_project(tmp_path_factory.mktemp("model"), {"ingest": {"roots": [str(documents)]}})
     project.write({"config/consumer/catalog.yaml": "sources: {handbook: [handbook], model: model}\n"})
     project.run("ingest", documents / "handbook.pdf", "-c", "handbook", "--json")
     project.run("ingest", PROJECT / "samples" / "enterprise" / "model.drawio", "-c", "model", "--json")

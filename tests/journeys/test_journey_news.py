@@ -1,6 +1,6 @@
 """News of three desks, searched with filters on metadata, ranked by a cross-encoder, and shown in a page."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -29,11 +29,11 @@ class News:
 
 
 @pytest.fixture(scope="module")
-def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[News]:
+def news(new_project: Callable[..., Project], tmp_path_factory: pytest.TempPathFactory) -> Iterator[News]:
     folder = tmp_path_factory.mktemp("news")
     reports = write_news(folder / "news")
     model = write_tiny_cross_encoder(folder / "scorer", [*DESKS.values(), *TOWNS])
-    project = Project(folder)
+    project = new_project(folder)
     careful = f"query: {{reranker_strategy: cross-encoder, reranker_model: {model}, rerank_weight: 1.0}}\n"
     jobs = {
         f"config/ingest/{desk}.yaml": f"collection: {desk}\npaths: [news/{desk}]\nmetadata: {{desk: {desk}}}\n"

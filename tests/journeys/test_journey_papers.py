@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -18,8 +18,8 @@ TWO_STAGES = {"strategy": "parent_child", "chunk_size": 32, "chunk_overlap": 0, 
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return Project(tmp_path_factory.mktemp("papers"), {"chunking": TWO_STAGES, "llm": {"provider": "extractive"}})
+def project(new_project: Callable[..., Project], tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return new_project(tmp_path_factory.mktemp("papers"), {"chunking": TWO_STAGES, "llm": {"provider": "extractive"}})
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_an_agent_can_compare_search_settings_on_labelled_queries(agent: HttpAge
 
 @contextmanager
 def served_abstracts(
-    folder: Path, evaluation: Path, queries: int, others: int
+    new_project: Callable[..., Project], folder: Path, evaluation: Path, queries: int, others: int
 ) -> Iterator[tuple[Asker, dict[str, set[str]]]]:
     """Abstracts of real papers, with some queries and the relevant abstracts of each."""
     with (evaluation / "qrels.tsv").open(encoding="utf-8") as file:
@@ -109,7 +109,7 @@ def served_abstracts(
     corpus = list(_lines(evaluation / "corpus.jsonl"))
     chosen = [it for it in corpus if it["_id"] in needed]
     chosen += islice((it for it in corpus if it["_id"] not in needed), others)
-    project = Project(folder, {"chunking": TWO_STAGES, "llm": {"provider": "extractive"}})
+    project = new_project(folder, {"chunking": TWO_STAGES, "llm": {"provider": "extractive"}})
     project.write({f"abstracts/{it['_id']}.md": f"# {it['title']}\n\n{it['text']}\n" for it in chosen})
     project.run("ingest", folder / "abstracts", "-c", "papers", "--json")
     with project.served() as asker:
@@ -121,8 +121,13 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def test_an_agent_finds_the_abstracts_that_support_real_claims(datasets: Path, tmp_path: Path) -> None:
-    with served_abstracts(tmp_path, datasets / "eval" / "scifact", queries=25, others=100) as (asker, wanted):
+def test_an_agent_finds_the_abstracts_that_support_real_claims(
+    new_project: Callable[..., Project], datasets: Path, tmp_path: Path
+) -> None:
+    with served_abstracts(new_project, tmp_path, datasets / "eval" / "scifact", queries=25, others=100) as (
+        asker,
+        wanted,
+    ):
         agent, found = HttpAgent(asker.server.address), 0
         for claim, names in wanted.items():
             passages = answered(agent.call("search", question=claim))["chunks"]

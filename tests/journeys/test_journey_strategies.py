@@ -1,7 +1,7 @@
 """Every retrieval and answer strategy over HTTP, all with citations of the same form."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -53,11 +53,13 @@ def model() -> Prompted:
 
 
 @pytest.fixture(scope="module")
-def asker(model: Prompted, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
+def asker(
+    new_project: Callable[..., Project], model: Prompted, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Asker]:
     with running_model_server(model) as http:
         server = {"base_url": http.address, "context_window": 4096, "num_predict": 200}
         settings = {"llm": {"provider": "ollama", "model": model.name, "temperature": 0.0}, "ollama": server}
-        project = Project(tmp_path_factory.mktemp("strategies"), {**settings, "answer": {"further_steps": 0}})
+        project = new_project(tmp_path_factory.mktemp("strategies"), {**settings, "answer": {"further_steps": 0}})
         profiles = {f"config/profiles/{name}.yaml": f"answer: {{strategy: {name}}}\n" for name in WRITING}
         project.write({**profiles, "papers/rules.md": LONG_TEXT})
         project.run("ingest", project.folder / "papers", "-c", "library", "--json")

@@ -71,6 +71,7 @@ class Failpoint(StrEnum):
     IMPORT = "import"
     BACKUP = "backup"
     MIGRATE = "migrate"
+    CONDITIONS = "conditions"
 
 
 @contextmanager
@@ -79,6 +80,11 @@ def failpoint(name: Failpoint) -> Iterator[None]:
     _trigger(f"{name}-before")
     yield
     _trigger(f"{name}-after")
+
+
+def is_left_out(name: Failpoint) -> bool:
+    """Return whether a test leaves out a check, to show that another one holds without it."""
+    return os.environ.get(FAILPOINT_VARIABLE) == f"{name}:leave-out"
 
 
 def _trigger(place: str) -> None:

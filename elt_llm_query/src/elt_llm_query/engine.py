@@ -65,22 +65,25 @@ def open_generations(
     models: Sequence[EmbeddingModel],
     opened: ExitStack,
     index: IndexSettings | None = None,
+    conditions: Mapping[str, DocumentConditions] | None = None,
 ) -> tuple[list[Searchable], list[str]]:
     """Open and pin a generation of each named collection, and return the generations in the order of `names`.
 
     Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
     share a pool of open vector indexes. If no collection can be opened, the first failure is raised.
     UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
-    vectors of a collection. `index` has the connection to the database that it names.
+    vectors of a collection. `index` has the connection to the database that it names. The store
+    of a generation is asked as a caller with the `conditions` of its collection.
     """
     open_one = opened.enter_context(generation_opener(store, index))
     generations: list[Searchable] = []
+    allowed = conditions or {}
     failures: list[EltError] = []
     notes: list[str] = []
     for name in names:
         store.collections.get(name)
         try:
-            generation = opened.enter_context(open_one(name))
+            generation = opened.enter_context(open_one(name, conditions=allowed.get(name, ())))
         except (CorruptIndex, UsageError) as failure:  # damaged, or nothing was ever published
             failures.append(failure)
             notes.append(f"Collection '{name}' was left out. {failure} {failure.hint or ''}".rstrip())
@@ -395,7 +398,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     with ExitStack() as opened:
         store, names = _open_store_for(place, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
-        generations, notes = open_generations(store, names, models, opened, settings.index)
+        generations, notes = open_generations(store, names, models, opened, settings.index, conditions)
         calibration, allowed = read_calibration(place, generations, settings), conditions or {}
         chosen = _choose_model(settings := with_models_dir(settings, as_workspace(place).folder), llm, opened)
         return Engine(

@@ -14,17 +14,17 @@ from elt_llm_core.collection.lifecycle import check_index, collect_points, drop,
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, SettingsError, StoreError
-from elt_llm_core.index.points import Point, PointsFilter, PointsView
+from elt_llm_core.index.points import Point, PointsFilter, PointsView, stable_code
 from elt_llm_core.index.qdrant import lineages_of
 from elt_llm_core.index.restricted import restrict
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.settings.workspace import Workspace
-from elt_llm_core.state.database import open_state
 from elt_llm_core.store.conditions import DocumentCondition
 from elt_llm_core.store.records import NewDocument
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, Failpoint
 from numpy.typing import NDArray
 from optional import needs
 from stored.points import MODEL, PGVECTOR, PgvectorPlace
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 SIZE, DIMENSION, LINEAGE = 4000, 32, "ab" * 16
 LAST = PointsView(LINEAGE, 9)
-RARE, COMMON = 7, 8  # codes of 2 % and 50 % of the points
+# Codes of 2 % and 50 % of the points.
+RARE, COMMON = stable_code("tenant_id", "rare"), stable_code("doc_type", "common")
 
 
 class Graph:
@@ -99,8 +100,8 @@ def questions(count: int) -> NDArray[np.float32]:
 @pytest.fixture(scope="module")
 def graph(postgres: "PostgresServer", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
     workspace = postgres.workspace(tmp_path_factory.mktemp("graph"))
+    open_store(workspace, for_writing=True).close()
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
-        database.prepare()
         yield Graph(database)
 
 
@@ -187,57 +188,103 @@ class WithoutFilters(PostgresDatabase):
         return super().rows_with(settings, bare, [(*values[:2], *values[-2:]) for values in many])
 
 
-def test_a_role_that_does_not_own_the_points_finds_only_those_of_the_caller_even_without_the_filter(
-    graph: Graph, postgres: "PostgresServer", tmp_path: Path
-) -> None:
-    [(name,)] = graph.database.rows("SELECT current_database()")
-    role = f"serving_{name}"
-    rights = f"GRANT USAGE ON SCHEMA elt_llm, elt_llm_points TO {role}; GRANT SELECT ON ALL TABLES IN SCHEMA"
-    for statement in f"CREATE ROLE {role} LOGIN PASSWORD 'one'; {rights} elt_llm_points TO {role}".split("; "):
-        postgres.execute(statement, str(name))
-    workspace = postgres.workspace(tmp_path, str(name))
-    (tmp_path / "dsn").write_text(postgres.dsn(str(name), role, "one"))
-    rare, common, none = (PointsFilter(codes, denies=False, of_caller=True) for codes in ([RARE], [COMMON], []))
-    rare_ones, view, asked = range(0, SIZE, 50), PointsView(LINEAGE, 1), questions(3)
+class LittleSharedMemory(PostgresDatabase):
+    """A session of a server whose container has too little shared memory for workers that build a graph."""
+
+    def execute(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        """Refuse to build a graph by several workers."""
+        if "USING hnsw" in statement and self.rows("SHOW max_parallel_maintenance_workers") != [("0",)]:
+            raise StoreError("could not resize shared memory segment")
+        super().execute(statement, parameters)
+
+
+def test_a_graph_is_built_without_workers_if_shared_memory_is_missing_and_settings_end_with_it(graph: Graph) -> None:
+    names = ("maintenance_work_mem", "max_parallel_maintenance_workers")
+    with closing(LittleSharedMemory(graph.database._workspace, STORE_SCHEMA)) as session:
+        before = [session.rows(f"SHOW {name}") for name in names]
+        points, view = replace(graph.points, database=session), PointsView("ef" * 16, 1)
+        points.write(view, "", [Point(f"{place}", graph.vectors[place], [], []) for place in range(1000)])
+        assert not points.is_exact(view)
+        assert [session.rows(f"SHOW {name}") for name in names] == before
+        points.keep(view.lineage, ())
+
+
+def test_the_policy_shows_a_caller_only_its_own_points_even_without_the_filter(graph: Graph) -> None:
+    rare, common, nobody = (
+        DocumentCondition(*one) for one in [("tenant_id", ("rare",)), ("doc_type", ("common",)), ("tenant_id", ("x",))]
+    )
+    view, asked, rare_ones = PointsView(LINEAGE, 1), questions(3), range(0, SIZE, 50)
+    filters = [PointsFilter([RARE], denies=False)]
     for kind in (PostgresDatabase, WithoutFilters):
-        with closing(kind(workspace, STORE_SCHEMA)) as session:
+        with closing(kind(graph.database._workspace, STORE_SCHEMA)) as session:
             points = PgvectorPoints(session, graph.points.fingerprint, ChromaSettings())
-            assert points.nearest(view, asked, 100, [rare]) == [graph.best(one, rare_ones, 100) for one in asked]
-            assert points.nearest(view, asked, 9, [rare, common]) == [[]] * len(asked)
-            assert points.nearest(view, asked, 9, [none]) == [[]] * len(asked)
-            before = graph.scans()
-            assert [len(ids) for ids in points.nearest(view, asked, 50)] == [50] * len(asked)
-            session.rows("SELECT pg_stat_force_next_flush()")
-            assert graph.scans() == before + len(asked)
-    with closing(WithoutFilters(graph.database._workspace, STORE_SCHEMA)) as owner:  # who is not restricted
-        points = PgvectorPoints(owner, graph.points.fingerprint, ChromaSettings())
-        assert points.nearest(view, asked, 9, [rare]) != [graph.best(one, rare_ones, 9) for one in asked]
+            own = points.seen_by((rare,))
+            assert own.nearest(view, asked, 100, filters) == [graph.best(one, rare_ones, 100) for one in asked]
+            assert points.seen_by((rare, common)).nearest(view, asked, 9, filters) == [[]] * len(asked)
+            assert points.seen_by((nobody,)).nearest(view, asked, 9, filters) == [[]] * len(asked)
+            assert points.seen_by(()) is points
+    with closing(WithoutFilters(graph.database._workspace, STORE_SCHEMA)) as session:
+        points = PgvectorPoints(session, graph.points.fingerprint, ChromaSettings())
+        assert points.nearest(view, asked, 9, filters) != [graph.best(one, rare_ones, 9) for one in asked]
 
 
-def test_a_server_with_a_role_of_its_own_answers_within_the_conditions_of_a_caller(
-    here: PgvectorPlace, postgres: "PostgresServer"
-) -> None:
-    name = here.workspace.connection_string().rpartition("/")[2]
+def test_row_level_security_shows_a_caller_its_texts_and_its_uploads_alone(here: PgvectorPlace) -> None:
     with writing(here.workspace) as store:
         put(store, some_documents(3), MODEL, index=PGVECTOR, document_of=_of_tenant)
-    open_state(here.workspace).close()
-    manual = (Path(__file__).parents[3] / "docs" / "postgres.md").read_text(encoding="utf-8")
-    grants = manual.partition("CREATE ROLE elt_serve LOGIN PASSWORD 'another one';")[2].partition("```")[0]
-    postgres.execute(f"CREATE ROLE serve_{name} LOGIN PASSWORD 'one'")
-    for statement in (
-        grants.replace("elt_serve", f"serve_{name}").replace("ROLE elt ", "ROLE postgres ").split(";")[:-1]
+        record = store.collections.get(COLLECTION)
+        for number in range(3):
+            _store_failed_upload(store, record.id, f"page-00{number}")
+    with open_store(here.workspace) as store:
+        seen = store.seen_by((DocumentCondition("tenant_id", ("page-001",)),))
+        assert [one.source for one in seen.documents.in_generation(record.id, 1)] == ["page-001.md"]
+        everything = store.documents.in_generation(record.id, 1)
+        [own] = [one for one in everything if one.source == "page-001.md"]
+        assert seen.documents.text(own.version) == store.documents.text(own.version)
+        foreign = next(one for one in everything if one.source == "page-000.md")
+        with pytest.raises(StoreError, match="not in the store"):
+            seen.documents.text(foreign.version)
+        assert [one.path for one in seen.files.of_collection(record.id).values()] == ["failed-page-001.pdf"]
+        counts = {table: seen.database.rows(f"SELECT count(*) FROM {table}") for table in ("nodes", "texts", "roots")}  # noqa: S608
+        assert counts == {"nodes": [(4,)], "texts": [(1,)], "roots": [(1,)]}
+        for refused in ("SELECT 1 FROM vectors", "SELECT 1 FROM collections", "DELETE FROM nodes"):
+            with pytest.raises(StoreError, match=r"permission denied|read-only"):
+                seen.database.rows(refused)
+        with pytest.raises(StoreError, match="Nothing is written"):
+            seen.database.execute("DELETE FROM nodes")
+        quoted = store.seen_by((DocumentCondition("tenant_id", ("page-001'; RESET ROLE; --",)),))
+        assert quoted.documents.in_generation(record.id, 1) == []
+
+
+def _store_failed_upload(store: Store, collection: int, tenant: str) -> None:
+    store.database.execute(
+        "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, FALSE)",
+        (collection, tenant, f"/data/uploads/{COLLECTION}/tenant_id={tenant}"),
+    )
+    store.database.execute(
+        "INSERT INTO files (collection, document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome,"
+        " reason) VALUES (?, ?, ?, ?, 1, 1, 1, ?, 'failed', 'broken')",
+        (collection, f"failed-{tenant}", tenant, f"failed-{tenant}.pdf", b"x"),
+    )
+
+
+def test_a_search_of_a_caller_needs_no_condition_in_this_program(
+    here: PgvectorPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(here.workspace) as store:
+        put(store, some_documents(3), MODEL, index=PGVECTOR, document_of=_of_tenant)
+    monkeypatch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
+    conditions = (DocumentCondition("tenant_id", ("page-001",)),)
+    with (
+        open_store(here.workspace) as store,
+        open_generation(store, COLLECTION, conditions=conditions) as generation,
+        open_generation(store, COLLECTION) as unrestricted,
     ):
-        postgres.execute(statement, name)
-    assert here.workspace.dsn_file is not None
-    here.workspace.dsn_file.write_text(postgres.dsn(name, f"serve_{name}", "one"))
-    open_state(here.workspace).close()
-    with open_store(here.workspace) as store, open_generation(store, COLLECTION) as generation:
-        assert len(generation.nearest(MODEL.embed_question("Which vessel?"), 50)) == 12
-        own = restrict(generation, (DocumentCondition("tenant_id", ("page-001",)),))
+        own = restrict(generation, conditions)
         found = own.nearest(MODEL.embed_question("Which vessel?"), 50)
         assert {node.source for node in own.nodes([node_id for node_id, _ in found])} == {"page-001.md"}
-        assert len(found) == 4
+        assert len(found) == own.size == len(list(own.every_id())) == 4
         assert generation.notes == ()
+        assert restrict(unrestricted, conditions).size == 12  # without the policies
 
 
 def _of_tenant(path: str, texts: Sequence[str], collection: str) -> NewDocument:

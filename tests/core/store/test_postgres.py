@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from elt_llm_core.errors import EltError, LockHeld, SettingsError, StoreError, StoreUnavailable
+from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import open_state
+from elt_llm_core.store.conditions import DocumentCondition
 from elt_llm_core.store.database import SqliteDatabase
 from elt_llm_core.store.generations import is_unpinned
 from elt_llm_core.store.lock import lock_holder, writer_lock
 from elt_llm_core.store.postgres import (
+    CALLER_ROLE,
     STORE_SCHEMA,
     PostgresDatabase,
     _connect_error,
+    check_row_security,
     check_server_version,
     check_session_locks,
     describe_server,
@@ -361,6 +365,36 @@ def test_a_lock_is_taken_while_another_session_is_in_a_transaction(shared: Works
 def test_the_doctor_describes_a_server_and_changes_nothing(shared: Workspace) -> None:
     assert "version 18." in describe_server(shared)
     assert not has_store(shared)
+
+
+def test_the_doctor_finds_out_why_row_level_security_is_not_in_force(tmp_path: Path) -> None:
+    from stored.postgres import new_server
+
+    with new_server() as server:
+        shared = server.workspace(tmp_path)
+        name = shared.connection_string().rpartition("/")[2]
+        for statement in ("CREATE ROLE elt LOGIN PASSWORD 'plain'", f"GRANT CREATE ON DATABASE {name} TO elt"):
+            server.execute(statement)
+        (tmp_path / "dsn").write_text(server.dsn(name, "elt", "plain"))
+        with writing(shared) as store:
+            put(store, some_documents(1), FakeEmbedding())
+        changes = {
+            "": f"no role {CALLER_ROLE}",
+            f"CREATE ROLE {CALLER_ROLE} NOLOGIN": "may not act as",
+            f"GRANT {CALLER_ROLE} TO elt": "may not read the tables yet",
+            f"ALTER ROLE {CALLER_ROLE} BYPASSRLS": "bypasses it",
+        }
+        for statement, fault in changes.items():
+            if statement:
+                server.execute(statement)
+            assert fault in check_row_security(shared)
+            with open_store(shared) as store:
+                assert store.seen_by((DocumentCondition("tenant_id", ("x",)),)) is store
+        server.execute(f"ALTER ROLE {CALLER_ROLE} NOBYPASSRLS")
+        open_store(shared, for_writing=True).close()
+        assert check_row_security(shared) == ""
+        server.execute("ALTER TABLE elt_llm.texts DISABLE ROW LEVEL SECURITY", name)
+        assert "texts have no policy" in check_row_security(shared)
 
 
 def test_a_workspace_never_shows_its_connection_string(shared: Workspace) -> None:

@@ -30,7 +30,7 @@ from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import EltError, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.settings.tree import GRAPH_FROM
+from elt_llm_core.settings.tree import GRAPH_FROM, IndexSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
@@ -70,6 +70,7 @@ class Work:
     workspace: Workspace | None = None
     """The workspace of an ingest, if it is not one with SQLite in `data_dir`."""
     graph_from: int = GRAPH_FROM
+    index: IndexSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ def do(work: Work, listener: Listener | None = None) -> None:
             batch_size=16,
             listener=listener,
             graph_from=work.graph_from,
+            index=work.index,
         )
     else:
         with writing(work.data_dir, listener) as store:

@@ -13,6 +13,7 @@ from elt_llm_api.exposure import bind, listen, url_of
 from elt_llm_api.serve.app import create_app
 from elt_llm_api.serve.listening import GracefulServer, uvicorn_config
 from elt_llm_core.settings.loader import load_settings
+from elt_llm_core.settings.workspace import Workspace
 from processes.command_line import FAKE
 from starlette.types import ASGIApp
 
@@ -26,6 +27,7 @@ class RunningServer:
     folder: Path
     data_dir: Path
     app: ASGIApp
+    workspace: Workspace
 
 
 @contextmanager
@@ -51,7 +53,7 @@ def served(
         _wait_for(server, thread)
         headers = {"authorization": f"Bearer {token}"} if token else {}
         with httpx.Client(base_url=address, headers=headers, timeout=60) as client:
-            yield RunningServer(address, client, folder, loaded.data_dir, app)
+            yield RunningServer(address, client, folder, loaded.data_dir, app, loaded.workspace)
     finally:
         server.should_exit = True
         thread.join(60)

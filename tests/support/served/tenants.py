@@ -3,11 +3,11 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 from elt_llm_core.state.database import open_state
@@ -15,6 +15,9 @@ from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.conditions import DocumentCondition
 from served.project import PATIENCE, Project
 from served.server import RunningServer, served
+
+if TYPE_CHECKING:
+    from stored.postgres import PostgresServer
 
 TOKEN = "t" * 40
 OWN, FOREIGN = "zacme", "zbeta"
@@ -88,10 +91,16 @@ def upload(client: httpx.Client, name: str, text: str, **fields: str) -> httpx.R
     return client.post("/v1/documents", data=form, files={"files": (name, text.encode())})
 
 
+def in_postgres(server: "PostgresServer", folder: Path) -> dict[str, Any]:
+    """Return the settings of a project in `folder` that has its documents and vectors in a new database."""
+    storage = {"backend": "postgres", "dsn_file": str(server.workspace(folder).dsn_file)}
+    return {"storage": storage, "index": {"backend": "pgvector"}}
+
+
 @contextmanager
-def shared_library(folder: Path) -> Iterator[Tenants]:
+def shared_library(folder: Path, settings: Mapping[str, Any] | None = None) -> Iterator[Tenants]:
     """Serve a collection with four documents of each tenant, which both have used."""
-    project = Project(folder)
+    project = Project(folder, settings or {})
     for tenant in (OWN, FOREIGN):
         base = f"share/{tenant}/{tenant}kb"
         project.write({f"{base}/{tenant}file{number}.md": document(tenant, number) for number in range(3)})
@@ -99,7 +108,7 @@ def shared_library(folder: Path) -> Iterator[Tenants]:
     project.write({"config/ingest/shared.yaml": _JOB, "config/consumer/terms.yaml": _TERMS})
     project.run("ingest", "--job", "shared")
     with served(folder, token=TOKEN, environment={}, requests_per_minute="1000000") as server:
-        with closing(open_state(server.data_dir)) as state:
+        with closing(open_state(server.workspace)) as state:
             secrets = {
                 tenant: KeyTable(state).create(
                     tenant, [COLLECTION], [COLLECTION], conditions=(DocumentCondition("tenant_id", (tenant,)),)
@@ -116,7 +125,9 @@ def shared_library(folder: Path) -> Iterator[Tenants]:
 
 def _used(server: RunningServer, foreign: httpx.Client) -> dict[str, str]:
     """Let the foreign tenant and the operator use everything, and return the ids of what they made."""
-    documents = foreign.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
+    listed = foreign.get("/v1/documents", params={"collection": COLLECTION})
+    assert listed.is_success, listed.text
+    documents = listed.json()["documents"]
     session = foreign.post("/v1/sessions", json={"collections": [COLLECTION]}).json()["id"]
     asked = foreign.post("/v1/ask", json={"question": "Who approves zbetatravel?", "session": session})
     assert "zbeta" in asked.text

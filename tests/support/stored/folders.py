@@ -8,8 +8,15 @@ from typing import Any
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import ProgressListener, SilentListener
-from elt_llm_core.settings.tree import GRAPH_FROM, ChunkingSettings, EmbeddingSettings, Settings, StorageSettings
-from elt_llm_core.settings.workspace import Workspace
+from elt_llm_core.settings.tree import (
+    GRAPH_FROM,
+    ChunkingSettings,
+    EmbeddingSettings,
+    IndexSettings,
+    Settings,
+    StorageSettings,
+)
+from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_ingest.pipeline import ingest
 from elt_llm_ingest.run.enrichment import ContextWriter
 from elt_llm_ingest.run.report import IngestReport
@@ -53,13 +60,15 @@ def run_ingest(
     parser: Parser | None = None,
     llm: LLM | None = None,
     graph_from: int = GRAPH_FROM,
+    index: IndexSettings | None = None,
     **flags: Any,
 ) -> IngestReport:
     """Ingest like `elt-llm ingest`."""
     settings = Settings(
         embedding=EmbeddingSettings(provider="fake", batch_size=batch_size),
         chunking=ChunkingSettings(chunk_size=24, chunk_overlap=0, enrichment="llm" if llm else "none"),
-        storage=StorageSettings(graph_from=graph_from),
+        index=index or IndexSettings(),
+        storage=StorageSettings(backend=as_workspace(data_dir).backend, graph_from=graph_from),
     )
     request = IngestRequest(collection, paths, **flags)
     with writing(data_dir, listener) as store:

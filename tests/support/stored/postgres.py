@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import util
@@ -57,10 +57,13 @@ class PostgresServer:
 
     folder: Path
     port: int
+    addresses: tuple[str, ...] = ("127.0.0.1",)
 
-    def dsn(self, database: str = "postgres", user: str = "postgres", password: str = _PASSWORD) -> str:
+    def dsn(
+        self, database: str = "postgres", user: str = "postgres", password: str = _PASSWORD, address: str = "127.0.0.1"
+    ) -> str:
         """Return a connection string."""
-        return f"postgresql://{user}:{password.replace(' ', '%20')}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://{user}:{password.replace(' ', '%20')}@{address}:{self.port}/{database}"
 
     def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """Run one statement as the owner of the server and return its rows."""
@@ -79,7 +82,9 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server and wait until it answers. Shortly after a power cut, its memory may still be in use."""
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        options = (
+            f"-p {self.port} -c listen_addresses={','.join(self.addresses)} -c unix_socket_directories={self.folder}"
+        )
         words = ("-w", "-l", str(self.folder / "log"), "-o", f"{options} -c shared_buffers=64MB", "start")
         for _ in range(_STARTS):
             if self._control(*words):
@@ -97,7 +102,7 @@ class PostgresServer:
         return done.returncode == 0
 
 
-def _create_server() -> PostgresServer:
+def _create_server(further_addresses: Sequence[str] = ()) -> PostgresServer:
     # Below pytest's own folders, which are private, the user of the server could not read its files.
     folder = Path(tempfile.mkdtemp(prefix="elt-llm-postgres-"))
     _copy_programs(folder)
@@ -111,7 +116,9 @@ def _create_server() -> PostgresServer:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/")
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
-        server = PostgresServer(folder, free.getsockname()[1])
+        server = PostgresServer(folder, free.getsockname()[1], ("127.0.0.1", *further_addresses))
+    with (folder / "data" / "pg_hba.conf").open("a", encoding="utf-8") as rules:
+        rules.writelines(f"host all all {address}/24 scram-sha-256\n" for address in further_addresses)
     server.start()
     return server
 
@@ -122,9 +129,12 @@ def _remove_server(server: PostgresServer) -> None:
 
 
 @contextmanager
-def new_server() -> Iterator[PostgresServer]:
-    """Start a server that nobody else uses, and remove it at the end."""
-    server = _create_server()
+def new_server(further_addresses: Sequence[str] = ()) -> Iterator[PostgresServer]:
+    """Start a server that nobody else uses, and remove it at the end.
+
+    It also listens on `further_addresses` of this machine, for their networks of 24 bits.
+    """
+    server = _create_server(further_addresses)
     try:
         yield server
     finally:

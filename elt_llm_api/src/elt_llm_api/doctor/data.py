@@ -108,6 +108,23 @@ def database_server(loaded: LoadedSettings) -> CheckVerdict:
     return ok(describe_server(loaded.workspace))
 
 
+def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
+    """Check that the database restricts what is read for callers with conditions, and that no role bypasses it."""
+    if not loaded.workspace.is_shared:
+        return ok("none: storage.backend is sqlite")
+    from elt_llm_core.store.postgres import CALLER_ROLE, check_row_security
+
+    if not has_store(loaded.workspace):
+        return ok("nothing ingested yet")
+    if not (fault := check_row_security(loaded.workspace)):
+        return ok(f"in force: callers with conditions read as {CALLER_ROLE}")
+    hint = (
+        f"Conditions are checked by this program only. Let a superuser run: CREATE ROLE {CALLER_ROLE} NOLOGIN; GRANT"
+        f" {CALLER_ROLE} TO ... (the role of the connection). The next ingest does the rest; restart servers"
+    )
+    return warning(f"not in force: {fault}", hint)
+
+
 def backups(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the last copy of the store is recent."""
     if loaded.workspace.is_shared:
@@ -170,6 +187,7 @@ CHECKS = {
     for name, look in _LOOKS.items()
 } | {
     "database server": with_settings(database_server),
+    "row-level security": with_settings(row_level_security),
     "vector database": with_settings(vector_database),
     "writer's lock": with_settings(lock),
     "unfinished runs": with_settings(unfinished_runs),

@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
+from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex, StoreError
 from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
@@ -32,6 +34,7 @@ from elt_llm_core.index.searchable import find_document
 from elt_llm_core.index.usearch import USEARCH_FOLDER, GraphVectorStore
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool, exact_search_note
 from elt_llm_core.settings.tree import ChromaSettings
+from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.database import RECOVER_HINT
 from elt_llm_core.store.generations import GenerationPin
 from elt_llm_core.store.records import CollectionRecord, StoredDocument, StoredNode
@@ -44,7 +47,7 @@ from elt_llm_core.utilities import Closeable
 class Generation(LocalIndex, Closeable):
     """One pinned generation of one collection: a `Searchable` with the texts of its store. Closing releases the pin."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first four have defaults
         self,
         store: Store,
         record: CollectionRecord,
@@ -53,12 +56,15 @@ class Generation(LocalIndex, Closeable):
         indexes: VectorIndexPool | None = None,
         tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
         databases: PointDatabases | None = None,
+        *,
+        conditions: DocumentConditions = (),
     ) -> None:
         """Open the generation's files.
 
         `indexes` lets generations share a limited number of open vector indexes. Without `indexes`, the vector index is
         opened now. `tokeniser_of` returns the tokeniser of a language, so that generations can share a tokeniser. A
         database is connected to at the first search, through `databases` or a connection of this generation alone.
+        If the store has row-level security, a caller with `conditions` can be shown what it returns to the caller only.
         """
         self.collection = record.name
         self.number = pin.number
@@ -66,6 +72,7 @@ class Generation(LocalIndex, Closeable):
         self.directory = store.folder(record.name) / str(pin.number)
         self._on_disk = passport_on_disk(self.directory, passport) if store.workspace.is_shared else passport
         self._store, self._record, self._pin = store, record, pin
+        self._conditions, self._seen = conditions, store.seen_by(conditions)
         self._chroma: ChromaIndex | None = None
         self._databases: PointDatabases | None = None
         arrays, fields, array_notes = self._open_arrays()
@@ -73,7 +80,8 @@ class Generation(LocalIndex, Closeable):
         self._tokeniser_key = tokeniser.fingerprint
         keyword, keyword_notes = self._open_keyword(tokeniser, len(arrays.ids))
         vector_store, vector_notes = self._open_vectors(arrays, indexes, rebuilt=bool(array_notes))
-        super().__init__(arrays, fields, keyword, vector_store, self._open_points(databases))
+        points = self._open_points(databases)
+        super().__init__(arrays, fields, keyword, vector_store, points, self._visible_nodes(arrays))
         self._opening_notes = (*array_notes, *keyword_notes, *vector_notes)
 
     @property
@@ -89,7 +97,7 @@ class Generation(LocalIndex, Closeable):
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
         """Return these nodes with their texts, in the given order. Raises CorruptIndex if a node is missing."""
-        found = self._store.nodes.in_generation(self._record.id, self.number, node_ids)
+        found = self._seen.nodes.in_generation(self._record.id, self.number, node_ids)
         missing = [node_id for node_id in node_ids if node_id not in found]
         if missing:
             raise CorruptIndex(
@@ -100,26 +108,26 @@ class Generation(LocalIndex, Closeable):
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
         """Return the stems of each node: first of its context, then of its text. An unknown node has an empty list."""
-        found = self._store.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
+        found = self._seen.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
         both = (found.get(node_id, ("", None)) for node_id in node_ids)
         return [self.tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
 
     def documents(self) -> list[StoredDocument]:
         """Return the documents sorted by path, without their texts."""
-        return self._store.documents.in_generation(self._record.id, self.number)
+        return self._seen.documents.in_generation(self._record.id, self.number)
 
     def document(self, reference: str) -> StoredDocument:
         """Return the one document with this id, path, file name or title, and its text. Raises UsageError otherwise."""
         found = find_document(self.documents(), reference, self.collection)
-        return replace(found, text=self._store.documents.text(found.version))
+        return replace(found, text=self._seen.documents.text(found.version))
 
     def texts(self, document_ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of these documents by document id. Unknown ids are skipped."""
-        return self._store.documents.texts(self._record.id, self.number, list(dict.fromkeys(document_ids)))
+        return self._seen.documents.texts(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
         """Return pages and sections of these documents by document id. Unknown ids are skipped."""
-        return self._store.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
+        return self._seen.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     @property
     def artefact_names(self) -> list[str]:
@@ -183,7 +191,16 @@ class Generation(LocalIndex, Closeable):
             databases = self._databases = point_databases(self._store)
         graph = ChromaSettings.model_validate(passport.chroma)
         database_of = partial(databases.get, passport.index_settings, passport.fingerprint, graph)
-        return PointSearch(database_of, PointsView(passport.lineage, self.number), passport.nodes, self.collection)
+        view = PointsView(passport.lineage, self.number)
+        return PointSearch(database_of, view, passport.nodes, self.collection, self._conditions)
+
+    def _visible_nodes(self, arrays: GenerationArrays) -> NDArray[np.bool_] | None:
+        """Return the nodes of documents that row-level security shows to the caller, or None if it is not in force."""
+        if self._seen is self._store:
+            return None
+        versions, seen = (one.generations.versions(self._record.id, self.number) for one in (self._store, self._seen))
+        visible: NDArray[np.bool_] = np.isin(versions, seen)[arrays.fields["document"]]
+        return visible
 
     def _contents(self) -> GenerationContents:
         """Read the contents of the generation from the store. Raises StoreError if they are not as published."""

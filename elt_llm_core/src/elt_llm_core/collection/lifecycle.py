@@ -26,6 +26,7 @@ from elt_llm_core.index.vector_index import VectorIndexPool
 from elt_llm_core.progress import ProgressListener, SilentListener
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
 from elt_llm_core.state.erasure import erase_dropped
+from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.disk import generation_size, require_space, sync_file
 from elt_llm_core.store.erasure import SweepCounts, sweep
 from elt_llm_core.store.generations import discard_generation
@@ -54,8 +55,9 @@ def open_generation(
     indexes: VectorIndexPool | None = None,
     tokeniser_of: Callable[[str], KeywordTokeniser] = KeywordTokeniser,
     databases: PointDatabases | None = None,
+    conditions: DocumentConditions = (),
 ) -> Generation:
-    """Pin and open the published generation of a collection. `Generation` describes the last three arguments.
+    """Pin and open the published generation of a collection. `Generation` describes the last four arguments.
 
     Raises UnknownCollection if there is no such collection, and UsageError if nothing was ever published. Raises
     FingerprintMismatch if the generation was built with another `fingerprint`, and CorruptIndex if it is damaged.
@@ -70,14 +72,14 @@ def open_generation(
         passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)
         if fingerprint is not None:
             check_fingerprint(passport, fingerprint)
-        return Generation(store, record, pin, passport, indexes, tokeniser_of, databases)
+        return Generation(store, record, pin, passport, indexes, tokeniser_of, databases, conditions=conditions)
     except BaseException:
         pin.release()
         raise
 
 
 @contextmanager
-def generation_opener(store: Store, index: IndexSettings | None = None) -> Iterator[Callable[[str], Generation]]:
+def generation_opener(store: Store, index: IndexSettings | None = None) -> Iterator[Callable[..., Generation]]:
     """Yield a function that opens published generations, which share vector indexes and connections to databases.
 
     `index` has the connection to the database that it names.

@@ -52,6 +52,8 @@ class LocalIndex:
     vector_store: BasePydanticVectorStore
     points: PointSearch | None = None
     """The database that searches the vectors, if the generation has points in one."""
+    visible: NDArray[np.bool_] | None = None
+    """The nodes that can be allowed, shape (nodes,), if these are not all."""
 
     @property
     def size(self) -> int:
@@ -99,7 +101,7 @@ class LocalIndex:
 
     def allow(self, filters: Sequence[ValueFilter]) -> AllowedChunks:
         """Return the nodes that fulfil all filters."""
-        mask = np.ones(self.size, dtype=bool)
+        mask = np.ones(self.size, dtype=bool) if self.visible is None else self.visible.copy()
         for one in filters:
             having = self._having_codes(one.codes)
             np.logical_and(mask, ~having if one.denies else having, out=mask)

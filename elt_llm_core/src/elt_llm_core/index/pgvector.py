@@ -8,49 +8,66 @@ of the store. So a writer that has lost its lock cannot write points any more.
 import struct
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import IndexRefused, IndexUnavailable, StoreError, StoreUnavailable
-from elt_llm_core.index.points import ALIVE, PROBE, LineageRecord, Point, PointsFilter, PointsView, StoredLineage
+from elt_llm_core.index.points import (
+    ALIVE,
+    PROBE,
+    LineageRecord,
+    Point,
+    PointsFilter,
+    PointsView,
+    StoredLineage,
+    stable_code,
+)
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
 from elt_llm_core.settings.workspace import Workspace
-from elt_llm_core.store.postgres import POINTS_SCHEMA, STORE_SCHEMA, PostgresDatabase
-from elt_llm_core.store.records import EmbeddingFingerprint
+from elt_llm_core.store.conditions import DocumentConditions
+from elt_llm_core.store.postgres import (
+    POINTS_SCHEMA,
+    STORE_SCHEMA,
+    PostgresDatabase,
+    caller_settings,
+    grant_points,
+)
+from elt_llm_core.store.records import OWNER_FIELDS, EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 
 MIN_PGVECTOR = (0, 8, 4)  # earlier versions can corrupt an index
 _LINEAGES = f"{POINTS_SCHEMA}.lineages"
 _INDEXED_DIMENSION = 4000  # of a `halfvec` in a graph; longer vectors are searched exactly
 _EFFORT, _MOST_EFFORT = 200, 1000  # candidates of a search: 200 for a recall@50 of .99 at 100,000 points
+_MOST_MEMORY = 512 << 10  # kilobytes of the server for the build of a graph, unless its own setting is higher
+_BYTES_OF_LINK = 60  # for each link of a point at the lowest level, and for further levels
 _SESSION = {
     "hnsw.iterative_scan": "strict_order",  # go on while points of other generations are found
     "plan_cache_mode": "force_custom_plan",  # a plan for any generation and number of results reads the whole table
 }
 _ALIVE_IN = "born <= ? AND died > ?"
-_OF_CALLER = [f"elt_llm.codes_{number}" for number in range(3)]  # one for each field that a condition can have
-# Each SELECT runs once for a search. The planner takes a CASE for half of the rows, and so still uses the graph.
-_POLICY = "".join(
-    f" WHEN {codes} IS NULL THEN true WHEN NOT codes && {codes} THEN false"
-    for codes in (f"(SELECT CAST(nullif(current_setting('{name}', true), '') AS bigint[]))" for name in _OF_CALLER)
-)
+_OF_CALLER = [f"elt_llm.codes_{number}" for number in range(len(OWNER_FIELDS))]
+# Each SELECT runs once for a search. The index of the codes can be used, and without a first setting no row is seen.
+_ALLOWED = [f"codes && (SELECT CAST(nullif(current_setting('{name}', true), '') AS bigint[]))" for name in _OF_CALLER]
+_POLICY = " AND ".join([_ALLOWED[0], *(f"coalesce({one}, true)" for one in _ALLOWED[1:])])
 
 
 @dataclass
 class PgvectorPoints(Closeable):
     """The points of one embedding model, through the open database of a store, which is not closed here.
 
-    A lineage with fewer points than `indexed_from` has no graph.
+    A lineage with fewer points than `indexed_from` has no graph. Searches are those of a caller with `conditions`.
     """
 
     database: PostgresDatabase
     fingerprint: EmbeddingFingerprint
     graph: ChromaSettings
     indexed_from: int = GRAPH_FROM
+    conditions: DocumentConditions = ()
 
     def is_exact(self, view: PointsView) -> bool:
         """Return whether every search of a lineage is exact: it has no graph yet."""
@@ -91,12 +108,7 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"CREATE INDEX IF NOT EXISTS {name}_codes ON {table} USING gin (codes)")
             [(size,)] = self.database.rows(f"SELECT count(*) FROM {table}")  # noqa: S608 - from the name of a lineage
             if size >= self.indexed_from and self.fingerprint.dimension <= _INDEXED_DIMENSION:
-                links = min(self.graph.max_neighbors, 100)
-                self.database.execute(
-                    f"CREATE INDEX IF NOT EXISTS {name}_graph ON {table} USING hnsw"
-                    f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
-                    f" WITH (m = {links}, ef_construction = {max(self.graph.ef_construction, 2 * links)})"
-                )
+                self._build_graph(table, f"{name}_graph", int(size))
             self.database.execute(f"ANALYZE {table}")
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
@@ -126,8 +138,8 @@ class PgvectorPoints(Closeable):
     ) -> list[list[str]]:
         """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact.
 
-        The graph has vectors of half precision; an order by the stored vectors does not use it. For a role that does
-        not own the table, its policy checks the conditions of the caller again.
+        The graph has vectors of half precision; an order by the stored vectors does not use it. With row-level
+        security, the policy of the table checks the conditions of the caller again.
         """
         table, kind = table_name(view.lineage), f"{self._extension}.vector" if filters else self._half
         codes = [f" AND {'NOT ' if one.denies else ''}codes && CAST(? AS bigint[])" for one in filters]
@@ -138,8 +150,7 @@ class PgvectorPoints(Closeable):
         seen = (view.generation, view.generation, *(list(one.codes) for one in filters))
         effort = min(max(_EFFORT, self.graph.ef_search, count), _MOST_EFFORT)
         asked = [(*seen, str(vector.tolist()), count) for vector in vectors]
-        own = (f"{{{','.join(map(str, one.codes))}}}" for one in filters if one.of_caller)
-        settings = {**_SESSION, "hnsw.ef_search": str(effort), **dict(zip(_OF_CALLER, own, strict=False))}
+        settings = {**_SESSION, "hnsw.ef_search": str(effort), **self._caller_settings()}
         with _translated():
             try:
                 found = self.database.rows_with(settings, statement, asked)
@@ -148,6 +159,10 @@ class PgvectorPoints(Closeable):
                     raise
                 return [[] for _ in asked]  # another machine has dropped the collection
         return [[str(node) for (node,) in rows] for rows in found]
+
+    def seen_by(self, conditions: DocumentConditions) -> "PgvectorPoints":
+        """Return the points as a caller with these conditions may search them, if row-level security is in force."""
+        return replace(self, conditions=conditions) if conditions and self.database.restricts_callers else self
 
     def count(self, view: PointsView) -> int:
         """Return the exact number of points that are alive."""
@@ -175,6 +190,39 @@ class PgvectorPoints(Closeable):
     def _half(self) -> str:
         return f"{self._extension}.halfvec({self.fingerprint.dimension})"
 
+    def _caller_settings(self) -> dict[str, str]:
+        if not self.conditions:
+            return {}
+        codes = [[stable_code(one.field, value) for value in one.values] for one in self.conditions]
+        arrays = (f"{{{','.join(map(str, own))}}}" for own in codes)
+        return {**caller_settings(self.conditions), **dict(zip(_OF_CALLER, arrays, strict=False))}
+
+    def _build_graph(self, table: str, name: str, size: int) -> None:
+        """Build the graph unless there is one, in as much memory of the server as it needs, within limits."""
+        if self._exists(f"{POINTS_SCHEMA}.{name}"):
+            return
+        links = min(self.graph.max_neighbors, 100)
+        statement = (
+            f"CREATE INDEX {name} ON {table} USING hnsw"
+            f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
+            f" WITH (m = {links}, ef_construction = {max(self.graph.ef_construction, 2 * links)})"
+        )
+        [(own,)] = self.database.rows("SELECT setting FROM pg_settings WHERE name = 'maintenance_work_mem'")
+        needed = size * (2 * self.fingerprint.dimension + _BYTES_OF_LINK * links) // 1024
+        self.database.execute(f"SET maintenance_work_mem = '{max(int(own), min(needed, _MOST_MEMORY))}kB'")
+        try:
+            self.database.execute(statement)
+        except StoreError as error:
+            # Parallel workers share the memory, of which a container may have too little.
+            if "shared memory" not in str(error):
+                raise
+            self.database.execute("SET max_parallel_maintenance_workers = 0")
+            self.database.execute(statement)
+        finally:
+            with suppress(StoreError):  # a lost session has no settings
+                self.database.execute("RESET maintenance_work_mem")
+                self.database.execute("RESET max_parallel_maintenance_workers")
+
     def _exists(self, name: str) -> bool:
         return self.database.rows("SELECT to_regclass(?)", (name,)) != [(None,)]
 
@@ -186,7 +234,8 @@ class PgvectorPoints(Closeable):
                 " PRIMARY KEY (node, born))"
             )
             self.database.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
-            self.database.execute(f"CREATE POLICY of_caller ON {table} USING (CASE{_POLICY} ELSE true END)")
+            self.database.execute(f"CREATE POLICY of_caller ON {table} USING ({_POLICY})")
+            grant_points(self.database, table)
             self.database.execute(f"COMMENT ON TABLE {table} IS '{collection.replace(chr(39), '')}'")
 
 

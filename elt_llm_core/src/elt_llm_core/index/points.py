@@ -23,6 +23,7 @@ from elt_llm_core.index.contents import GenerationArrays, top_positions
 from elt_llm_core.index.fields import FilterField, FilterFields
 from elt_llm_core.index.searchable import FieldValue, ValueFilter
 from elt_llm_core.settings.tree import IndexSettings
+from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.disk import sync_file
 from elt_llm_core.store.records import EmbeddingFingerprint
 
@@ -44,14 +45,10 @@ PROBE = PointsView("0" * 32, 0)
 
 
 class PointsFilter(NamedTuple):
-    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true.
-
-    `of_caller` is that of `ValueFilter`.
-    """
+    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true."""
 
     codes: Sequence[int]
     denies: bool
-    of_caller: bool = False
 
 
 class Point(NamedTuple):
@@ -91,6 +88,9 @@ class PointDatabase(Protocol):
         self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
     ) -> list[list[str]]:
         """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact."""
+
+    def seen_by(self, conditions: DocumentConditions) -> "PointDatabase":
+        """Return the points as a caller with these conditions may search them, if the database checks conditions."""
 
     def count(self, view: PointsView) -> int:
         """Return the exact number of points that are alive."""
@@ -353,11 +353,20 @@ _TIE = 1e-6
 class PointSearch:
     """The search of one generation in a database. Cosines are computed here, from the vectors of the generation.
 
-    `notes` has a note once the points of the generation are found damaged; then vectors are searched exactly here.
+    Searches are those of a caller with `conditions`. `notes` has a note once the points of the generation are found
+    damaged; then vectors are searched exactly here.
     """
 
-    def __init__(self, database: Callable[[], PointDatabase], view: PointsView, size: int, collection: str) -> None:
+    def __init__(
+        self,
+        database: Callable[[], PointDatabase],
+        view: PointsView,
+        size: int,
+        collection: str,
+        conditions: DocumentConditions = (),
+    ) -> None:
         self._database, self._view, self._size, self._collection = database, view, size, collection
+        self._conditions = conditions
         self._checked = False
         self.notes: tuple[str, ...] = ()
 
@@ -377,7 +386,8 @@ class PointSearch:
             return None
         try:
             self._check()
-            [ids] = self._database().nearest(self._view, vector[np.newaxis], count + _FURTHER, filters)
+            points = self._database().seen_by(self._conditions)
+            [ids] = points.nearest(self._view, vector[np.newaxis], count + _FURTHER, filters)
             places = np.sort(arrays.positions(ids))
         except CorruptIndex as error:
             self.notes = (f"{error} Vectors were searched exactly instead. {error.hint}",)
@@ -411,6 +421,4 @@ def points_filters(
     filters: Iterable[ValueFilter], value_of: Callable[[int], tuple[str, FieldValue]]
 ) -> tuple[PointsFilter, ...]:
     """Return filters by stable codes. `value_of` returns the field and the value of a code."""
-    return tuple(
-        PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies, one.of_caller) for one in filters
-    )
+    return tuple(PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies) for one in filters)

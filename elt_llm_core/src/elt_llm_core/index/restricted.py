@@ -28,6 +28,7 @@ from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions,
 from elt_llm_core.store.records import StoredDocument, StoredNode, canonical_json
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.utilities import Failpoint, is_left_out
 
 _IDS_AT_ONCE = 10_000
 
@@ -43,7 +44,8 @@ class RestrictedIndex:
     def __init__(self, index: Searchable, conditions: DocumentConditions) -> None:
         """Compute the allowed chunks. A field that no chunk has allows none."""
         self._index, self._conditions = index, conditions
-        self._filters = tuple(_value_filter(index, condition) for condition in conditions)
+        enforced = () if is_left_out(Failpoint.CONDITIONS) else conditions
+        self._filters = tuple(_value_filter(index, condition) for condition in enforced)
         self._allowed = index.allow(self._filters)
 
     @property
@@ -209,6 +211,6 @@ def _value_filter(index: Searchable, condition: DocumentCondition) -> ValueFilte
     """Return the condition as value codes. Nothing is allowed if the field is missing, or differs within documents."""
     found = index.field(condition.field)
     if found is None or not found.of_documents:
-        return ValueFilter((), of_caller=True)
+        return ValueFilter(())
     codes = [code for code, value in zip(found.codes, found.values, strict=True) if value in condition.values]
-    return ValueFilter(codes, of_caller=True)
+    return ValueFilter(codes)

@@ -42,14 +42,10 @@ class FieldValues:
 
 @dataclass(frozen=True)
 class ValueFilter:
-    """A filter condition as value codes: a chunk must have one of `codes`, or none of them if `denies` is true.
-
-    `of_caller` is true for a condition of the caller's permissions, which a database may check a second time.
-    """
+    """A filter condition as value codes: a chunk must have one of `codes`, or none of them if `denies` is true."""
 
     codes: Sequence[int]
     denies: bool = False
-    of_caller: bool = False
 
 
 class AllowedChunks(Protocol):

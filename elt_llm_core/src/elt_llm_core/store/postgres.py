@@ -8,18 +8,21 @@ import json
 import os
 import platform
 import re
+import secrets
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from elt_llm_core.errors import LockHeld, SettingsError, StoreError, StoreUnavailable
 from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
+from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions, owner_folders
 from elt_llm_core.store.database import Database, Row
+from elt_llm_core.store.records import OWNER_FIELDS
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +31,9 @@ STORE_SCHEMA = "elt_llm"
 STATE_SCHEMA = "elt_llm_state"
 POINTS_SCHEMA = "elt_llm_points"
 """The schema of vectors that are searched in the database."""
+CALLER_ROLE = "elt_llm_caller"
+"""The role of transactions that read for a caller with conditions. The policies of the tables restrict it."""
+_READ_FOR_CALLERS = ("document_versions", "generation_documents", "nodes", "texts", "artefacts", "roots", "files")
 MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
 _CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 # By these the server notices within about a minute that a machine has died, and releases its locks.
@@ -162,9 +168,8 @@ class PostgresDatabase(Database):
         They end with the transaction of this read, which cannot be part of another one.
         """
         text, order = _translated(statement)
-        begin = "; ".join(
-            ["START TRANSACTION READ ONLY", *(f"SET LOCAL {name} = '{value}'" for name, value in settings.items())]
-        )
+        quoted = (f"SET LOCAL {name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in settings.items())
+        begin = "; ".join(["START TRANSACTION READ ONLY", *quoted])
 
         def read() -> list[list[Row]]:
             self._connection.execute(begin.encode())
@@ -177,6 +182,11 @@ class PostgresDatabase(Database):
                 self._connection.execute(b"ROLLBACK")
 
         return self._run(read, is_repeatable=True)
+
+    @cached_property
+    def restricts_callers(self) -> bool:
+        """Whether row-level security restricts what is read for callers with conditions, as of the first question."""
+        return not row_security_fault(self)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -362,6 +372,93 @@ def as_server(database: Database) -> PostgresDatabase:
     return database
 
 
+def caller_settings(conditions: DocumentConditions) -> dict[str, str]:
+    """Return the settings of a transaction that reads for a caller with these conditions."""
+    values = {one.field: list(one.values) for one in conditions}
+    folders = {field: [owner_folders({field: value})[0] for value in of_field] for field, of_field in values.items()}
+    return {"role": CALLER_ROLE, "elt_llm.conditions": json.dumps(values), "elt_llm.folders": json.dumps(folders)}
+
+
+class CallerDatabase(PostgresDatabase):
+    """What a caller with conditions may read of an open database. The server decides, by the policies of the tables."""
+
+    def __init__(self, database: PostgresDatabase, conditions: DocumentConditions) -> None:
+        self._database, self._settings = database, caller_settings(conditions)
+
+    @property
+    def name(self) -> str:
+        """The host, the port and the name of the database."""
+        return self._database.name
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the workspace on this machine."""
+        return self._database.folder
+
+    def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Return the rows of one statement that the caller may read. A statement that writes raises StoreError."""
+        return self._database.rows_with(self._settings, statement, [parameters])[0]
+
+    def close(self) -> None:
+        """Do nothing: the database is open for others, too."""
+
+    def _run(self, work: "Callable[[], _Result]", *, is_repeatable: bool = False) -> _Result:
+        raise StoreError("Nothing is written, and no lock is taken, for a caller with conditions.")
+
+
+def admit_callers(database: PostgresDatabase) -> None:
+    """Let the role of callers read documents and points. It is created if the role of this session may do so.
+
+    Without that role, callers are restricted by this program alone, and the doctor says so.
+    """
+    may_create = "(SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user)"
+    database.execute(
+        f"DO $$ BEGIN IF to_regrole('{CALLER_ROLE}') IS NULL AND {may_create} THEN"
+        f" CREATE ROLE {CALLER_ROLE} NOLOGIN; GRANT {CALLER_ROLE} TO CURRENT_USER; END IF;"
+        " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"  # another writer was faster
+    )
+    known = database.row(
+        "SELECT has_table_privilege(oid, ?, 'SELECT') FROM pg_roles WHERE rolname = ?",
+        (f"{STORE_SCHEMA}.{_READ_FOR_CALLERS[-1]}", CALLER_ROLE),
+    )
+    if known == (False,):
+        database.execute(f"GRANT USAGE ON SCHEMA {STORE_SCHEMA} TO {CALLER_ROLE}")
+        database.execute(f"GRANT SELECT ON {', '.join(_READ_FOR_CALLERS)} TO {CALLER_ROLE}")
+        points = database.rows("SELECT tablename FROM pg_tables WHERE schemaname = ?", (POINTS_SCHEMA,))
+        for (table,) in points:
+            grant_points(database, f"{POINTS_SCHEMA}.{table}")
+
+
+def grant_points(database: PostgresDatabase, table: str) -> None:
+    """Let the role of callers, if there is one, read a table of points."""
+    if database.rows("SELECT to_regrole(?)", (CALLER_ROLE,)) != [(None,)]:
+        database.execute(f"GRANT USAGE ON SCHEMA {POINTS_SCHEMA} TO {CALLER_ROLE}")
+        database.execute(f"GRANT SELECT ON {table} TO {CALLER_ROLE}")
+
+
+def row_security_fault(database: PostgresDatabase) -> str:
+    """Return why row-level security does not restrict what is read for callers with conditions, or an empty text."""
+    row = database.row(
+        "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, 'MEMBER'),"
+        " has_table_privilege(oid, to_regclass(?), 'SELECT') FROM pg_roles WHERE rolname = ?",
+        (f"{STORE_SCHEMA}.{_READ_FOR_CALLERS[-1]}", CALLER_ROLE),
+    )
+    if row is None:
+        return f"there is no role {CALLER_ROLE}"
+    bypasses, is_member, may_read = row
+    if bypasses:
+        return f"the role {CALLER_ROLE} bypasses it"
+    if not is_member:
+        return f"the role of the connection may not act as {CALLER_ROLE}"
+    if not may_read:
+        return f"the role {CALLER_ROLE} may not read the tables yet"
+    nobody = CallerDatabase(
+        database, tuple(DocumentCondition(field, (secrets.token_hex(8),)) for field in OWNER_FIELDS)
+    )
+    seen = [table for table in _READ_FOR_CALLERS if nobody.rows(f"SELECT 1 FROM {table} LIMIT 1")]
+    return f"the tables {', '.join(seen)} have no policy" if seen else ""
+
+
 _NO_NUL = "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite."
 _HINTS = {
     "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
@@ -506,6 +603,12 @@ def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key
             "Locks do not stay with a connection: a pooler in transaction mode is in front of PostgreSQL.",
             hint="Name the server itself in the connection string, or a pooler with pool_mode = session.",
         )
+
+
+def check_row_security(workspace: Workspace) -> str:
+    """Return why row-level security is not in force in a workspace, or an empty text."""
+    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
+        return row_security_fault(database)
 
 
 def describe_server(workspace: Workspace) -> str:

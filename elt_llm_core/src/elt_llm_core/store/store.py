@@ -12,6 +12,7 @@ from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.backups import back_up
 from elt_llm_core.store.checksums import check_truth, fill_checksums, keep_checksums
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
+from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.database import (
     STORE_NAME,
     STORE_VERSION,
@@ -53,6 +54,15 @@ class Store(Closeable):
         self.nodes = NodeTable(database)
         self.vectors = VectorTable(database)
         self.generations = GenerationTable(database)
+
+    def seen_by(self, conditions: DocumentConditions) -> "Store":
+        """Return the store as a caller with these conditions reads it, if the database has row-level security."""
+        if not conditions or not self.workspace.is_shared:
+            return self
+        from elt_llm_core.store.postgres import CallerDatabase, as_server
+
+        server = as_server(self.database)
+        return Store(self.workspace, CallerDatabase(server, conditions)) if server.restricts_callers else self
 
     def folder(self, collection: str) -> Path:
         """Return the folder of a collection's generations."""
@@ -162,7 +172,7 @@ CACHE_OF = "cache-of"
 
 
 def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool) -> Store:
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
+    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, admit_callers
 
     workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(workspace.folder)
@@ -171,6 +181,7 @@ def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool)
         if for_writing:
             database.prepare()
             migrate_server(database, "elt_llm_core.store")
+            admit_callers(database)
         check_not_newer(database)
         present = schema_version(database)
         if not present:

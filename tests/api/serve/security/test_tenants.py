@@ -6,6 +6,7 @@ objects of that tenant by their ids, misspell its words to provoke suggestions, 
 
 import json
 import random
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,24 +19,23 @@ from browsing.gradio_events import Events
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.conditions import DocumentCondition
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, Failpoint
 from mcp.client import Client
 from mcp_types import CallToolResult
 from optional import needs
 from sampling import FULL
 from served.mcp_clients import HttpAgent
+from served.project import PATIENCE
 from served.routes import Operation, every_path, fill, operations
 from served.tenants import (
     COLLECTION,
     FOREIGN,
     OWN,
-    SAME,
     Tenants,
     as_text,
-    document,
-    finished,
     foreign_words,
+    in_postgres,
     shared_library,
-    upload,
 )
 
 pytestmark = pytest.mark.network
@@ -125,17 +125,20 @@ TOOLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    with shared_library(tmp_path_factory.mktemp("tenants") / "project") as library:
-        yield library
+LOCAL, PGVECTOR, POLICIES = "SQLite", "PostgreSQL", "policies of PostgreSQL alone"
 
 
-@pytest.fixture(scope="module")
-def changing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    """A library of its own for tests that change it."""
-    with shared_library(tmp_path_factory.mktemp("changing") / "project") as library:
-        yield library
+@pytest.fixture(scope="module", params=[LOCAL, PGVECTOR, POLICIES] if FULL else [LOCAL, POLICIES])
+def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
+    """Serve two tenants. With the policies alone, this program enforces no condition any more."""
+    folder, settings = tmp_path_factory.mktemp("tenants") / "project", {}
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param != LOCAL:
+            settings = in_postgres(request.getfixturevalue("postgres"), folder)
+        if request.param == POLICIES:
+            patch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
+        with shared_library(folder, settings) as library:
+            yield library
 
 
 def _known(operation: Operation, tenants: Tenants, chance: random.Random) -> dict[str, Any]:
@@ -295,12 +298,21 @@ def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
 
 def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Tenants) -> None:
     both = DocumentCondition("tenant_id", (OWN, FOREIGN))
-    with closing(open_state(tenants.server.data_dir)) as state:
+    with closing(open_state(tenants.server.workspace)) as state:
         secret = KeyTable(state).create("both", [COLLECTION], [], conditions=(both,))
-    headers = {"authorization": f"Bearer {secret}"}
+    headers = _headers_of(tenants, secret)
     status = tenants.server.client.get(f"/v1/collections/{COLLECTION}", headers=headers).json()["status"]
     # Besides four files, the other tenant has an upload.
     assert (status["documents"], status["nodes"], status["duplicates"]) == (9, 9, 0)
+
+
+def _headers_of(tenants: Tenants, secret: str) -> dict[str, str]:
+    """Return the headers of a new key, as soon as the server knows the key: with PostgreSQL, within a second."""
+    headers, deadline = {"authorization": f"Bearer {secret}"}, time.monotonic() + PATIENCE
+    while tenants.server.client.get("/v1/collections", headers=headers).status_code == 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return headers
 
 
 def test_words_values_and_fields_are_suggested_from_the_own_documents_only(tenants: Tenants) -> None:
@@ -327,71 +339,12 @@ def test_conversations_jobs_and_answers_of_another_tenant_cannot_be_used(tenants
 
 def test_a_key_that_is_made_again_for_another_tenant_cannot_read_the_former_conversations(tenants: Tenants) -> None:
     def remake(tenant: str) -> dict[str, str]:
-        with closing(open_state(tenants.server.data_dir)) as state:
+        with closing(open_state(tenants.server.workspace)) as state:
             conditions = (DocumentCondition("tenant_id", (tenant,)),)
-            return {"authorization": f"Bearer {KeyTable(state).create('moved', ['*'], [], conditions=conditions)}"}
+            return _headers_of(tenants, KeyTable(state).create("moved", ["*"], [], conditions=conditions))
 
     before = remake(FOREIGN)
     made = tenants.server.client.post("/v1/sessions", json={"collections": [COLLECTION]}, headers=before).json()
-    with closing(open_state(tenants.server.data_dir)) as state:
+    with closing(open_state(tenants.server.workspace)) as state:
         KeyTable(state).revoke("moved")
     assert tenants.server.client.get(f"/v1/sessions/{made['id']}", headers=remake(OWN)).status_code == 403
-
-
-def test_uploads_belong_to_the_tenant_and_replace_no_file_of_another(changing: Tenants) -> None:
-    assert upload(changing.own, "x.md", "# x", tenant_id=FOREIGN).status_code == 403
-    name = "zbetaupload.md"  # the name of an upload of the other tenant
-    before = _uploaded(changing.foreign)
-    job = upload(changing.own, name, document(OWN, 7)).json()["job"]
-    ended = finished(changing.own, job)
-    assert ended["status"] == "done", ended
-    assert ended["progress"].keys() <= {"stage"}
-    result = changing.own.get(f"/v1/jobs/{job['id']}/result").json()
-    assert not {"documents", "chunks", "collection_hash"} & result.keys()
-    both = [
-        {one["title"] for one in client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]}
-        for client in (changing.own, changing.foreign)
-    ]
-    assert "zacmetitle7 guideline" in both[0]
-    assert "zacmetitle7 guideline" not in both[1]
-    assert "zbetatitle9 guideline" in both[1]
-    again = changing.own.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-    [uploaded] = [one["id"] for one in again if one["title"] == "zacmetitle7 guideline"]
-    deleted = finished(changing.own, changing.own.delete(f"/v1/documents/{COLLECTION}/{uploaded}").json())
-    assert deleted["status"] == "done", deleted
-    assert before
-    assert _uploaded(changing.foreign) == before
-
-
-def _uploaded(client: httpx.Client) -> list[str]:
-    listed = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-    return [one["id"] for one in listed if one["uploaded"]]
-
-
-def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) -> None:
-    job = upload(changing.own, "broken.pdf", "%PDF-1.4\nbroken").json()["job"]
-    assert finished(changing.own, job)["status"] == "failed"
-    own, foreign = (client.get(f"/v1/collections/{COLLECTION}").json() for client in (changing.own, changing.foreign))
-    assert [own["health"], foreign["health"]] == ["files failed", "ok"]
-    [file] = own["status"]["files_in_trouble"]
-    assert file["path"].endswith("broken.pdf")
-    assert foreign["status"]["files_in_trouble"] == []
-
-
-def test_a_document_that_both_tenants_have_is_forgotten_by_one_only(changing: Tenants) -> None:
-    calendars = {}
-    for client in (changing.own, changing.foreign):
-        documents = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-        [calendars[client]] = [one["id"] for one in documents if one["title"] == "Holiday calendar"]
-    assert (
-        finished(changing.own, changing.own.delete(f"/v1/documents/{COLLECTION}/{calendars[changing.own]}").json())[
-            "status"
-        ]
-        == "done"
-    )
-    kept = changing.foreign.get(f"/v1/documents/{COLLECTION}/{calendars[changing.foreign]}/text")
-    assert kept.json()["text"] == SAME
-    answered = changing.foreign.post("/v1/search", json={"question": "calendar office"}).json()
-    assert any(chunk["source_title"] == "Holiday calendar" for chunk in answered["chunks"])
-    gone = changing.own.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
-    assert all(one["title"] != "Holiday calendar" for one in gone)

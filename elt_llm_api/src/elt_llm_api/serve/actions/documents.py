@@ -117,7 +117,7 @@ class DocumentActions(ServiceActions):
         Raises Forbidden, NotFound for an unknown document, and UsageError for a span or page outside of the document.
         """
         document = self._document(principal, collection, identity)
-        text = self._services.store.documents.text(document.version)
+        text = self._text(principal, collection, document)
         start, end = _page_span(document.pages, page, len(text)) if page is not None else span
         end = min(len(text) if end is None else end, start + MAX_TEXT_CHARACTERS)
         if not 0 <= start <= end <= len(text):
@@ -149,7 +149,7 @@ class DocumentActions(ServiceActions):
             raise NotFound(f"There is no page {page} in this document.", hint=f"It has {len(document.pages)} pages.")
         record, quote = self._record(principal, collection), ""
         if document.pages and marked[0] < marked[1]:
-            text = self._services.store.documents.text(document.version)
+            text = self._text(principal, collection, document)
             start, end = _page_span(document.pages, page, len(text))
             quote = text[max(start, marked[0]) : min(end, marked[1])][:LONGEST_QUOTE]
         return render_page(self._original(record, document), document.document_hash, page, quote)
@@ -207,6 +207,10 @@ class DocumentActions(ServiceActions):
                 return document
         raise _document_not_found(identity, collection)
 
+    def _text(self, principal: Principal, collection: str, document: StoredDocument) -> str:
+        seen = self._services.store.seen_by(principal.conditions_of(collection))
+        return seen.documents.text(document.version)
+
     def _original(self, record: CollectionRecord, document: StoredDocument) -> Path:
         """Return the file that a document was read from, which is an upload or a file below ingest.roots."""
         roots, loaded = self._services.store.collections.roots(record.id), self._services.loaded
@@ -226,7 +230,7 @@ def own_documents(store: Store, record: CollectionRecord, conditions: DocumentCo
     """Return the published documents of a collection that fulfil the conditions, sorted by root and path."""
     if record.published is None:
         return []
-    documents = store.documents.in_generation(record.id, record.published)
+    documents = store.seen_by(conditions).documents.in_generation(record.id, record.published)
     return [document for document in documents if admit(conditions, document.metadata)]
 
 
@@ -237,7 +241,7 @@ def own_files(
 
     `published` are the published documents that fulfil the conditions.
     """
-    files = store.files.of_collection(record.id)
+    files = store.seen_by(conditions).files.of_collection(record.id)
     if not conditions:
         return files
     identities = {document.document_id for document in published}
@@ -366,7 +370,7 @@ class SpanActions(ServiceActions):
         self, generation: Searchable, quote: str, documents: Iterable[StoredDocument]
     ) -> Iterator[DocumentSpan]:
         for document in documents:
-            text = document.text or self._services.store.documents.text(document.version)
+            text = document.text or generation.texts([document.document_id])[document.document_id]
             for start, end in find_quote(quote, text):
                 yield _document_span(generation, replace(document, text=text), start, end)
 

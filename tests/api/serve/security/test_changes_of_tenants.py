@@ -1,0 +1,89 @@
+"""Two tenants share a collection: uploads and deletions of one leave the documents of the other as they are."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sampling import FULL
+from served.tenants import (
+    COLLECTION,
+    FOREIGN,
+    OWN,
+    SAME,
+    Tenants,
+    document,
+    finished,
+    in_postgres,
+    shared_library,
+    upload,
+)
+
+pytestmark = pytest.mark.network
+
+
+@pytest.fixture(scope="module", params=["SQLite", "PostgreSQL"] if FULL else ["SQLite"])
+def changing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
+    folder, settings = tmp_path_factory.mktemp("changing") / "project", {}
+    if request.param != "SQLite":
+        settings = in_postgres(request.getfixturevalue("postgres"), folder)
+    with shared_library(folder, settings) as library:
+        yield library
+
+
+def test_uploads_belong_to_the_tenant_and_replace_no_file_of_another(changing: Tenants) -> None:
+    assert upload(changing.own, "x.md", "# x", tenant_id=FOREIGN).status_code == 403
+    name = "zbetaupload.md"  # the name of an upload of the other tenant
+    before = _uploaded(changing.foreign)
+    job = upload(changing.own, name, document(OWN, 7)).json()["job"]
+    ended = finished(changing.own, job)
+    assert ended["status"] == "done", ended
+    assert ended["progress"].keys() <= {"stage"}
+    result = changing.own.get(f"/v1/jobs/{job['id']}/result").json()
+    assert not {"documents", "chunks", "collection_hash"} & result.keys()
+    both = [
+        {one["title"] for one in client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]}
+        for client in (changing.own, changing.foreign)
+    ]
+    assert "zacmetitle7 guideline" in both[0]
+    assert "zacmetitle7 guideline" not in both[1]
+    assert "zbetatitle9 guideline" in both[1]
+    again = changing.own.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
+    [uploaded] = [one["id"] for one in again if one["title"] == "zacmetitle7 guideline"]
+    deleted = finished(changing.own, changing.own.delete(f"/v1/documents/{COLLECTION}/{uploaded}").json())
+    assert deleted["status"] == "done", deleted
+    assert before
+    assert _uploaded(changing.foreign) == before
+
+
+def _uploaded(client: httpx.Client) -> list[str]:
+    listed = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
+    return [one["id"] for one in listed if one["uploaded"]]
+
+
+def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) -> None:
+    job = upload(changing.own, "broken.pdf", "%PDF-1.4\nbroken").json()["job"]
+    assert finished(changing.own, job)["status"] == "failed"
+    own, foreign = (client.get(f"/v1/collections/{COLLECTION}").json() for client in (changing.own, changing.foreign))
+    assert [own["health"], foreign["health"]] == ["files failed", "ok"]
+    [file] = own["status"]["files_in_trouble"]
+    assert file["path"].endswith("broken.pdf")
+    assert foreign["status"]["files_in_trouble"] == []
+
+
+def test_a_document_that_both_tenants_have_is_forgotten_by_one_only(changing: Tenants) -> None:
+    calendars = {}
+    for client in (changing.own, changing.foreign):
+        documents = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
+        [calendars[client]] = [one["id"] for one in documents if one["title"] == "Holiday calendar"]
+    assert (
+        finished(changing.own, changing.own.delete(f"/v1/documents/{COLLECTION}/{calendars[changing.own]}").json())[
+            "status"
+        ]
+        == "done"
+    )
+    kept = changing.foreign.get(f"/v1/documents/{COLLECTION}/{calendars[changing.foreign]}/text")
+    assert kept.json()["text"] == SAME
+    answered = changing.foreign.post("/v1/search", json={"question": "calendar office"}).json()
+    assert any(chunk["source_title"] == "Holiday calendar" for chunk in answered["chunks"])
+    gone = changing.own.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
+    assert all(one["title"] != "Holiday calendar" for one in gone)
