@@ -279,5 +279,7 @@ class DocumentsTab:
             place = self._texts("documents.page_of", page=part, pages=parts)
         else:
             figures = {"start": shown.start, "end": shown.end, "length": shown.length}
-            place = self._texts("documents.characters", **{name: f"{one:,}" for name, one in figures.items()})
+            place = self._texts(
+                "documents.characters", **{key: self._texts.figure(f"{one:,}") for key, one in figures.items()}
+            )
         return fill_template("document", self._texts, shown, place, (part, parts), image)

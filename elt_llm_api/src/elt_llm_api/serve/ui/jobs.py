@@ -110,7 +110,7 @@ def files_markdown(files: Sequence[ExportFile], job: str, kind: str, texts: Text
     if not files:
         return texts("rows.no_files")
     links = (route_link(one.file, f"/v1/rows/{job}/{kind}/files/{one.file}") for one in files)
-    sizes = (texts("rows.bytes", count=f"{one.bytes:,}") for one in files)
+    sizes = (texts("rows.bytes", count=texts.figure(f"{one.bytes:,}")) for one in files)
     lines = [f"**{texts('rows.files')}**\n", *(f"- {link} ({size})" for link, size in zip(links, sizes, strict=True))]
     if any(one.before_reviews for one in files):
         lines.append(f"\n{texts('rows.outdated')}")

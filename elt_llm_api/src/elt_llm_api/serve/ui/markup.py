@@ -121,7 +121,7 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
     else:
         doubt = f"? {texts.say(UNCERTAIN_TEXT)}"
         badge = _html_block("badge uncertain", doubt) if result.outcome == "uncertain" else ""
-        seconds = f"{result.latency_ms / 1000:.1f}"
+        seconds = texts.figure(f"{result.latency_ms / 1000:.1f}")
         facts = texts("answer.confidence", confidence=f"{result.confidence:.0%}", seconds=seconds)
         doubts, notes = _doubt_list(result, texts), _note_list(result, texts)
         cited = [(one.reference, source_place(one, texts), one.excerpt) for one in result.citations]
