@@ -26,7 +26,7 @@ UNANSWERABLE = "How many goals were scored in the 2023 final?"
 LONG_QUESTION = "Explain how an appeal is lodged, heard and decided in Senior and in Youth football."
 LONG_ANSWER = "\n".join(
     [
-        "An appeal passes through three steps:",
+        "An appeal passes through these steps:",
         *(
             f"{number}. **{step}.** An appeal is lodged with the General Secretary within fourteen days of the date of"
             f" the written decision, together with the fee of £120 [{number}]. In Youth football it is lodged within"
@@ -88,6 +88,7 @@ class Photographer:
     def take(self, page: Page, name: str) -> None:
         """Store what the window shows. 256 colours halve the file, and nobody sees the difference."""
         page.wait_for_timeout(900)
+        page.wait_for_function("[...document.images].every((image) => image.complete)")
         picture = Image.open(BytesIO(page.screenshot()))
         path = self.folder / f"ui-{name}{self.look.suffix}.png"
         picture.convert("RGB").quantize(256).save(path, optimize=True)
@@ -126,7 +127,7 @@ def take_ask(photographer: Photographer, server: RunningServer) -> None:
         ask(page, QUESTION)
         photographer.take(page, "ask")
         page.locator("#conversation button.chip").first.click()
-        page.wait_for_selector("#opened .opened img")
+        page.wait_for_selector("#opened .opened")
         photographer.take(page, "source")
         page.locator("#new-conversation").click()
         ask(page, UNANSWERABLE)
@@ -219,7 +220,7 @@ def main(target: str = str(PROJECT / "docs" / "images")) -> None:
                 take_ask(one, server)
                 take_tabs(one, server)
         with running_model_server(ScriptedBackend([LONG_ANSWER], context_length=16384)) as model:
-            environment = written_by("ollama", model, OLLAMA__CONTEXT_WINDOW="16384")
+            environment = written_by("ollama", model, OLLAMA__CONTEXT_WINDOW="16384", OLLAMA__NUM_PREDICT="2000")
             with served(folder, environment=environment) as server:
                 for one in photographers:
                     take_written(one, server, model)

@@ -379,12 +379,13 @@ class JobsTab:
         self._status = html_area("jobs-status")
         self._watch = JobWatch(page, JOB_KINDS, self._status, stop)
         self._rows = RowBrowser(page)
+        page.pickers.add(self._job, self._list_jobs)
         self._wire()
 
     def _wire(self) -> None:
         rows, watched, chosen = self._rows, self._watch.outputs, [self._job, self._kind]
         options = [self._only, self._limit, self._again, self._dry_run]
-        gr.on(None, self.load, [self._watch.watched], [self._job, *watched], **QUIET_EVENT)
+        gr.on(None, self.load, [self._watch.watched], watched, **QUIET_EVENT)
         chosen_job = self._job.input(self.kinds, [self._job], [self._kind], **QUIET_EVENT)
         chosen_job.then(rows.show_job, chosen, rows.outputs, **QUIET_EVENT)
         self._kind.input(rows.show_job, chosen, rows.outputs, **QUIET_EVENT)
@@ -393,10 +394,12 @@ class JobsTab:
         self._watch.timer.tick(self.refresh, ticked, [*watched, *rows.outputs], **QUIET_EVENT)
 
     def load(self, watched: WatchedJob, request: gr.Request) -> ComponentUpdates:
-        """List the jobs and watch the caller's running job, when the page is opened."""
-        principal = principal_of_event(request)
+        """Watch the caller's running job, when the page is opened."""
+        return self._watch.resume(watched, principal_of_event(request))
+
+    def _list_jobs(self, principal: Principal) -> Any:
         names = [job.name for job in self._jobs.all(principal)]
-        return {self._job: gr.update(choices=names), **self._watch.resume(watched, principal)}
+        return gr.update(choices=names, info=self._texts("jobs.job_info" if names else "jobs.none"))
 
     def kinds(self, job: str | None, request: gr.Request) -> Any:
         """Return the kinds of output that the sources of a job allow."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from elt_llm_core.utilities import install_command
+from markupsafe import escape
 from starlette.datastructures import MutableHeaders, QueryParams, URLPath
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse
@@ -304,7 +305,8 @@ def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list
     """
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     own = _HTML_LANGUAGE.sub(rf'\g<1>"{language}"', own, count=1)
-    own = own.replace("</head>", '<script src="/page.js" defer></script></head>', 1)
+    lost = escape(load_texts(language)("page.lost"))
+    own = own.replace("</head>", f'<script src="/page.js" data-lost="{lost}" defer></script></head>', 1)
     return own, _INLINE_SCRIPT.findall(own)
 
 

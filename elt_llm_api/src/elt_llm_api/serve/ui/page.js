@@ -88,6 +88,9 @@ document.addEventListener("click", (event) => {
   if (thumbnail) dropped.splice([...thumbnails()].indexOf(thumbnail), 1);
 }, true);
 
+// Gradio has this message in English only.
+const { lost } = document.currentScript.dataset;
+
 // What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
 // question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
 const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label]";
@@ -100,6 +103,9 @@ new MutationObserver(() => {
   thumbnails().forEach((thumbnail, place) => {
     if (thumbnail.dataset.name !== dropped[place]) thumbnail.dataset.name = dropped[place] ?? "";
   });
+  for (const toast of document.querySelectorAll('[data-testid="toast-text"]')) {
+    if (toast.textContent.startsWith("Connection to the server was lost")) toast.textContent = lost;
+  }
   for (const element of document.querySelectorAll(".show-me")) {
     if (seen.has(element)) continue;
     seen.add(element);
