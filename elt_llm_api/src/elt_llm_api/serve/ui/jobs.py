@@ -259,18 +259,18 @@ class RowBrowser:
                 return reviewed  # an error
             moved = place if state.opened not in after.row_ids else place + 1  # a filter may have removed the row
             return {**reviewed, **self._open(after, min(moved, len(after.rows) - 1), principal)}
-        return {}
+        return {self._state: gr.skip()}
 
     def _step(
         self, state: RowBrowserState, step: int, filters: Sequence[str], principal: Principal
     ) -> ComponentUpdates:
         place = state.row_ids.index(state.opened) + step if state.opened in state.row_ids else 0
         if place < 0 and state.offset == 0:
-            return {}
+            return {self._state: gr.skip()}
         if 0 <= place < len(state.rows):
             return self._open(state, place, principal)
         if place > 0 and state.offset + len(state.rows) >= state.total:
-            return {}
+            return {self._state: gr.skip()}
         moved = replace(state, offset=max(0, state.offset + step * PAGE_SIZE))
         page = self._filter(moved, filters, principal)
         shown: RowBrowserState = page[self._state]
@@ -279,7 +279,7 @@ class RowBrowser:
     def _open(self, state: RowBrowserState, place: int, principal: Principal) -> ComponentUpdates:
         """Open the row at this place of the page, counted from 0."""
         if not 0 <= place < len(state.rows):
-            return {}
+            return {self._state: gr.skip()}
         row_id = state.row_ids[place]
         try:
             detail = self._rows.get(principal, state.job, state.kind, row_id)
@@ -395,7 +395,7 @@ class JobsTab:
 
     def load(self, watched: WatchedJob, request: gr.Request) -> ComponentUpdates:
         """Watch the caller's running job, when the page is opened."""
-        return self._watch.resume(watched, principal_of_event(request))
+        return {self._status: gr.skip(), **self._watch.resume(watched, principal_of_event(request))}
 
     def _list_jobs(self, principal: Principal) -> Any:
         names = [job.name for job in self._jobs.all(principal)]
@@ -428,5 +428,5 @@ class JobsTab:
         """Show the progress of the job. When the job has ended, also show its rows."""
         updates = await asyncio.to_thread(self._watch.refresh, watched, principal_of_event(request))
         if not updates or watched.id:
-            return updates
+            return {self._status: gr.skip(), **updates}
         return {**updates, **await asyncio.to_thread(self._rows.show_job, job, kind, request)}

@@ -117,8 +117,8 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
     if result.outcome == "not found":
         closest = [(chips.buttons[one.reference], source_place(one, texts), one.excerpt) for one in result.citations]
         folded = fill_template("closest", texts, closest) if closest else ""
-        said = result.answer.partition(". ")[0].rstrip(".")  # the next sentence names the closest chunks
-        parts = [_html_block("badge abstained", f"∅ {escape_line(said)}."), folded, _note_list(result, texts)]
+        said = escape_line(texts("answer.not_found"))  # in the language of the page; the answer also lists the chunks
+        parts = [_html_block("badge abstained", f"∅ {said}"), folded, _note_list(result, texts)]
     else:
         doubt = f"? {texts.say(UNCERTAIN_TEXT)}"
         badge = _html_block("badge uncertain", doubt) if result.outcome == "uncertain" else ""
