@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test check-postgres check-ray faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages site release-check
+.PHONY: help setup demo serve check lint format test check-postgres check-ray faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages pictures site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -41,6 +41,9 @@ check-postgres: ## Run core, ingest, journeys, tenants and faults on a real Post
 pages: ## Write the generated pages of the manual: the reference and the licences
 	$(ALL) python docs/generate/reference_pages.py
 	$(ALL) python docs/generate/licences_page.py
+
+pictures: ## Take the pictures of the page in docs/images with Chromium
+	$(ALL) env PYTHONPATH=tests/support python -m browsing.pictures
 
 site: ## Build the manual as web pages in site/, with every link checked
 	NO_MKDOCS_2_WARNING=1 $(ALL) mkdocs build --strict --quiet

@@ -1,6 +1,7 @@
 import pytest
 from elt_llm_query.grounding.citations import split_statements
-from elt_llm_query.synthesis.model_answerer import normalise_marks
+from elt_llm_query.grounding.grounding import GroundedAnswer
+from elt_llm_query.synthesis.model_answerer import cite_by_source, normalise_marks
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +51,9 @@ def test_normalising_citation_marks_adds_no_citation_number(text: str) -> None:
 def test_the_citation_number_is_not_part_of_the_claim(opening: str) -> None:
     (statement,) = split_statements(f"{opening} may be borrowed for four weeks.")
     assert statement.claim == f"{LOAN}."
+
+
+def test_lists_and_paragraphs_after_a_citation_keep_their_line_ends() -> None:
+    """A mark without a source is removed, and nothing else."""
+    grounded = GroundedAnswer("1. One. [1]\n2. Two. [2] [1]\n\nThree.", (), (), 1.0, ())
+    assert cite_by_source(grounded, ())[0] == "1. One. \n2. Two. \n\nThree."

@@ -1,7 +1,7 @@
 """Requests as chat clients and frameworks send them to a server with OpenAI's protocol.
 
 Those of LangChain 1.7, LlamaIndex (OpenAILike 0.8) and OpenAI's client 2.54 were recorded. Those of open-webui,
-LibreChat and Continue follow their published sources.
+LibreChat, Continue and former versions of LangChain follow their published sources.
 """
 
 from collections.abc import Mapping
@@ -88,6 +88,9 @@ CHATS: Mapping[str, ChatClientRequest] = {
             ],
         },
         _STAINLESS,
+    ),
+    "langchain before 1.0": ChatClientRequest(
+        {"n": 1, "stream": False, "temperature": 0.7, "messages": said(QUESTION)}, _STAINLESS, ignored="temperature"
     ),
     "llama-index chat": ChatClientRequest(
         {"messages": said(QUESTION, system=SYSTEM), "stream": False, "temperature": 0.1},

@@ -50,7 +50,7 @@ _NAMED = re.compile(
 _TAG = re.compile(r"\s?</?source(?:\snumber=[\"'](\d{1,3})[\"'])?[^<>\n]{0,200}>", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _MARK = re.compile(r"\[(\d{1,4})\]")
-_RUN = re.compile(r"(?:\[\d{1,4}\]\s?)+")
+_RUN = re.compile(r"\[\d{1,4}\](?: ?\[\d{1,4}\])*")
 # An unfinished mark, and the space before it: from the last bracket that is not closed, or the space.
 _UNFINISHED = re.compile(r"(?:\s|\s?(?:\[[^\[\]]{0,40}|\([^()]{0,40}|\u3010[^\u3010\u3011]{0,120}|<[^<>]{0,240}))\Z")
 
@@ -96,7 +96,7 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
     def renumber(run: re.Match[str]) -> str:
         """Write the marks of one sentence, each source once, in order."""
         numbers = sorted({source_of[mark] for mark in _DIGITS.findall(run[0]) if mark in source_of})
-        return "".join(f"[{number}]" for number in numbers) + (" " if run[0].endswith(" ") else "")
+        return "".join(f"[{number}]" for number in numbers)
 
     citations = tuple(quote_citation(merged[number], number) for number in sorted(merged))
     return _RUN.sub(renumber, grounded.text), citations

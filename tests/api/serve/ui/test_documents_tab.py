@@ -63,7 +63,7 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
         (tmp_path / name).write_text(text, encoding="utf-8")
     upload(visit, "birds", tmp_path / "herons.md", tmp_path / "storks.md")
     status = visit.locator("#documents-status")
-    expect(status).to_contain_text("Reading documents into birds ✓ is done")
+    expect(status).to_contain_text("Reading files into birds ✓ is done")
     expect(status).to_contain_text("2 ok")
     expect(visit.locator("#documents-table")).to_contain_text("herons.md")
     answer = server.client.post("/v1/query", json={"question": "When do storks nest?", "collections": ["birds"]})
@@ -112,7 +112,7 @@ def test_enter_takes_a_new_name_that_is_part_of_another_collection_as_it_was_typ
             page.locator("#documents-files input[type=file]").set_input_files(tmp_path / "tern.md")
             expect(page.locator("#documents-files")).to_contain_text("tern")
             page.get_by_role("button", name="Upload", exact=True).click()
-            expect(page.locator("#documents-status")).to_contain_text(f"Reading documents into {name} ✓ is done")
+            expect(page.locator("#documents-status")).to_contain_text(f"Reading files into {name} ✓ is done")
 
 
 def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be_read_again(

@@ -19,7 +19,7 @@ from served.hostile_server import hostile_server
 pytestmark = pytest.mark.network
 ALL_AT_ONCE = "At how many degrees are things stored, and what is the code?"
 ALL_READ = {"QUERY__RERANKER_TOP_K": "40", "LLM__MAX_CONTEXT_TOKENS": "20000"}
-DONE = re.compile("Answered|Not found")
+DONE = re.compile("Answered|No answer")
 LOADING = [
     "src",
     "href",

@@ -41,7 +41,7 @@ def test_the_health_tab_shows_usage_figures_and_plots_of_questions(ui: Interface
         expect(rows.filter(has_text=re.compile(r"^retrieve\s*\d"))).to_be_visible()
         plots = page.locator("#health-plots svg")
         expect(plots).to_have_count(4)
-        expect(plots.first).to_contain_text("most: 2")
+        expect(plots.first).to_contain_text("max. 2")
         box = plots.first.locator("rect.bar").first.bounding_box()
         assert box is not None
         assert box["height"] > 20, "the plot has a column"

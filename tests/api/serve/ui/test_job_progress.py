@@ -53,7 +53,7 @@ def test_the_progress_rows_have_the_same_stage_labels_as_in_the_terminal() -> No
 
 def test_the_job_progress_lists_the_first_failed_files() -> None:
     lines = shown("ingest", "done", result=READ).split("\n\n")
-    assert lines[:3] == ["**Reading documents into birds ✓ is done.**", "1 ok, 7 failed.", "notes-0: It is empty."]
+    assert lines[:3] == ["**Reading files into birds ✓ is done.**", "1 ok, 7 failed.", "notes-0: It is empty."]
     assert lines[-1] == "2 more failed."
 
 

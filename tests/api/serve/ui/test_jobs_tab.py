@@ -154,3 +154,11 @@ def test_the_jobs_tab_fits_a_phone_screen(has_run: Interface) -> None:
         _opened_row(page, "Amateur Player")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         assert (seen.elsewhere, seen.complaints) == ([], [])
+
+
+def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Interface) -> None:
+    with ui.visited("Ask") as (page, _):
+        write_files(ui.server.folder / "config", {"consumer/later.yaml": _JOB})
+        open_tab(page, "Jobs")
+        page.locator("#jobs-job input").click()
+        expect(page.get_by_role("option", name="later")).to_be_visible()

@@ -5,6 +5,7 @@ import string
 
 import pytest
 from elt_llm_api.serve.ui.texts import languages, load_texts, preferred_language
+from elt_llm_query.retrieve.trace import REASONS, RankingDetails, StageDetails
 from processes.command_line import PROJECT
 
 
@@ -67,3 +68,16 @@ def test_a_message_of_the_server_is_translated_with_its_values() -> None:
     )
     assert german.say("Something else.") == "Something else."
     assert load_texts("en").say("The question is empty.") == "The question is empty."
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_stage_and_every_reason_of_a_trace_has_a_text(language: str) -> None:
+    known = (*StageDetails.__subclasses__(), *RankingDetails.__subclasses__())
+    stages = {one.stage for one in known if one.stage}
+    assert {f"trace.{name}" for name in {*stages, *REASONS}} <= load_texts(language).keys
+
+
+def test_numbers_have_the_separators_of_the_language() -> None:
+    assert load_texts("de").figure("1,234.5 ms") == "1.234,5 ms"
+    assert load_texts("de").count("inspect.chunk", 1200) == "1.200 Textstellen"
+    assert load_texts("en").figure("1,234.5 ms") == "1,234.5 ms"

@@ -486,7 +486,7 @@ class AskTab:
         text, files = str((question or {}).get("text") or "").strip(), list((question or {}).get("files") or ())
         if len(text) > LONGEST_QUESTION or not (text or files):
             wrong = "ask.too_long" if text else "ask.empty"
-            yield {self._status: self._texts(wrong, most=f"{LONGEST_QUESTION:,}")}
+            yield {self._status: self._texts(wrong, most=self._texts.figure(f"{LONGEST_QUESTION:,}"))}
             return
         scope = tuple(collections or ())
         if files:

@@ -204,7 +204,7 @@ class DocumentsTab:
         """Open, turn the pages of, read again or forget the document of a row."""
         principal, (name, value) = controls.principal_of_event(request), controls.parse_command(command)
         if not collection:
-            return {}
+            return {self._state: gr.skip()}
         if name in {"open", "part"}:
             opened = value if name == "open" else state.opened
             part = int(value) if name == "part" and value.isdecimal() else 1
@@ -217,7 +217,7 @@ class DocumentsTab:
             return self._list(principal, collection, words, replace(state, to_forget=value))
         start = {"reread": self._documents.read_again, "forget-now": self._documents.forget}.get(name)
         if start is None:
-            return {}
+            return {self._state: gr.skip()}
         updates = await asyncio.to_thread(self._watch.start, watched, lambda: start(principal, collection, value))
         return {**self._list(principal, collection, words, replace(state, to_forget="")), **updates}
 
@@ -232,7 +232,7 @@ class DocumentsTab:
             job = None
         updates = self._watch.refresh(watched, principal)
         if not updates:
-            return {}
+            return {self._state: gr.skip()}
         listed = self._list(principal, collection, words, state, job)
         over = {} if watched.id else {self._pickers.changes: time.time()}
         return {**listed, **over, **updates}
@@ -279,5 +279,7 @@ class DocumentsTab:
             place = self._texts("documents.page_of", page=part, pages=parts)
         else:
             figures = {"start": shown.start, "end": shown.end, "length": shown.length}
-            place = self._texts("documents.characters", **{name: f"{one:,}" for name, one in figures.items()})
+            place = self._texts(
+                "documents.characters", **{key: self._texts.figure(f"{one:,}") for key, one in figures.items()}
+            )
         return fill_template("document", self._texts, shown, place, (part, parts), image)

@@ -18,14 +18,7 @@ from elt_llm_api.serve.ui.texts import Texts
 
 _HOURS, _DAYS = "hour", "day"
 _SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # signs of the outcomes, in the order of the table
-_TOTALS = (
-    ("questions", "Questions"),
-    ("succeeded", "Succeeded"),
-    ("failed", "Failed"),
-    ("cancelled", "Cancelled"),
-    ("answered", "Answered"),
-    ("refused", "Not in the documents"),
-)
+_TOTALS = ("questions", "succeeded", "failed", "cancelled", "answered", "refused")
 
 
 def sign_html(ready: Readiness, texts: Texts) -> str:
@@ -35,59 +28,72 @@ def sign_html(ready: Readiness, texts: Texts) -> str:
 
 def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace, texts: Texts) -> str:
     """Return HTML of the readiness, the queue, the disk space and the notes on settings."""
-    jobs = ", ".join(f"{count} {status}" for status, count in sorted(monitoring.jobs.items())) or "none"
-    return fill_template("state", texts, ready, monitoring, disk, jobs)
+    counts = (f"{count} {texts(f'health.job.{status}')}" for status, count in sorted(monitoring.jobs.items()))
+    data, free, size = (texts.figure(f"{one / 10**9:.1f}") for one in (disk.used_by_data, disk.free, disk.size))
+    facts = [
+        texts.count("health.capacity", monitoring.places_free),
+        texts("health.jobs", counts=", ".join(counts) or texts("health.no_jobs")),
+        texts("health.disk", data=data, free=free, size=size),
+        texts.count("health.reloaded", monitoring.settings_version - 1),
+    ]
+    return fill_template("state", texts, ready, facts, [texts.say(note) for note in monitoring.notes])
 
 
-def figures_html(monitoring: MonitoringReport) -> str:
+def figures_html(monitoring: MonitoringReport, texts: Texts) -> str:
     """Return tables of totals, failures by type, caches and retrievers, and of durations of questions and stages."""
     total = monitoring.total
-    rows = [(name, f"{total[key]:,}") for key, name in _TOTALS]
+    rows = [(texts(f"health.{name}"), texts.figure(f"{total[name]:,}")) for name in _TOTALS]
     if total["mean_confidence"] is not None:
-        rows.append(("Mean confidence", f"{total['mean_confidence']:.0%}"))
-    rows += [(f"Failed: {kind}", f"{count:,}") for kind, count in sorted(total["failures"].items())]
+        rows.append((texts("health.mean_confidence"), f"{total['mean_confidence']:.0%}"))
     for cache, counts in sorted(total["cache"].items()):
-        rows.append((f"Cache of {cache}", f"{counts['hit']:,} hits, {counts['miss']:,} misses"))
-    rows += [(f"Questions by retriever: {name}", f"{count:,}") for name, count in sorted(total["found_by"].items())]
-    rows += [(f"Chunks by retriever: {name}", f"{count:,}") for name, count in sorted(total["chunks"].items())]
-    counted = html_table([TableColumn("Measure"), *figure_columns("Total")], rows)
-    titles = figure_columns("Mean", "Half below", "95 % below", "Recently")
+        hits = texts("health.hits", hits=counts["hit"], misses=counts["miss"])
+        rows.append((texts.find(f"health.cache.{cache}", cache), hits))
+    for key, label in (("failures", "failed_with"), ("found_by", "found_by"), ("chunks", "chunks_by")):
+        for name, count in sorted(total[key].items()):
+            shown = texts.find(f"health.retriever.{name}", name)
+            rows.append((texts(f"health.{label}", name=shown), texts.figure(f"{count:,}")))
+    counted = html_table([TableColumn(texts("health.measure")), *figure_columns(texts("health.total"))], rows)
     keys = ("mean_ms", "p50_ms", "p95_ms", "moving_ms")
     times = [
-        (
-            name.removeprefix("stage:") if name.startswith("stage:") else f"{name}, total",
-            *(f"{durations[key]:,.1f}" for key in keys),
-        )
+        (_duration_name(name, texts), *(texts.figure(f"{durations[key]:,.1f}") for key in keys))
         for name, durations in total["times"].items()
     ]
-    return counted + html_table([TableColumn("Milliseconds"), *titles], times)
+    columns = [TableColumn(texts("health.milliseconds")), *figure_columns(*(texts(f"health.{key}") for key in keys))]
+    return counted + html_table(columns, times)
 
 
-def plots_html(points: Sequence[MeasurePoint], period: str) -> str:
+def _duration_name(name: str, texts: Texts) -> str:
+    """Return the name of a stage (`stage:rerank`) or of a whole request (`ask`) in the language of the page."""
+    stage = name.removeprefix("stage:")
+    return texts.find(f"trace.{stage}", stage) if stage != name else texts("health.whole", name=name)
+
+
+def plots_html(points: Sequence[MeasurePoint], period: str, texts: Texts) -> str:
     """Return plots of questions, failures, 95th percentile and confidence over time. `period` is hour or day."""
     if not points:
-        return f'<div class="facts">No questions yet: the figures of each {escape_html(period)} will appear here.</div>'
+        return f'<div class="facts">{escape_html(texts(f"health.no_{period}"))}</div>'
     plots: tuple[tuple[str, Callable[[Any], float], str], ...] = (
-        ("Questions", lambda measures: measures["questions"], "{:,.0f}"),
-        ("Failures", lambda measures: measures["failed"], "{:,.0f}"),
-        ("95th percentile of the duration", _slowest, "{:,.0f} ms"),
-        ("Mean confidence", lambda measures: measures["mean_confidence"] or 0.0, "{:.0%}"),
+        ("questions", lambda measures: measures["questions"], "{:,.0f}"),
+        ("failures", lambda measures: measures["failed"], "{:,.0f}"),
+        ("slowest", _slowest, "{:,.0f} ms"),
+        ("mean_confidence", lambda measures: measures["mean_confidence"] or 0.0, "{:.0%}"),
     )
     figures = []
     for title, value_of, form in plots:
         values = [(point.start, value_of(point.measures)) for point in points]
-        caption = f"{title} by the {period}"
-        columns = [PlotColumn(start, value, form.format(value)) for start, value in values]
+        caption = texts(f"health.by_{period}", title=texts(f"health.{title}"))
+        columns = [PlotColumn(start, value, texts.figure(form.format(value))) for start, value in values]
         plot = draw_plot("column_plot", caption, columns)
         figures.append((caption, Markup(plot)))  # noqa: S704 - escaped
     return fill_template("plots", figures)
 
 
-def findings_html(findings: Mapping[str, CheckVerdict]) -> str:
-    """Return a table of the doctor's findings with their cures, failures first."""
+def findings_html(findings: Mapping[str, CheckVerdict], texts: Texts) -> str:
+    """Return a table of the doctor's findings with their cures, failures first. Findings are in English."""
     ordered = sorted(findings.items(), key=lambda item: list(_SIGNS).index(item[1].outcome))
     rows = [(f"{_SIGNS[one.outcome]} {one.outcome}", name, one.detail, one.hint) for name, one in ordered]
-    return html_table([TableColumn(title) for title in ("", "Check", "Finding", "Cure")], rows)
+    titles = ("", *(texts(f"health.{name}") for name in ("check", "finding", "cure")))
+    return html_table([TableColumn(title) for title in titles], rows)
 
 
 def _slowest(measures: Any) -> float:
@@ -120,12 +126,12 @@ class HealthTab:
             state = state_html(self._health.ready(principal), monitoring, self._health.disk(principal), self._texts)
         except EltError as error:
             return failure_markdown(error, self._texts), "", ""
-        points, period = (monitoring.days, "day") if by == _DAYS else (monitoring.hours, "hour")
-        return state, plots_html(points, period), figures_html(monitoring)
+        points = monitoring.days if by == _DAYS else monitoring.hours
+        return state, plots_html(points, by, self._texts), figures_html(monitoring, self._texts)
 
     def findings(self, request: gr.Request) -> str:
         """Run the checks of the doctor and return their findings."""
         try:
-            return findings_html(self._health.findings(principal_of_event(request)))
+            return findings_html(self._health.findings(principal_of_event(request)), self._texts)
         except EltError as error:
             return failure_markdown(error, self._texts)

@@ -82,7 +82,7 @@ def search_comparison_html(first: SearchResult, second: SearchResult, texts: Tex
     shared, union = len(ranks[0].keys() & ranks[1].keys()), len(ranks[0].keys() | ranks[1].keys())
     share = texts("inspect.of_all", share=f"{shared / union:.0%}") if union else ""
     times = texts("inspect.and").join(
-        f"{sum(stage.took_ms for stage in one.stages):,.0f} ms" for one in (first, second)
+        texts.figure(f"{sum(stage.took_ms for stage in one.stages):,.0f} ms") for one in (first, second)
     )
     tables = _result_table("A", first, ranks[1], texts), _result_table("B", second, ranks[0], texts)
     return fill_template("comparison", texts, texts.count("inspect.chunk", shared), share, times, *tables)
@@ -95,8 +95,8 @@ def _result_table(name: str, result: SearchResult, other_ranks: dict[tuple[str, 
         where = ", ".join(filter(None, [chunk.source, page_label(chunk.source, chunk.page, chunk.section)]))
         excerpt = flatten_lines(chunk.text[: 2 * _EXCERPT_WIDTH])[:_EXCERPT_WIDTH]
         sign = "○" if other is None else f"● {other}."
-        rows.append([str(rank), sign, format_figure(chunk.score), f"{where}: {excerpt}"])
-    columns = [*figure_columns(""), TableColumn("in both"), *figure_columns("score"), TableColumn("chunk")]
+        rows.append([str(rank), sign, texts.figure(format_figure(chunk.score)), f"{where}: {excerpt}"])
+    columns = [*figure_columns(""), *_columns(texts, "in_both"), *_figures(texts, "score"), *_columns(texts, "chunk")]
     table = html_table(columns, rows, caption=f"{name}: {texts.count('inspect.chunk', len(rows))}")
     return Markup(table)  # noqa: S704 - escaped
 
@@ -197,7 +197,7 @@ _TEXT_WIDTH = 150  # columns for the trace as text
 _TRACE_PARTS = (("chunks", True), ("near", True), ("stages", True), ("text", False))
 
 
-def stage_table(stages: Sequence[TraceStage]) -> str:
+def stage_table(stages: Sequence[TraceStage], texts: Texts) -> str:
     """Return a table of the stages in order, with duration, numbers of kept and dropped chunks, and details."""
     rows = []
     for stage in stages:
@@ -207,9 +207,20 @@ def stage_table(stages: Sequence[TraceStage]) -> str:
             format_figure(stage.kept),
             format_figure(sum(map(len, dropped)) or None, missing=""),
         ]
-        rows.append([stage.name, *figures, _stage_text(stage)])
-    rows.append(["total", format_figure(sum(stage.took_ms for stage in stages), 1), "", "", ""])
-    return html_table([TableColumn("stage"), *figure_columns("ms", "kept", "dropped"), TableColumn("details")], rows)
+        name = texts.find(f"trace.{stage.name}", stage.name)
+        rows.append([name, *map(texts.figure, figures), _stage_text(stage)])
+    total = texts.figure(format_figure(sum(stage.took_ms for stage in stages), 1))
+    rows.append([texts("column.total"), total, "", "", ""])
+    columns = [*_columns(texts, "stage"), *_figures(texts, "ms", "kept", "dropped"), *_columns(texts, "details")]
+    return html_table(columns, rows)
+
+
+def _columns(texts: Texts, *names: str) -> list[TableColumn]:
+    return [TableColumn(texts(f"column.{name}")) for name in names]
+
+
+def _figures(texts: Texts, *names: str) -> list[TableColumn]:
+    return figure_columns(*(texts(f"column.{name}") for name in names))
 
 
 def _stage_text(stage: TraceStage) -> str:
@@ -219,7 +230,7 @@ def _stage_text(stage: TraceStage) -> str:
     return "; ".join(flatten_lines(line) for line in fact_lines(details, _UNLIMITED_WIDTH)).replace(" in --json", "")
 
 
-def chunk_table(stages: Sequence[TraceStage]) -> str:
+def chunk_table(stages: Sequence[TraceStage], texts: Texts) -> str:
     """Return a table of all candidates by descending score, with ranks and scores of both retrievers."""
     names, retrieve = ChunkNames(stages), RetrieveDetails.last(stages)
     dense = {key: (rank, score) for key, rank, score in retriever_hits(retrieve, "dense")}
@@ -242,15 +253,28 @@ def chunk_table(stages: Sequence[TraceStage]) -> str:
         rows.append(
             [
                 names.place(*key).replace("-", ""),
-                *(format_figure(value, missing="") for value in figures),
-                format_figure(fused.get(key), 4, missing=""),
-                str(names.details(*key).get("outcome", "")),
+                *(texts.figure(format_figure(value, missing="")) for value in figures),
+                texts.figure(format_figure(fused.get(key), 4, missing="")),
+                _outcome(str(names.details(*key).get("outcome", "")), texts),
                 names.words(*key),
                 names.name(*key),
             ]
         )
-    figures = figure_columns("read as", "score", "vector rank", "cosine", "keyword rank", "BM25", "fused")
-    return html_table([*figures, *map(TableColumn, ("outcome", "matched words", "chunk"))], rows, tall=True)
+    figures = _figures(texts, "read_as", "score", "vector_rank", "cosine", "keyword_rank", "bm25", "fused")
+    return html_table([*figures, *_columns(texts, "outcome", "matched", "chunk")], rows, tall=True)
+
+
+def near_miss_html(stages: Sequence[TraceStage], texts: Texts) -> str:
+    """Return a table of the best chunks that were left out, with the reason and how far the score was too low."""
+    rows = [
+        [texts.figure(score), texts.figure(lacked), _outcome(reason, texts), *others]
+        for score, lacked, reason, *others in near_miss_table(stages)[1]
+    ]
+    return html_table([*_figures(texts, "score", "lacked"), *_columns(texts, "reason", "matched", "chunk")], rows)
+
+
+def _outcome(reason: str, texts: Texts) -> str:
+    return texts.find(f"trace.{reason}", reason)
 
 
 def trace_parts(result: QueryResult, texts: Texts) -> tuple[str, str, str, str, str]:
@@ -258,7 +282,7 @@ def trace_parts(result: QueryResult, texts: Texts) -> tuple[str, str, str, str, 
     stages = result.trace.stages
     lines = click.unstyle("\n".join(explanation_lines(stages, _TEXT_WIDTH))).strip()
     text = "<br>".join(escape_html(line).replace(" ", "&nbsp;") for line in lines.splitlines())
-    tables = chunk_table(stages), html_table(*near_miss_table(stages)), stage_table(stages)
+    tables = chunk_table(stages, texts), near_miss_html(stages, texts), stage_table(stages, texts)
     return answer_markdown(result, texts), *tables, f'<div class="trace-text">{text}</div>'
 
 

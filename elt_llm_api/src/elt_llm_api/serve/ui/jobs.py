@@ -110,7 +110,7 @@ def files_markdown(files: Sequence[ExportFile], job: str, kind: str, texts: Text
     if not files:
         return texts("rows.no_files")
     links = (route_link(one.file, f"/v1/rows/{job}/{kind}/files/{one.file}") for one in files)
-    sizes = (texts("rows.bytes", count=f"{one.bytes:,}") for one in files)
+    sizes = (texts("rows.bytes", count=texts.figure(f"{one.bytes:,}")) for one in files)
     lines = [f"**{texts('rows.files')}**\n", *(f"- {link} ({size})" for link, size in zip(links, sizes, strict=True))]
     if any(one.before_reviews for one in files):
         lines.append(f"\n{texts('rows.outdated')}")
@@ -259,18 +259,18 @@ class RowBrowser:
                 return reviewed  # an error
             moved = place if state.opened not in after.row_ids else place + 1  # a filter may have removed the row
             return {**reviewed, **self._open(after, min(moved, len(after.rows) - 1), principal)}
-        return {}
+        return {self._state: gr.skip()}
 
     def _step(
         self, state: RowBrowserState, step: int, filters: Sequence[str], principal: Principal
     ) -> ComponentUpdates:
         place = state.row_ids.index(state.opened) + step if state.opened in state.row_ids else 0
         if place < 0 and state.offset == 0:
-            return {}
+            return {self._state: gr.skip()}
         if 0 <= place < len(state.rows):
             return self._open(state, place, principal)
         if place > 0 and state.offset + len(state.rows) >= state.total:
-            return {}
+            return {self._state: gr.skip()}
         moved = replace(state, offset=max(0, state.offset + step * PAGE_SIZE))
         page = self._filter(moved, filters, principal)
         shown: RowBrowserState = page[self._state]
@@ -279,7 +279,7 @@ class RowBrowser:
     def _open(self, state: RowBrowserState, place: int, principal: Principal) -> ComponentUpdates:
         """Open the row at this place of the page, counted from 0."""
         if not 0 <= place < len(state.rows):
-            return {}
+            return {self._state: gr.skip()}
         row_id = state.row_ids[place]
         try:
             detail = self._rows.get(principal, state.job, state.kind, row_id)
@@ -379,12 +379,13 @@ class JobsTab:
         self._status = html_area("jobs-status")
         self._watch = JobWatch(page, JOB_KINDS, self._status, stop)
         self._rows = RowBrowser(page)
+        page.pickers.add(self._job, self._list_jobs)
         self._wire()
 
     def _wire(self) -> None:
         rows, watched, chosen = self._rows, self._watch.outputs, [self._job, self._kind]
         options = [self._only, self._limit, self._again, self._dry_run]
-        gr.on(None, self.load, [self._watch.watched], [self._job, *watched], **QUIET_EVENT)
+        gr.on(None, self.load, [self._watch.watched], watched, **QUIET_EVENT)
         chosen_job = self._job.input(self.kinds, [self._job], [self._kind], **QUIET_EVENT)
         chosen_job.then(rows.show_job, chosen, rows.outputs, **QUIET_EVENT)
         self._kind.input(rows.show_job, chosen, rows.outputs, **QUIET_EVENT)
@@ -393,10 +394,12 @@ class JobsTab:
         self._watch.timer.tick(self.refresh, ticked, [*watched, *rows.outputs], **QUIET_EVENT)
 
     def load(self, watched: WatchedJob, request: gr.Request) -> ComponentUpdates:
-        """List the jobs and watch the caller's running job, when the page is opened."""
-        principal = principal_of_event(request)
+        """Watch the caller's running job, when the page is opened."""
+        return {self._status: gr.skip(), **self._watch.resume(watched, principal_of_event(request))}
+
+    def _list_jobs(self, principal: Principal) -> Any:
         names = [job.name for job in self._jobs.all(principal)]
-        return {self._job: gr.update(choices=names), **self._watch.resume(watched, principal)}
+        return gr.update(choices=names, info=self._texts("jobs.job_info" if names else "jobs.none"))
 
     def kinds(self, job: str | None, request: gr.Request) -> Any:
         """Return the kinds of output that the sources of a job allow."""
@@ -425,5 +428,5 @@ class JobsTab:
         """Show the progress of the job. When the job has ended, also show its rows."""
         updates = await asyncio.to_thread(self._watch.refresh, watched, principal_of_event(request))
         if not updates or watched.id:
-            return updates
+            return {self._status: gr.skip(), **updates}
         return {**updates, **await asyncio.to_thread(self._rows.show_job, job, kind, request)}

@@ -117,11 +117,12 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
     if result.outcome == "not found":
         closest = [(chips.buttons[one.reference], source_place(one, texts), one.excerpt) for one in result.citations]
         folded = fill_template("closest", texts, closest) if closest else ""
-        parts = [_html_block("badge abstained", f"∅ {escape_line(result.answer)}"), folded, _note_list(result, texts)]
+        said = escape_line(texts("answer.not_found"))  # in the language of the page; the answer also lists the chunks
+        parts = [_html_block("badge abstained", f"∅ {said}"), folded, _note_list(result, texts)]
     else:
         doubt = f"? {texts.say(UNCERTAIN_TEXT)}"
         badge = _html_block("badge uncertain", doubt) if result.outcome == "uncertain" else ""
-        seconds = f"{result.latency_ms / 1000:.1f}"
+        seconds = texts.figure(f"{result.latency_ms / 1000:.1f}")
         facts = texts("answer.confidence", confidence=f"{result.confidence:.0%}", seconds=seconds)
         doubts, notes = _doubt_list(result, texts), _note_list(result, texts)
         cited = [(one.reference, source_place(one, texts), one.excerpt) for one in result.citations]

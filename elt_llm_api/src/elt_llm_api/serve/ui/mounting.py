@@ -7,15 +7,20 @@ import importlib.util
 import json
 import re
 import shutil
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from elt_llm_core.utilities import install_command
+from markupsafe import escape
 from starlette.datastructures import MutableHeaders, QueryParams, URLPath
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse
@@ -300,7 +305,8 @@ def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list
     """
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     own = _HTML_LANGUAGE.sub(rf'\g<1>"{language}"', own, count=1)
-    own = own.replace("</head>", '<script src="/page.js" defer></script></head>', 1)
+    lost = escape(load_texts(language)("page.lost"))
+    own = own.replace("</head>", f'<script src="/page.js" data-lost="{lost}" defer></script></head>', 1)
     return own, _INLINE_SCRIPT.findall(own)
 
 
@@ -406,6 +412,7 @@ class UserInterface:
 
     def _import_and_build(self, language: str) -> tuple["App", Path]:
         """Return the Gradio app and its folder for uploads. The import takes seconds, so call this in a thread."""
+        import_gradio()
         from elt_llm_api.serve.ui.building import build_interface, empty_upload_folder
 
         self._folder = self._folder or empty_upload_folder(self._services.loaded.data_dir)
@@ -413,6 +420,36 @@ class UserInterface:
 
     async def _finish_building(self) -> None:
         await asyncio.gather(*self._apps.values(), return_exceptions=True)
+
+
+class _StublessLoader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        vars(module)["create_or_modify_pyi"] = lambda *_: None
+
+
+class _StublessFinder(MetaPathFinder):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name == "gradio.component_meta" else None
+        if spec is not None and spec.origin is not None:
+            spec.loader = _StublessLoader(name, spec.origin)
+        return spec
+
+
+def import_gradio() -> None:
+    """Import Gradio without its stub files.
+
+    Gradio parses its sources and writes a stub file beside each component at every import. That takes half of the
+    import's time and needs write permission for the installation; only editors read these files.
+    """
+    finder = _StublessFinder()
+    sys.meta_path.insert(0, finder)
+    try:
+        importlib.import_module("gradio")
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def _loading_page(texts: Texts) -> HTMLResponse:

@@ -73,6 +73,24 @@ document.addEventListener("keydown", (event) => {
   event.target.blur();
 }, true);
 
+// Gradio shows a file in the question box as a symbol only; its name is shown below it.
+let dropped = [];
+const thumbnails = () => document.querySelectorAll("#question .thumbnail-wrapper");
+const nameFiles = (files) => (dropped = [...dropped.slice(0, thumbnails().length), ...[...files].map((file) => file.name)]);
+document.addEventListener("change", (event) => {
+  if (event.target.matches?.('#question input[type="file"]')) nameFiles(event.target.files);
+}, true);
+document.addEventListener("drop", (event) => {
+  if (event.target.closest?.("#question")) nameFiles(event.dataTransfer.files);
+}, true);
+document.addEventListener("click", (event) => {
+  const thumbnail = event.target.closest?.("#question .delete-button")?.closest(".thumbnail-wrapper");
+  if (thumbnail) dropped.splice([...thumbnails()].indexOf(thumbnail), 1);
+}, true);
+
+// Gradio has this message in English only.
+const { lost } = document.currentScript.dataset;
+
 // What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
 // question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
 const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label]";
@@ -82,6 +100,12 @@ new MutationObserver(() => {
     button.removeAttribute("aria-label");
   }
   document.querySelector('#conversation .examples[role="list"]')?.removeAttribute("role");
+  thumbnails().forEach((thumbnail, place) => {
+    if (thumbnail.dataset.name !== dropped[place]) thumbnail.dataset.name = dropped[place] ?? "";
+  });
+  for (const toast of document.querySelectorAll('[data-testid="toast-text"]')) {
+    if (toast.textContent.startsWith("Connection to the server was lost")) toast.textContent = lost;
+  }
   for (const element of document.querySelectorAll(".show-me")) {
     if (seen.has(element)) continue;
     seen.add(element);

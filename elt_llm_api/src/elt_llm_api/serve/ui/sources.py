@@ -114,6 +114,12 @@ def _context_around(citation: Citation, chunks: Sequence[RetrievedChunk]) -> tup
     return "", ""
 
 
+def _first_whole_word(text: str) -> int:
+    """Return where the second word starts, because the first one may be cut; 0 for a single word."""
+    words = text.split(maxsplit=1)
+    return len(text) - len(words[1]) if len(words) > 1 else 0
+
+
 class SourcePanel:
     """The sources of an answer beside the conversation: cards, or the document that a card or a chip opens."""
 
@@ -154,9 +160,12 @@ class SourcePanel:
         cited = self._spans.get(principal, card.collection, card.document, start, end)
         bounds = max(0, start - BEFORE), min(cited.length, end + AFTER)
         around = self._spans.get(principal, card.collection, card.document, *bounds)
-        marked = (start - around.start, end - around.start) if card.cited else (0, 0)
-        text = Markup(mark_span(around.text, *marked))  # noqa: S704 - escaped
         is_start, is_end = around.start == 0, around.end >= around.length
+        low, high = start - around.start, end - around.start
+        first = 0 if is_start else _first_whole_word(around.text[:low])
+        last = None if is_end else high + len(around.text[high:].rstrip().rpartition(" ")[0])
+        marked = (low - first, high - first) if card.cited else (0, 0)
+        text = Markup(mark_span(around.text[first:last], *marked))  # noqa: S704 - escaped
         image = page_image_path(self._documents, principal, cited.collection, cited.document, cited.page)
         if image and card.cited:
             image += f"?start={start}&end={end}"

@@ -27,7 +27,11 @@ class Texts:
 
     def count(self, key: str, number: int, **values: object) -> str:
         """Return the singular or the plural of a text that counts something."""
-        return self(f"{key}.{'one' if number == 1 else 'many'}", count=f"{number:,}", **values)
+        return self(f"{key}.{'one' if number == 1 else 'many'}", count=self.figure(f"{number:,}"), **values)
+
+    def figure(self, formatted: str) -> str:
+        """Return a number, formatted in English, with the separators of this language."""
+        return formatted.translate(str.maketrans(",.", self("page.separators")))
 
     def find(self, key: str, default: str) -> str:
         """Return a text, or the default for an unknown key."""
