@@ -34,7 +34,20 @@ JOB = f"""collection: {COLLECTION}
 paths: [share]
 path_fields: "{{tenant_id}}/{{knowledge_base_id}}/{{doc_type}}/**"
 """
-TOPICS = "parking bicycles keys badges post printers lockers heating windows waste kitchens lifts".split()
+TOPICS = [
+    "parking",
+    "bicycles",
+    "keys",
+    "badges",
+    "post",
+    "printers",
+    "lockers",
+    "heating",
+    "windows",
+    "waste",
+    "kitchens",
+    "lifts",
+]
 RETRIEVING = ("dense", "sparse", "hybrid", "multi_query", "hyde", "multi_hop", "auto")
 QUESTION = "How many euros a day are repaid for meals on a journey, and who books it?"
 INVENTED = "Emperor Otto repaid 77 golden coins for a meal in 1350."
@@ -83,7 +96,7 @@ class KnowledgeBase:
         answer = self.clients[key].post(f"/v1/{route}", json={"question": QUESTION, **body})
         assert answer.status_code == 200, answer.text
         seen = answer.text + json.dumps(self.model.requests[before:])
-        tenant = key.split("-")[0]
+        tenant = key.split("-", maxsplit=1)[0]
         assert not [name for name in TENANTS if name != tenant and name in seen]
         return dict(answer.json())
 

@@ -82,7 +82,7 @@ def generation_opener(
 ) -> Iterator[Callable[[str], Generation]]:
     """Yield a function that opens published generations, which share vector indexes and connections to databases.
 
-    `index` has the connection to the database that it names. Without `databases`, the connections are closed at the end.
+    `index` has the connection to the database that it names. Only connections that are opened here are closed here.
     """
     with VectorIndexPool() as indexes, ExitStack() as opened:
         connections = databases or opened.enter_context(point_databases(store, index))
