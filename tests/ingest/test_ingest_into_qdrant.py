@@ -1,6 +1,7 @@
 """An ingest into a Qdrant that cannot take its points is refused with the mend, before anything is changed."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,24 @@ def run(place: Path, docs: Path, index: IndexSettings) -> None:
         ingest(IngestRequest(COLLECTION, (docs,)), settings, MODEL, store, SilentListener(), DirectParser())
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """How a server refuses to write to a caller with a key, and the error that names it."""
+
+    fault: tuple[int, str] | None
+    key: str
+    shown: str
+    mend: str
+
+
+REFUSALS = {
+    "no key": Refusal(None, "", "401 Must provide an API key", "Set ELT_LLM_INDEX__API_KEY"),
+    "key that reads": Refusal(None, READER_KEY, "403 .*manage access is required", "Use a key that may write"),
+    "read-only": Refusal(READ_ONLY, KEY, "403 .*Read-only mode", "check that the server is not read-only"),
+    "full disk": Refusal(FULL_DISK, KEY, "500 .*No space left on device", "Free space or memory on the machine"),
+}
+
+
 def contents(place: Path, server: QdrantServer) -> tuple[object, ...]:
     """Return all points of the server, and the numbers of collections, documents and generations of the store."""
     names = [it.name for it in server.client.get_collections().collections]
@@ -58,25 +77,14 @@ def contents(place: Path, server: QdrantServer) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize(
-    ("fault", "key", "shown", "mend"),
-    [
-        (None, None, "401 Must provide an API key", "Set ELT_LLM_INDEX__API_KEY"),
-        (None, READER_KEY, "403 .*manage access is required", "Use a key that may write"),
-        (READ_ONLY, KEY, "403 .*Read-only mode", "check that the server is not read-only"),
-        (FULL_DISK, KEY, "500 .*No space left on device", "Free space or memory on the machine of Qdrant"),
-    ],
-)
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
 def test_a_server_that_refuses_to_write_is_named_with_the_mend_before_anything_is_changed(
     server: QdrantServer,
     docs: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     published: bool,
-    fault: tuple[int, str] | None,
-    key: str | None,
-    shown: str,
-    mend: str,
+    refusal: Refusal,
 ) -> None:
     place = tmp_path / "data"
     run(place, docs if published else write_files(tmp_path / "other", {"a.md": "One."}), IndexSettings())
@@ -84,11 +92,11 @@ def test_a_server_that_refuses_to_write_is_named_with_the_mend_before_anything_i
         run(place, docs, server.settings)
     write_files(docs, {"new.md": "A new document."})
     before = contents(place, server)
-    server.with_keys, server.write_fault = True, fault
-    monkeypatch.setenv("ELT_LLM_INDEX__API_KEY", key or "")
-    with pytest.raises(IndexRefused, match=shown) as raised:
+    server.with_keys, server.write_fault = True, refusal.fault
+    monkeypatch.setenv("ELT_LLM_INDEX__API_KEY", refusal.key)
+    with pytest.raises(IndexRefused, match=refusal.shown) as raised:
         run(place, docs, server.settings)
-    assert mend in raised.value.hint
+    assert refusal.mend in raised.value.hint
     assert "reader-key" not in f"{raised.value}{raised.value.hint}"
     assert contents(place, server) == before
 

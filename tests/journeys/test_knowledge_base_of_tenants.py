@@ -34,7 +34,7 @@ JOB = f"""collection: {COLLECTION}
 paths: [share]
 path_fields: "{{tenant_id}}/{{knowledge_base_id}}/{{doc_type}}/**"
 """
-TOPICS = [
+TOPICS = (
     "parking",
     "bicycles",
     "keys",
@@ -45,16 +45,15 @@ TOPICS = [
     "heating",
     "windows",
     "waste",
-    "kitchens",
     "lifts",
-]
+)
 RETRIEVING = ("dense", "sparse", "hybrid", "multi_query", "hyde", "multi_hop", "auto")
 QUESTION = "How many euros a day are repaid for meals on a journey, and who books it?"
 INVENTED = "Emperor Otto repaid 77 golden coins for a meal in 1350."
 
 
 def files_of(name: str) -> dict[str, str]:
-    """Return sixteen documents of a tenant in two knowledge bases, as policies and guides."""
+    """Return fifteen documents of a tenant in two knowledge bases, as policies and guides."""
     euros, person = TENANTS[name]
     travel = f"## Meals\n\n{name} repays up to {euros} euros a day for meals on a journey.\n\n## Booking\n\n"
     travel += f"{person} of {name} books every journey, at least {euros // 4} days before it begins.\n"
