@@ -102,7 +102,7 @@ class QdrantServer:
 
     def _set_payload(self, name: str, body: Any) -> Any:
         asked = q.SetPayload.model_validate(body)
-        self.client.set_payload(name, asked.payload, points=asked.filter)
+        self.client.set_payload(name, asked.payload, points=asked.filter or q.Filter())
         return _DONE
 
 
