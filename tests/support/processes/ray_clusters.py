@@ -67,7 +67,7 @@ def _start(tries: int) -> Any:
     try:
         cluster.add_node(include_dashboard=False, **_NODE)
         cluster.add_node(**_NODE)
-    except Exception:  # Ray itself raises Exception if a node starts too slowly
+    except (Exception, SystemExit):  # Ray itself raises one of these if a node starts too slowly
         cluster.shutdown()
         if tries == 1:
             raise
