@@ -1,12 +1,11 @@
 """Every retrieval and answer strategy over HTTP, all with citations of the same form."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import cycle
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from model_servers.backends import AnswerEnd, Message, ScriptedBackend
+from model_servers.backends import PromptedBackend
 from model_servers.http_server import running_model_server
 from served.project import Asker, Project
 from served.scripted_answers import INVENTED, LONG_TEXT, QUESTION, TRUE
@@ -36,25 +35,14 @@ CITATION = {
 }
 
 
-class Prompted(ScriptedBackend):
-    """Returns the replies of the last script from its start, and counts the calls since."""
-
-    def say(self, *answers: str) -> None:
-        self._answers, self.calls = cycle(answers), 0
-
-    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
-        self.calls += 1
-        return super().chat(messages, options)
-
-
 @pytest.fixture(scope="module")
-def model() -> Prompted:
-    return Prompted()
+def model() -> PromptedBackend:
+    return PromptedBackend()
 
 
 @pytest.fixture(scope="module")
 def asker(
-    new_project: Callable[..., Project], model: Prompted, tmp_path_factory: pytest.TempPathFactory
+    new_project: Callable[..., Project], model: PromptedBackend, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Asker]:
     with running_model_server(model) as http:
         server = {"base_url": http.address, "context_window": 4096, "num_predict": 200}
@@ -77,7 +65,7 @@ def by_number(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
 def test_each_retrieval_strategy_finds_the_rule_with_its_own_retrievers(
-    strategy: str, asker: Asker, model: Prompted
+    strategy: str, asker: Asker, model: PromptedBackend
 ) -> None:
     model.say(LOAN)
     found = asker.search("For how long may books be borrowed, and how often is a loan renewed?", strategy=strategy)
@@ -89,7 +77,9 @@ def test_each_retrieval_strategy_finds_the_rule_with_its_own_retrievers(
 
 
 @pytest.mark.parametrize("strategy", WRITING)
-def test_each_answer_strategy_gives_citations_of_the_same_form(strategy: str, asker: Asker, model: Prompted) -> None:
+def test_each_answer_strategy_gives_citations_of_the_same_form(
+    strategy: str, asker: Asker, model: PromptedBackend
+) -> None:
     model.say(*WRITING[strategy])
     with asker.server.client.stream(
         "POST",
@@ -111,7 +101,7 @@ def test_each_answer_strategy_gives_citations_of_the_same_form(strategy: str, as
     assert model.calls == len(WRITING[strategy])
 
 
-def test_unsupported_sentences_are_flagged_for_every_client(asker: Asker, model: Prompted) -> None:
+def test_unsupported_sentences_are_flagged_for_every_client(asker: Asker, model: PromptedBackend) -> None:
     model.say(f"{TRUE} {INVENTED}")
     result = asker.ask("How long may a book be borrowed, and who founded the library?")
     verdicts = {sentence["text"]: sentence["verdict"] for sentence in result["checked"]}
@@ -119,7 +109,7 @@ def test_unsupported_sentences_are_flagged_for_every_client(asker: Asker, model:
     assert verdicts[LOAN] == "supported"
 
 
-def test_an_openai_client_gets_the_same_citations_as_the_command(asker: Asker, model: Prompted) -> None:
+def test_an_openai_client_gets_the_same_citations_as_the_command(asker: Asker, model: PromptedBackend) -> None:
     model.say(TRUE)
     body = {"model": "library", "messages": [{"role": "user", "content": "For how long may I borrow books?"}]}
     message = asker.post("/v1/chat/completions", body)["choices"][0]["message"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from elt_llm_core.collection.lifecycle import check_fingerprint, generation_opener
 from elt_llm_core.errors import CorruptIndex, EltError, UsageError
+from elt_llm_core.index.qdrant import PointDatabases
 from elt_llm_core.index.restricted import restrict
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -65,6 +66,7 @@ def open_generations(
     models: Sequence[EmbeddingModel],
     opened: ExitStack,
     index: IndexSettings | None = None,
+    databases: PointDatabases | None = None,
     conditions: Mapping[str, DocumentConditions] | None = None,
 ) -> tuple[list[Searchable], list[str]]:
     """Open and pin a generation of each named collection, and return the generations in the order of `names`.
@@ -72,10 +74,10 @@ def open_generations(
     Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
     share a pool of open vector indexes. If no collection can be opened, the first failure is raised.
     UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
-    vectors of a collection. `index` has the connection to the database that it names. The store
-    of a generation is asked as a caller with the `conditions` of its collection.
+    vectors of a collection. `index` has the connection to the database that it names, `databases` connections that stay
+    open. The store of a generation is asked as a caller with the `conditions` of its collection.
     """
-    open_one = opened.enter_context(generation_opener(store, index))
+    open_one = opened.enter_context(generation_opener(store, index, databases))
     generations: list[Searchable] = []
     allowed = conditions or {}
     failures: list[EltError] = []
@@ -387,18 +389,22 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     prompts: "Prompts | None" = None,
     make_reranker: MakeReranker | None = None,
     conditions: Mapping[str, DocumentConditions] | None = None,
+    databases: PointDatabases | None = None,
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
     Damaged collections are left out if another collection can be searched, with a note. By default, the settings
     determine `embedding` (one for each model that embedded a collection), `caches`, `llm` and `make_reranker`. No
-    result depends on the text of a document that does not fulfil the `conditions` of its collection.
+    result depends on the text of a document that does not fulfil the `conditions` of its collection. Engines that are
+    open at the same time can share `databases`, which the caller closes after them.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
         store, names = _open_store_for(place, collections, prefixes, opened)
         models = _as_models(embedding or create_embedding(settings))
-        generations, notes = open_generations(store, names, models, opened, settings.index, conditions)
+        generations, notes = open_generations(
+            store, names, models, opened, settings.index, databases=databases, conditions=conditions
+        )
         calibration, allowed = read_calibration(place, generations, settings), conditions or {}
         chosen = _choose_model(settings := with_models_dir(settings, as_workspace(place).folder), llm, opened)
         return Engine(

@@ -1,7 +1,7 @@
 """Points of a database: generations, filters, several collections, crashes and garbage, in Qdrant and in PostgreSQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,18 +38,27 @@ if TYPE_CHECKING:
 QUESTION = MODEL.embed_question("Which vessel is at the quay at ebb?")
 
 
-def _place(request: pytest.FixtureRequest, kind: str, folder: Path) -> PointsPlace:
-    """Return an empty workspace of a kind."""
-    if kind == "pgvector":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        return PgvectorPlace(server.workspace(folder))
+PLACES = ["qdrant", pytest.param("qdrant server", marks=pytest.mark.network), "pgvector"]
+
+
+@contextmanager
+def _place(request: pytest.FixtureRequest, folder: Path) -> Iterator[PointsPlace]:
+    """Yield an empty workspace of the kind that is the parameter of a fixture."""
+    if request.param == "pgvector":
+        postgres: PostgresServer = request.getfixturevalue("postgres")
+        yield PgvectorPlace(postgres.workspace(folder))
+        return
     needs("qdrant_client")
-    return QdrantPlace(folder)
+    from stored.qdrant_server import running_qdrant
+
+    with running_qdrant() as server:
+        yield QdrantPlace(folder, server.settings) if request.param == "qdrant server" else QdrantPlace(folder)
 
 
-@pytest.fixture(params=["qdrant", "pgvector"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> PointsPlace:
-    return _place(request, request.param, tmp_path)
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[PointsPlace]:
+    with _place(request, tmp_path) as made:
+        yield made
 
 
 def publish(place: PointsPlace, store: Store, documents: Mapping[str, Sequence[str]], **more: Any) -> int:
@@ -204,7 +213,8 @@ def test_a_purge_leaves_only_points_of_the_published_generation(place: PointsPla
         publish(place, store, some_documents(3))
         receipt = purge(store, [], SilentListener())
     if isinstance(place, QdrantPlace):
-        assert "snapshots of qdrant, and its files until it has optimised them" in receipt.beyond_reach
+        expected = f"snapshots of {place.index.url}, and its files until it has optimised them"
+        assert expected in receipt.beyond_reach
     assert {row[3] for row in place.stored()} == {ALIVE}
     assert len(place.stored()) == 12
 
@@ -234,12 +244,12 @@ def shelves(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         documents[f"{name}.md"], texts = texts[:share], texts[share:]
     documents |= {f"other-{number}.md": texts[number::40] for number in range(40)}
     folder = tmp_path_factory.mktemp("shelves")
-    place = _place(request, request.param, folder / "there")
-    both = (Workspace(folder / "here"), None), (place.workspace, place.index)
-    for workspace, index in both:
-        with writing(workspace) as store:
-            put(store, documents, MODEL, index=index)
     with ExitStack() as opened:
+        place = opened.enter_context(_place(request, folder / "there"))
+        both = (Workspace(folder / "here"), None), (place.workspace, place.index)
+        for workspace, index in both:
+            with writing(workspace) as store:
+                put(store, documents, MODEL, index=index)
         stores = [opened.enter_context(open_store(workspace)) for workspace, _ in both]
         here, there = (opened.enter_context(open_generation(store, COLLECTION)) for store in stores)
         yield Shelves(here, there)

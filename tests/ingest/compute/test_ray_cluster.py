@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from elt_llm_ingest.sandbox.guards import _PIN_FOLDER, _PREFIX, ParseLimits
 from elt_llm_ingest.sandbox.parser import ParseRequest
 from elt_llm_ingest.session import CollectionTask, IngestSession
 from optional import needs
-from processes.ray_clusters import actors_of, two_nodes
+from processes.ray_clusters import actors_of, hidden_from_children, two_nodes
 from stored.folders import generated_files, write_files
 
 needs("ray")
@@ -148,6 +148,31 @@ def test_a_killed_node_costs_nothing_but_time(home: Path, tmp_path: Path, docs: 
         killer = Interrupter(1, lambda: own.remove_node(node, allow_graceful=False))
         there = ingest(tmp_path / "ray", docs, own.address, killer)
         assert (there.collection_hash, there.exit_code) == (here.collection_hash, 0)
+
+
+@pytest.mark.ray
+def test_workers_that_have_neither_the_store_nor_the_documents_on_their_disk_give_the_same_collection(
+    home: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    with ExitStack() as opened:
+        with hidden_from_children(own):
+            cluster = opened.enter_context(two_nodes(home))
+        docs = write_files(own / "docs", generated_files(FILES))
+        views: list[tuple[list[str], bool, Path]] = []
+
+        def look() -> None:
+            for actor in actors_of(cluster):
+                process = Path(f"/proc/{actor}")
+                seen = process / "root" / own.relative_to("/")
+                views.append(([it.name for it in seen.iterdir()], any(own.iterdir()), (process / "cwd").readlink()))
+
+        there = ingest(own / "ray", docs, cluster.address, Interrupter(1, look))
+    here = ingest(own / "local", docs)
+    assert (there.collection_hash, there.exit_code) == (here.collection_hash, 0)
+    assert [(names, here) for names, here, _ in views] == [([], True), ([], True)]
+    assert not [folder for *_, folder in views if folder.is_relative_to(own)]
 
 
 @pytest.mark.ray

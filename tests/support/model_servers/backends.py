@@ -127,3 +127,16 @@ class ScriptedBackend:
             raise TooLong
         vectors = [self._embedding.embed_question(text) * 3 for text in texts]
         return [vector.tolist() for vector in vectors], sum(counts)
+
+
+class PromptedBackend(ScriptedBackend):
+    """Returns the answers of the last script from its start, and counts the calls since."""
+
+    def say(self, *answers: str) -> None:
+        """Set the script."""
+        self._answers, self.calls = cycle(answers), 0
+
+    def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
+        """Count the call and yield the next answer."""
+        self.calls += 1
+        return super().chat(messages, options)

@@ -1,5 +1,7 @@
 """A Ray cluster of two nodes on this machine, each with one processor."""
 
+import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,7 @@ def two_nodes(home: Path) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # by default 15, too slow beside other work on this machine
         # Nodes talk to each other at this machine's own address, which the network guard of the tests refuses.
         patch.delenv("PYTHONPATH", raising=False)
         cluster = _start(_TRIES)
@@ -24,6 +27,36 @@ def two_nodes(home: Path) -> Iterator[Any]:
             yield cluster
         finally:
             cluster.shutdown()
+
+
+_NEW_MOUNTS, _OWN_FOLDERS = 0x20000, 0x200  # CLONE_NEWNS, CLONE_FS
+_PRIVATE, _RECURSIVE = 1 << 18, 1 << 14  # MS_PRIVATE, MS_REC
+
+
+@contextmanager
+def hidden_from_children(folder: Path) -> Iterator[None]:
+    """Let the processes that are started in this context see an empty folder instead of this one, as long as they run.
+
+    They get a mount namespace of their own, which needs root.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to start processes in a mount namespace of their own")
+    libc, working = ctypes.CDLL(None, use_errno=True), Path.cwd()
+
+    def call(name: str, *arguments: object) -> None:
+        if getattr(libc, name)(*arguments):
+            raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
+
+    with Path("/proc/thread-self/ns/mnt").open("rb") as former:
+        call("unshare", _NEW_MOUNTS)
+        try:
+            call("mount", b"none", b"/", None, _RECURSIVE | _PRIVATE, None)
+            call("mount", b"none", os.fsencode(folder), b"tmpfs", 0, None)
+            yield
+        finally:
+            call("unshare", _OWN_FOLDERS)  # threads that were started meanwhile share the working directory
+            call("setns", former.fileno(), _NEW_MOUNTS)
+            os.chdir(working)
 
 
 def _start(tries: int) -> Any:
@@ -34,7 +67,7 @@ def _start(tries: int) -> Any:
     try:
         cluster.add_node(include_dashboard=False, **_NODE)
         cluster.add_node(**_NODE)
-    except Exception:  # Ray itself raises Exception if a node starts too slowly
+    except (Exception, SystemExit):  # Ray itself raises one of these if a node starts too slowly
         cluster.shutdown()
         if tries == 1:
             raise

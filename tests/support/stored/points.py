@@ -52,10 +52,10 @@ class PointsPlace:
 
 
 class QdrantPlace(PointsPlace):
-    """Points in a folder."""
+    """Points in a folder, or in a server."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(Workspace(folder), QDRANT_FOLDER)
+    def __init__(self, folder: Path, index: IndexSettings = QDRANT_FOLDER) -> None:
+        super().__init__(Workspace(folder), index)
 
     @contextmanager
     def qdrant(self) -> Iterator["QdrantPoints"]:

@@ -11,6 +11,7 @@ from functools import partial
 from threading import Event, Lock, Thread
 
 from elt_llm_core.errors import CorruptIndex, EltError
+from elt_llm_core.index.qdrant import PointDatabases, point_databases
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import create_embedding, is_model_available
 from elt_llm_core.settings.loader import SETTINGS_FILE, LoadedSettings, load_settings
@@ -69,7 +70,7 @@ class RecentAnswerCache:
 
 
 RELOAD_SECONDS = 2.0  # seconds between two checks of the settings files
-STARTUP_ONLY = ("storage", "chroma", "embedding", "serve")
+STARTUP_ONLY = ("storage", "chroma", "index", "embedding", "serve")
 """Sections of the settings that take effect only at the next start, because open resources depend on them."""
 _PROFILE_NAME = re.compile(r"[\w-]{1,200}")
 _log = logging.getLogger(__name__)
@@ -191,6 +192,8 @@ class Services(Closeable):
     queue: JobQueue
     state: Database
     embedding: EmbeddingModel
+    databases: PointDatabases
+    """The connections of all engines to databases of vectors. Only one connection can have a folder of Qdrant open."""
     feedback: FeedbackTable
     recent_answers: RecentAnswerCache
     recorder: QuestionRecorder
@@ -281,7 +284,8 @@ def open_services(
         reloader = opened.enter_context(SettingsReloader(loaded))
         model = embedding or create_embedding(loaded.settings)
         writers = ModelAvailability(partial(_has_model, reloader), model_check_seconds)
-        engines = opened.enter_context(_create_pool(reloader, store, model, writers))
+        databases = opened.enter_context(point_databases(store, loaded.settings.index))
+        engines = opened.enter_context(_create_pool(reloader, store, model, writers, databases))
         return Services(
             reloader=reloader,
             store=store,
@@ -291,6 +295,7 @@ def open_services(
             queue=JobQueue(state),
             state=state,
             embedding=model,
+            databases=databases,
             feedback=FeedbackTable(state),
             recent_answers=RecentAnswerCache(),
             recorder=recorder,
@@ -317,7 +322,11 @@ def _has_model(reloader: SettingsReloader, profile: str) -> bool:
 
 
 def _create_pool(
-    reloader: SettingsReloader, store: Store, embedding: EmbeddingModel, writers: ModelAvailability
+    reloader: SettingsReloader,
+    store: Store,
+    embedding: EmbeddingModel,
+    writers: ModelAvailability,
+    databases: PointDatabases,
 ) -> EnginePool:
     workspace = reloader.active.loaded.workspace
     data_dir = workspace.folder
@@ -336,6 +345,7 @@ def _create_pool(
                 aliases=aliases,
                 prompts=prompts,
                 conditions=conditions,
+                databases=databases,
             )
         except CorruptIndex as error:  # every caller sees the message, which must not reveal the data directory
             raise CorruptIndex(str(error).replace(f"{data_dir}/", ""), hint=error.hint) from error

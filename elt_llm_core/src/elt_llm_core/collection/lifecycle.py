@@ -3,7 +3,7 @@
 import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -79,14 +79,17 @@ def open_generation(
 
 
 @contextmanager
-def generation_opener(store: Store, index: IndexSettings | None = None) -> Iterator[Callable[..., Generation]]:
+def generation_opener(
+    store: Store, index: IndexSettings | None = None, databases: PointDatabases | None = None
+) -> Iterator[Callable[..., Generation]]:
     """Yield a function that opens published generations, which share vector indexes and connections to databases.
 
-    `index` has the connection to the database that it names.
+    `index` has the connection to the database that it names. Only connections that are opened here are closed here.
     """
-    with VectorIndexPool() as indexes, point_databases(store, index) as databases:
+    with VectorIndexPool() as indexes, ExitStack() as opened:
+        connections = databases or opened.enter_context(point_databases(store, index))
         shared = cache(KeywordTokeniser)
-        yield partial(open_generation, store, indexes=indexes, tokeniser_of=shared, databases=databases)
+        yield partial(open_generation, store, indexes=indexes, tokeniser_of=shared, databases=connections)
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:

@@ -350,9 +350,11 @@ def _folder_is_open(settings: IndexSettings) -> EltError:
 
 
 def _unreachable(settings: IndexSettings, why: str) -> EltError:
+    slow = "timed out" in why or "DEADLINE" in why
+    start = "Raise index.timeout_seconds" if slow else "Start the server"
     return IndexUnavailable(
         f"Qdrant at {settings.url} cannot be reached: {why[:300]}",
-        hint="Start the server, or correct index.url and run: elt-llm ingest   (see docs/qdrant.md)",
+        hint=f"{start}, or correct index.url and run: elt-llm ingest   (see docs/qdrant.md)",
     )
 
 

@@ -109,6 +109,7 @@ class SearchTrial:
             [one.name for one in scope],
             conditions={one.name: one.conditions for one in scope},
             embedding=self._services.embedding,
+            databases=self._services.databases,
             aliases=active.aliases,
             prompts=active.prompts,
         ) as engine:
