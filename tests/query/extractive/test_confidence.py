@@ -26,6 +26,7 @@ STRONG = AnswerEvidence(
     denied_beside=0.0,
     contradicted=0.0,
     unreasoned=0.0,
+    valueless=0.0,
 )
 MISSING = [
     "unknown",
@@ -41,6 +42,7 @@ MISSING = [
     "denied",
     "denied_beside",
     "unreasoned",
+    "valueless",
 ]
 
 

@@ -31,6 +31,10 @@ from elt_llm_query.understanding.question import parse_question
         ("How often is the hall swept?", "The hall is swept once a week.", True),
         ("How many hours of annual leave do I get?", "The annual leave is granted.", False),
         ("How much does a card cost above £5?", "A card above £5 is blue.", False),
+        ("What waiting time applies to a new book?", "Newly bought books are shelved in the hall.", False),
+        ("What waiting time applies to a new book?", "A new book is lent after three days.", True),
+        ("What is the maximum size in megabytes of a scan?", "A scan has at most 300 pages.", False),
+        ("What is the maximum size in megabytes of a scan?", "A scan has at most 20 MB.", True),
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
     ],
 )

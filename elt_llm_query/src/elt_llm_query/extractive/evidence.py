@@ -175,6 +175,8 @@ class AnswerEvidence:
     """How strongly the best sentence contradicts an assumption of the question; down is better."""
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; down is better."""
+    valueless: float
+    """1 if the question asks for a figure and no chosen sentence has any; down is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""
@@ -218,6 +220,7 @@ def gather_evidence(
         denied_beside=denial_score(context, chosen),
         contradicted=contradiction_score(context, best),
         unreasoned=_unreasoned(question, chosen),
+        valueless=float(question.expects_figure and not any(sentence.support for sentence in chosen)),
     )
 
 

@@ -21,7 +21,7 @@ Expected = Literal[
     "person", "date", "duration", "number", "money", "percentage", "place", "definition", "reason", "any"
 ]
 
-Measure = Literal["", "weight", "length", "age", "speed", "temperature", "telephone"]
+Measure = Literal["", "weight", "length", "age", "speed", "temperature", "data", "telephone"]
 Intent = Literal[
     "definition", "how_to", "who", "when", "where", "how_many", "list", "compare", "why", "yes_no", "other"
 ]
