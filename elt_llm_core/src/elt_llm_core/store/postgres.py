@@ -409,14 +409,16 @@ class CallerDatabase(PostgresDatabase):
 def admit_callers(database: PostgresDatabase) -> None:
     """Let the role of callers read documents and points. It is created if the role of this session may do so.
 
-    Without that role, callers are restricted by this program alone, and the doctor says so.
+    Without that role, callers are restricted by this program alone, and the doctor reports it.
     """
-    may_create = "(SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user)"
-    database.execute(
-        f"DO $$ BEGIN IF to_regrole('{CALLER_ROLE}') IS NULL AND {may_create} THEN"
-        f" CREATE ROLE {CALLER_ROLE} NOLOGIN; GRANT {CALLER_ROLE} TO CURRENT_USER; END IF;"
-        " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$"  # another writer was faster
+    [(is_missing, may_create)] = database.rows(
+        "SELECT to_regrole(?) IS NULL, rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user",
+        (CALLER_ROLE,),
     )
+    if is_missing and may_create:
+        for statement in (f"CREATE ROLE {CALLER_ROLE} NOLOGIN", f"GRANT {CALLER_ROLE} TO CURRENT_USER"):
+            with suppress(StoreError):  # another writer was faster, or the service refuses
+                database.execute(statement)
     known = database.row(
         "SELECT has_table_privilege(oid, ?, 'SELECT') FROM pg_roles WHERE rolname = ?",
         (f"{STORE_SCHEMA}.{_READ_FOR_CALLERS[-1]}", CALLER_ROLE),
