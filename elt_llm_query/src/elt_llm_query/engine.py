@@ -395,29 +395,25 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 
     Damaged collections are left out if another collection can be searched, with a note. By default, the settings
     determine `embedding` (one for each model that embedded a collection), `caches`, `llm` and `make_reranker`. No
-    result depends on the text of a document that does not fulfil the `conditions` of its collection. Engines that are
-    open at the same time can share `databases`, which the caller closes after them.
+    result depends on a document that does not fulfil the `conditions` of its collection. The caller closes `databases`.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
         store, names = _open_store_for(place, collections, prefixes, opened)
-        models = _as_models(embedding or create_embedding(settings))
-        generations, notes = open_generations(
-            store, names, models, opened, settings.index, databases=databases, conditions=conditions
-        )
-        calibration, allowed = read_calibration(place, generations, settings), conditions or {}
-        chosen = _choose_model(settings := with_models_dir(settings, as_workspace(place).folder), llm, opened)
+        models, allowed = _as_models(embedding or create_embedding(settings)), conditions or {}
+        generations, notes = open_generations(store, names, models, opened, settings.index, databases, allowed)
+        chosen = _choose_model(located := with_models_dir(settings, as_workspace(place).folder), llm, opened)
         return Engine(
             [restrict(one, allowed.get(one.collection, ())) for one in generations],
             models,
-            settings,
+            located,
             caches=caches,
             llm=chosen.llm,
             aliases=aliases,
             prompts=prompts,
             notes=notes,
             without_model=chosen.note,
-            calibration=calibration,
+            calibration=read_calibration(place, generations, settings),
             make_reranker=make_reranker,
         ).own(opened.pop_all())
 
