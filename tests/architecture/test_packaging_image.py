@@ -134,7 +134,7 @@ def test_compose_services_are_reachable_only_from_this_machine(composed: dict[st
 def test_compose_images_are_pinned_to_a_version(composed: dict[str, Any]) -> None:
     for service in composed["services"].values():
         if image := service.get("image"):
-            assert re.fullmatch(r"[a-z/-]{1,50}:v?\d{1,4}(\.\d{1,4}){1,2}", image), image
+            assert re.fullmatch(r"[a-z/-]{1,50}:v?\d{1,4}(\.\d{1,4}){1,2}(-pg\d{2})?", image), image
 
 
 def test_the_server_and_worker_containers_are_hardened(composed: dict[str, Any]) -> None:
