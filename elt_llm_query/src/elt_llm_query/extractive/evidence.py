@@ -176,7 +176,7 @@ class AnswerEvidence:
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; down is better."""
     valueless: float
-    """1 if the question asks for a figure and no chosen sentence has any; down is better."""
+    """1 if the question asks for a figure and no chosen sentence has any, nor is a row; down is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""
@@ -220,7 +220,7 @@ def gather_evidence(
         denied_beside=denial_score(context, chosen),
         contradicted=contradiction_score(context, best),
         unreasoned=_unreasoned(question, chosen),
-        valueless=float(question.expects_figure and not any(sentence.support for sentence in chosen)),
+        valueless=_valueless(question, chosen),
     )
 
 
@@ -327,3 +327,9 @@ def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
 def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
     has_reason = any(_REASON.search(fold(sentence.candidate.readable)) for sentence in chosen)
     return float(question.kind == "why" and not has_reason)
+
+
+def _valueless(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
+    # The unit of a figure in a row may be in the head or in the title of the table.
+    has_value = any(sentence.support or sentence.candidate.kind == "row" for sentence in chosen)
+    return float(question.expects_figure and not has_value)
