@@ -24,7 +24,7 @@ from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import DocumentCondition
 from elt_llm_core.store.records import NewDocument
 from elt_llm_core.store.store import Store, open_store
-from elt_llm_core.utilities import FAILPOINT_VARIABLE, Failpoint
+from elt_llm_core.utilities import CONDITIONS_LEFT_OUT, FAILPOINT_VARIABLE
 from numpy.typing import NDArray
 from optional import needs
 from stored.points import MODEL, PGVECTOR, PgvectorPlace
@@ -272,7 +272,7 @@ def test_a_search_of_a_caller_needs_no_condition_in_this_program(
 ) -> None:
     with writing(here.workspace) as store:
         put(store, some_documents(3), MODEL, index=PGVECTOR, document_of=_of_tenant)
-    monkeypatch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
+    monkeypatch.setenv(FAILPOINT_VARIABLE, CONDITIONS_LEFT_OUT)
     conditions = (DocumentCondition("tenant_id", ("page-001",)),)
     with (
         open_store(here.workspace) as store,

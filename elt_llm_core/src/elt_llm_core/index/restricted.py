@@ -28,7 +28,7 @@ from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions,
 from elt_llm_core.store.records import StoredDocument, StoredNode, canonical_json
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
-from elt_llm_core.utilities import Failpoint, is_left_out
+from elt_llm_core.utilities import leaves_out_conditions
 
 _IDS_AT_ONCE = 10_000
 
@@ -44,7 +44,7 @@ class RestrictedIndex:
     def __init__(self, index: Searchable, conditions: DocumentConditions) -> None:
         """Compute the allowed chunks. A field that no chunk has allows none."""
         self._index, self._conditions = index, conditions
-        enforced = () if is_left_out(Failpoint.CONDITIONS) else conditions
+        enforced = () if leaves_out_conditions() else conditions
         self._filters = tuple(_value_filter(index, condition) for condition in enforced)
         self._allowed = index.allow(self._filters)
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from elt_llm_core.errors import UsageError
 from elt_llm_core.store.records import OWNER_FIELDS
-from elt_llm_core.utilities import Failpoint, is_left_out
+from elt_llm_core.utilities import leaves_out_conditions
 
 LONGEST_VALUE = 60  # characters
 _LONGEST_QUOTED = 200  # characters; a quoted value is also the name of a folder, which has at most 255
@@ -69,7 +69,7 @@ DocumentConditions = tuple[DocumentCondition, ...]
 
 def admit(conditions: DocumentConditions, metadata: Mapping[str, Any]) -> bool:
     """Return whether a document with this metadata fulfils all conditions."""
-    return is_left_out(Failpoint.CONDITIONS) or all(condition.admits(metadata) for condition in conditions)
+    return leaves_out_conditions() or all(condition.admits(metadata) for condition in conditions)
 
 
 def owner_folders(fields: Mapping[str, str]) -> tuple[str, ...]:

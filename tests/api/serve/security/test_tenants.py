@@ -19,7 +19,7 @@ from browsing.gradio_events import Events
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.conditions import DocumentCondition
-from elt_llm_core.utilities import FAILPOINT_VARIABLE, Failpoint
+from elt_llm_core.utilities import CONDITIONS_LEFT_OUT, FAILPOINT_VARIABLE
 from mcp.client import Client
 from mcp_types import CallToolResult
 from optional import needs
@@ -136,7 +136,7 @@ def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         if request.param != LOCAL:
             settings = in_postgres(request.getfixturevalue("postgres"), folder)
         if request.param == POLICIES:
-            patch.setenv(FAILPOINT_VARIABLE, f"{Failpoint.CONDITIONS}:leave-out")
+            patch.setenv(FAILPOINT_VARIABLE, CONDITIONS_LEFT_OUT)
         with shared_library(folder, settings) as library:
             yield library
 
