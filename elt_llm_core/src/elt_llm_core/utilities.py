@@ -85,7 +85,7 @@ CONDITIONS_LEFT_OUT = "conditions:leave-out"
 
 
 def leaves_out_conditions() -> bool:
-    """Return whether a test leaves out the conditions of callers, to show that row-level security holds without them."""
+    """Return whether a test leaves out the conditions of callers, to show that row-level security holds alone."""
     return os.environ.get(FAILPOINT_VARIABLE) == CONDITIONS_LEFT_OUT
 
 
