@@ -357,3 +357,20 @@ def test_the_card_of_a_pdf_source_shows_the_page_as_a_picture_if_the_file_may_be
             "the cited words are marked in it"
         )
         assert seen.complaints == []
+
+
+def test_the_health_sign_changes_after_the_first_document_without_a_reload(a_browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "founding.md").write_text(f"# The founding\n\n{SAID}\n", encoding="utf-8")
+    (tmp_path / "project").mkdir()
+    with (
+        served(tmp_path / "project", environment=EXTRACTIVE) as server,
+        Interface(server, a_browser).visited() as (page, _),
+    ):
+        expect(page.locator("#health-sign")).to_contain_text("Drop a file into the question box")
+        page.locator("#question input[type=file]").set_input_files(tmp_path / "founding.md")
+        expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
+        ask(page, QUESTION)
+        expect(page.locator("#status")).to_contain_text(
+            "No answer."
+        )  # the fake embedding of the tests knows no meaning
+        expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
