@@ -287,6 +287,16 @@ def test_a_search_of_a_caller_needs_no_condition_in_this_program(
         assert restrict(unrestricted, conditions).size == 12  # without the policies
 
 
+def test_conditions_cannot_be_left_out_without_row_level_security(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with writing(tmp_path) as store:
+        put(store, some_documents(1), MODEL)
+        monkeypatch.setenv(FAILPOINT_VARIABLE, CONDITIONS_LEFT_OUT)
+        with pytest.raises(StoreError, match="no row-level security restricts them"):
+            open_generation(store, COLLECTION, conditions=(DocumentCondition("tenant_id", ("acme",)),))
+
+
 def _of_tenant(path: str, texts: Sequence[str], collection: str) -> NewDocument:
     """Return a document whose tenant is its title."""
     document = new_document(path, texts, collection)

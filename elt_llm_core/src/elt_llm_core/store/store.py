@@ -35,7 +35,7 @@ from elt_llm_core.store.generations import (
 )
 from elt_llm_core.store.nodes import NodeTable, VectorTable
 from elt_llm_core.store.records import CollectionRecord, FileRecord
-from elt_llm_core.utilities import Closeable, Failpoint, failpoint
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable, Failpoint, failpoint, leaves_out_conditions
 
 UPLOADS_FOLDER = "uploads"
 
@@ -56,13 +56,22 @@ class Store(Closeable):
         self.generations = GenerationTable(database)
 
     def seen_by(self, conditions: DocumentConditions) -> "Store":
-        """Return the store as a caller with these conditions reads it, if the database has row-level security."""
-        if not conditions or not self.workspace.is_shared:
-            return self
-        from elt_llm_core.store.postgres import CallerDatabase, as_server
+        """Return the store as a caller with these conditions reads it, if the database has row-level security.
 
-        server = as_server(self.database)
-        return Store(self.workspace, CallerDatabase(server, conditions)) if server.restricts_callers else self
+        Raises StoreError if a test leaves out the conditions, and nothing else restricts the caller.
+        """
+        if conditions and self.workspace.is_shared:
+            from elt_llm_core.store.postgres import CallerDatabase, as_server
+
+            server = as_server(self.database)
+            if server.restricts_callers:
+                return Store(self.workspace, CallerDatabase(server, conditions))
+        if conditions and leaves_out_conditions():
+            raise StoreError(
+                f"{FAILPOINT_VARIABLE} leaves out the conditions of callers, and no row-level security restricts them.",
+                hint=f"Unset {FAILPOINT_VARIABLE}; it is for tests.",
+            )
+        return self
 
     def folder(self, collection: str) -> Path:
         """Return the folder of a collection's generations."""
