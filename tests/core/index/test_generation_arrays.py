@@ -10,6 +10,7 @@ from elt_llm_core.index.contents import (
     GenerationChange,
     GenerationContents,
     read_arrays,
+    recall,
     top_positions,
     write_arrays,
 )
@@ -31,6 +32,19 @@ def _arrays(count: int, dimension: int = 8, seed: int = 0) -> GenerationArrays:
 def test_the_positions_of_the_highest_scores_equal_those_of_a_stable_sort(scores: np.ndarray, top_k: int) -> None:
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: max(top_k, 0)]
     assert top_positions(scores, top_k).tolist() == expected
+
+
+@given(st.integers(1, 20), st.data())
+def test_each_missed_neighbour_lowers_the_recall_once_wherever_it_ranks(count: int, data: st.DataObject) -> None:
+    cosines = np.linspace(1, 0, count + 20, dtype=np.float32)
+    missed = data.draw(st.sets(st.integers(0, count - 1)))
+    found = np.delete(cosines[: count + len(missed)], sorted(missed))
+    assert recall(found[::-1], cosines[:count]) == pytest.approx(1 - len(missed) / count)
+
+
+def test_a_result_tied_with_the_last_nearest_neighbour_counts_as_found() -> None:
+    assert recall(np.array([0.9, 0.5], dtype=np.float32), np.array([0.9, 0.5], dtype=np.float32)) == 1
+    assert recall(np.zeros(0, dtype=np.float32), np.zeros(0, dtype=np.float32)) == 1
 
 
 @given(st.integers(0, 60), st.integers(0, 70), st.integers(0, 1000), st.booleans())

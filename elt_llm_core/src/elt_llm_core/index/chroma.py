@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import GenerationArrays, top_positions
+from elt_llm_core.index.contents import ROUNDING, GenerationArrays, recall, top_positions
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import Closeable
 
@@ -211,7 +211,6 @@ def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
 SAMPLE_SIZE = 200  # nodes
 RECALL_DEPTH = 10  # nearest neighbours
 MIN_RECALL = 0.99
-_ROUNDING = 1e-5  # a smaller difference of cosines is rounding
 _ROW_BATCH = 100  # nodes whose cosines to all nodes are in memory at the same time
 
 
@@ -234,9 +233,9 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
         asked = np.ascontiguousarray(vectors[batch])
         found, _ = store.nearest(asked, min(RECALL_DEPTH, len(arrays.ids)))
         for place, ids, cosines in zip(batch, found, asked @ vectors.T, strict=True):
-            itself, recall = _check_node(arrays, int(place), ids, cosines)
+            itself, share = _check_node(arrays, int(place), ids, cosines)
             lost += not itself
-            recalls.append(recall)
+            recalls.append(share)
     faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
     if np.mean(recalls) < MIN_RECALL:
         faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
@@ -249,6 +248,5 @@ def _check_node(
     """Return whether a search for a node's vector finds the node, and the share of its nearest neighbours found."""
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
-    itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - _ROUNDING))
-    recall = float(np.mean(np.sort(found)[::-1] >= best - _ROUNDING)) if len(found) == len(best) else 0.0
-    return itself, recall
+    itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - ROUNDING))
+    return itself, recall(found, best)

@@ -154,6 +154,18 @@ def top_positions(scores: NDArray[np.float32], top_k: int) -> NDArray[np.int64]:
     return places[np.lexsort((places, -scores[places]))][:count].astype(np.int64)
 
 
+ROUNDING = 1e-5  # a smaller difference of cosines is rounding
+
+
+def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
+    """Return the share of the nearest neighbours that a search found, 0 to 1.
+
+    `found` has the cosines of the results in any order, `nearest` those of an exact search, best first. A result tied
+    with the last of the nearest counts as one of them.
+    """
+    return min(1.0, np.count_nonzero(found >= nearest[-1] - ROUNDING) / len(nearest)) if len(nearest) else 1.0
+
+
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
     """Write all arrays into a new directory. The unchanged part of segmented vectors must be there already."""
     save_array(directory / IDS_NAME, arrays.ids)

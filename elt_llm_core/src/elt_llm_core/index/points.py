@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import GenerationArrays, top_positions
+from elt_llm_core.index.contents import ROUNDING, GenerationArrays, recall, top_positions
 from elt_llm_core.index.fields import FilterField, FilterFields
 from elt_llm_core.index.searchable import FieldValue, ValueFilter
 from elt_llm_core.settings.tree import IndexSettings
@@ -296,7 +296,7 @@ def batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
         yield batch
 
 
-_SAMPLE, _DEPTH, _MIN_RECALL, _ROUNDING = 200, 10, 0.99, 1e-5
+_SAMPLE, _DEPTH, _MIN_RECALL = 200, 10, 0.99
 
 
 def points_faults(
@@ -323,8 +323,8 @@ def points_faults(
             hits = cosines[arrays.positions(ids)]
         except CorruptIndex:
             return ["The database has points of nodes that the generation does not have."]
-        lost += hits.max(initial=-1) < best[0] - _ROUNDING
-        recalls.append(float(np.mean(np.sort(hits)[::-1] >= best - _ROUNDING)) if len(hits) == depth else 0.0)
+        lost += hits.max(initial=-1) < best[0] - ROUNDING
+        recalls.append(recall(hits, best))
     faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
     if recalls and np.mean(recalls) < _MIN_RECALL:
         faults.append(f"Recall@{_DEPTH} against exact search is {np.mean(recalls):.3f}.")

@@ -9,7 +9,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
 from numpy.typing import NDArray
 
-from elt_llm_core.index.contents import GenerationArrays, SegmentedVectors, damaged, top_positions
+from elt_llm_core.index.contents import ROUNDING, GenerationArrays, SegmentedVectors, damaged, recall, top_positions
 from elt_llm_core.index.vector_index import ExactVectorStore, ReadOnlyVectorStore
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import onnx_library
@@ -119,7 +119,6 @@ class GraphVectorStore(ReadOnlyVectorStore):
 FRESH_SAMPLE, KEPT_SAMPLE = 200, 20  # nodes
 MIN_RECALL, MIN_KEPT_RECALL = 0.99, 0.9  # the smaller sample finds faults only; a kept graph was measured when built
 RECALL_DEPTH = 10  # nearest neighbours
-_ROUNDING = 1e-5  # a smaller difference of cosines is rounding
 
 
 def graph_faults(store: GraphVectorStore, arrays: GenerationArrays, *, fresh: bool) -> list[str]:
@@ -134,10 +133,10 @@ def graph_faults(store: GraphVectorStore, arrays: GenerationArrays, *, fresh: bo
     for batch in np.array_split(sample, -(-len(sample) // KEPT_SAMPLE)):
         vectors = np.ascontiguousarray(arrays.vectors[batch])
         for vector, cosines in zip(vectors, (arrays.vectors @ vectors.T).T, strict=True):
-            lost += store.candidates(vector, RECALL_DEPTH)[1].max(initial=-1) < vector @ vector - _ROUNDING
+            lost += store.candidates(vector, RECALL_DEPTH)[1].max(initial=-1) < vector @ vector - ROUNDING
             best = cosines[top_positions(cosines, RECALL_DEPTH)]
             query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=RECALL_DEPTH)
-            recalls.append(np.mean(np.array(store.query(query).similarities) >= best - _ROUNDING))
+            recalls.append(recall(np.array(store.query(query).similarities, dtype=np.float32), best))
     least, faults = MIN_RECALL if fresh else MIN_KEPT_RECALL, []
     if lost > (1 - least) * len(sample):
         faults.append(f"{lost} of {len(sample)} searches for a node's vector do not find the node.")
