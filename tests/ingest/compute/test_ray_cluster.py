@@ -82,7 +82,9 @@ def kill_an_actor(cluster: Any) -> None:
     os.kill(actors[0], signal.SIGKILL)
 
 
-def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(cluster: Any, tmp_path: Path, docs: Path) -> None:
+def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(
+    cluster: Any, home: Path, tmp_path: Path, docs: Path
+) -> None:
     (docs / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing more\n%%EOF\n")
     here = ingest(tmp_path / "local", docs)
     there = ingest(tmp_path / "ray", docs, cluster.address)
@@ -91,6 +93,7 @@ def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(cluster: Any
         (it.path, it.status, it.reason) for it in here.files
     ]
     assert there.embedded == here.embedded >= FILES
+    assert list(home.iterdir()) == []
 
 
 @pytest.mark.ray

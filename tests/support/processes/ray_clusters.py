@@ -19,6 +19,7 @@ def two_nodes(home: Path) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # as RayCompute does, but before the first import of Ray
         patch.setenv("RAY_worker_niceness", "0")  # by default 15, too slow beside other work on this machine
         # Nodes talk to each other at this machine's own address, which the network guard of the tests refuses.
         patch.delenv("PYTHONPATH", raising=False)

@@ -143,6 +143,10 @@ class RayCompute(Compute):
         _refuse_silent_address(self._address)
         embedding = self._settings.embedding if self._distributes_model else None
         self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
+        # Ray would start the workers of a process that `uv run` started with uv as well: in a copy of the working
+        # directory, with an environment that each node downloads. It reads the variables when it is imported.
+        os.environ |= {"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
 
         with _kept_signal_handler(), _named_failures(self._address):
@@ -457,7 +461,6 @@ def _named_failures(address: str) -> Iterator[None]:
 @contextmanager
 def _kept_signal_handler() -> Iterator[None]:
     """Restore the handler of SIGTERM, which Ray replaces by its own."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     in_main = threading.current_thread() is threading.main_thread()
     handler: Callable[..., Any] | int | None = signal.getsignal(signal.SIGTERM)
     try:
