@@ -21,6 +21,8 @@ USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
 # Candidates examined by a search: 256, or one of 500 vectors if these are more, unless the settings ask for more.
 _EXAMINED, _ONE_EXAMINED_OF = 256, 500
 _FURTHER = 32  # results beyond those asked for, so that ties and unused vectors do not end a search
+_ADDED_AT_ONCE = 50_000  # vectors
+_MANY, _LINKS_OF_MANY = 100_000, 32  # vectors, and the least number of links of each from then on
 _TIE = 1e-6  # a smaller difference of cosines is rounding
 
 
@@ -37,15 +39,18 @@ def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaS
 
     One thread inserts them in order, so that equal vectors give equal files.
     """
+    links = max(settings.max_neighbors, _LINKS_OF_MANY if len(vectors) >= _MANY else 0)
     graph = _index_class()(
         ndim=vectors.shape[1],
         metric="ip",
         dtype="f16",
-        connectivity=settings.max_neighbors,
+        connectivity=links,
         expansion_add=settings.ef_construction,
         enable_key_lookups=False,
     )
-    graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=1)
+    for start in range(0, len(vectors), _ADDED_AT_ONCE):  # usearch copies what it adds
+        rows = np.arange(start, min(start + _ADDED_AT_ONCE, len(vectors)), dtype=np.uint64)
+        graph.add(rows, vectors[start : start + _ADDED_AT_ONCE], threads=1)
     (directory / USEARCH_FOLDER).mkdir()
     graph.save(directory / USEARCH_FOLDER / GRAPH_NAME)
 
