@@ -29,7 +29,7 @@ CACHE_VARIABLE = "BENCH_CACHE"
 MADE_BY = 1  # increase it whenever this file or corpus.py generates other data
 MANY, EACH = 50, 500
 BUILDS = 5  # attempts to build a graph of vectors until one passes its check
-BENCH_SETTINGS = Settings(query=QuerySettings(cache_size=0))
+BENCH_SETTINGS = Settings(query=QuerySettings(cache_size=0, route_above=0))  # every collection is searched
 _LIBRARIES = ("chromadb", "bm25s", "llama-index-core")
 
 

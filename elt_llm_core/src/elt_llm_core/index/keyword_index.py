@@ -31,6 +31,7 @@ class KeywordIndex:
         self.bm25 = bm25
         self.tokeniser = tokeniser
         self.size = size
+        self._latest: tuple[KeywordQuery, NDArray[np.float32]] | None = None
 
     @property
     def vocabulary(self) -> Collection[str]:
@@ -47,7 +48,8 @@ class KeywordIndex:
         With `positions`, a large index does not score every node.
         """
         if positions is not None and self.size <= SMALL_INDEX:
-            return self.scores_of(query)[positions]
+            latest = self._latest  # the scores of all nodes, which the retriever of the same question computed
+            return (latest[1] if latest and latest[0] == query else self.scores_of(query))[positions]
         scores = self._sums(query.stems, positions, query.factors)
         for named in query.names:
             best = np.zeros_like(scores)
@@ -57,6 +59,9 @@ class KeywordIndex:
                 of_whole = np.asarray(np.where(whole, np.sum(parts, axis=0), 0.0), dtype=np.float32)
                 best = np.maximum(best, other.weight * of_whole)
             scores = scores + np.maximum(best - self._sums(named.stems, positions), 0.0, dtype=np.float32)
+        if self.size <= SMALL_INDEX:
+            scores.setflags(write=False)
+            self._latest = query, scores
         return scores
 
     def _sums(
@@ -94,8 +99,12 @@ class KeywordIndex:
 
     def document_frequency(self, stem: str, mask: NDArray[np.bool_] | None = None) -> int:
         """Return the number of nodes that contain a stem, of those that `mask`, shape (size,), allows."""
-        nodes, _ = self._postings(stem)
-        return len(nodes) if mask is None else int(np.count_nonzero(mask[nodes]))
+        if mask is not None:
+            return int(np.count_nonzero(mask[self._postings(stem)[0]]))
+        if self.bm25 is None or (number := self.bm25.vocab_dict.get(stem)) is None:
+            return 0
+        starts = self.bm25.scores["indptr"]
+        return int(starts[number + 1]) - int(starts[number])
 
     def having(self, stems: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of the nodes that contain all of these stems, ascending."""

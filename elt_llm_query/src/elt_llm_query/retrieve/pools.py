@@ -88,7 +88,7 @@ class Pool:
     names: tuple[AlternativeNames, ...] = ()
     crosses_languages: bool = False
 
-    @property
+    @cached_property
     def uses_keywords(self) -> bool:
         """Whether keyword scores count: the strategy uses keywords, and the collection has a keyword index."""
         return self.retrievers.keyword and not self.collection.keywords_missing
