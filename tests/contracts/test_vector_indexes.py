@@ -9,8 +9,8 @@ from threading import Event
 import numpy as np
 import pytest
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.chroma import CHROMA_FOLDER, create_chroma
-from elt_llm_core.index.contents import GenerationArrays
+from elt_llm_core.index.chroma import create_chroma
+from elt_llm_core.index.contents import CHROMA_FOLDER, GenerationArrays
 from elt_llm_core.index.vector_index import ExactVectorStore, PooledVectorStore, VectorIndexPool
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import Closeable

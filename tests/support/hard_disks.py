@@ -58,7 +58,9 @@ def open_and_ask(data_dir: Path) -> dict[str, Any]:
 def processes() -> ForkServerContext:
     """Start the server that forks new processes, with the heavy libraries imported, and return its context."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["elt_llm_core.collection.verification", "stored.folders"])
+    context.set_forkserver_preload(
+        ["elt_llm_core.collection.verification", "elt_llm_core.index.chroma", "stored.folders"]
+    )
     ensure_running()
     return context
 

@@ -3,7 +3,7 @@
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.purging import purge
 from elt_llm_core.collection.verification import verify_collection
-from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, has_uncleared_bytes
+from elt_llm_core.index.contents import CHROMA_FOLDER, clear_reserved_bytes, has_uncleared_bytes
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.store.store import Store
 from stored.shelf import COLLECTION, put, some_documents

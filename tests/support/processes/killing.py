@@ -48,6 +48,7 @@ HEAVY = (
     "elt_llm_core.collection.importing",
     "elt_llm_core.collection.purging",
     "elt_llm_core.collection.verification",
+    "elt_llm_core.index.chroma",
     "elt_llm_core.models.fakes",
     "elt_llm_ingest.pipeline",
     "elt_llm_ingest.chunkers.markdown",

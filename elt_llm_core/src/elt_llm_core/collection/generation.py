@@ -4,17 +4,17 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex, StoreError
-from elt_llm_core.index.chroma import CHROMA_FOLDER, ChromaIndex, open_chroma
 from elt_llm_core.index.contents import (
     ARRAY_PARTS,
     ARTEFACTS_FOLDER,
+    CHROMA_FOLDER,
     FIELDS_NAME,
     GenerationArrays,
     GenerationContents,
@@ -42,6 +42,9 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Closeable
+
+if TYPE_CHECKING:
+    from elt_llm_core.index.chroma import ChromaIndex
 
 
 class Generation(LocalIndex, Closeable):
@@ -256,6 +259,8 @@ class Generation(LocalIndex, Closeable):
                 return exact, ()  # the files were checked nevertheless, so that damage is reported early
             if indexes:
                 return PooledVectorStore(indexes, folder, exact, self.collection), ()
+            from elt_llm_core.index.chroma import open_chroma
+
             self._chroma = open_chroma(folder, exact)
         except CorruptIndex as error:
             return exact, (exact_search_note(error, self.collection),)

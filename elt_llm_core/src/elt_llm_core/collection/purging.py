@@ -13,7 +13,7 @@ from elt_llm_core.collection.lifecycle import (
     rebuild_generation,
     remove_leftovers,
 )
-from elt_llm_core.index.chroma import CHROMA_FOLDER, has_uncleared_bytes
+from elt_llm_core.index.contents import CHROMA_FOLDER, has_uncleared_bytes
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.erasure import ErasureCounts, erase_unpublished

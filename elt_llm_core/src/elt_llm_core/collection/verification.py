@@ -9,8 +9,7 @@ import numpy as np
 
 from elt_llm_core.collection.lifecycle import provide_files, rebuild_generation, remove_leftovers
 from elt_llm_core.errors import CorruptIndex, IndexRefused, IndexUnavailable, SettingsError, StoreError
-from elt_llm_core.index.chroma import CHROMA_FOLDER, index_faults, open_chroma
-from elt_llm_core.index.contents import FIELDS_NAME, collection_hash, read_arrays, read_contents
+from elt_llm_core.index.contents import CHROMA_FOLDER, FIELDS_NAME, collection_hash, read_arrays, read_contents
 from elt_llm_core.index.fields import open_fields
 from elt_llm_core.index.passport import Passport, damaged_files, passport_on_disk
 from elt_llm_core.index.points import NodeCodes, PointsView, compared_points, points_faults
@@ -159,6 +158,8 @@ def _index_damage(store: Store, directory: Path, generation: GenerationRecord, u
         arrays = read_arrays(directory)
         graph = GraphVectorStore(directory, arrays, ChromaSettings.model_validate(passport.chroma))
         return graph_faults(graph, arrays, fresh=False)
+    from elt_llm_core.index.chroma import index_faults, open_chroma
+
     try:
         with open_chroma(directory / CHROMA_FOLDER) as index:
             return index_faults(index.store, read_arrays(directory), ())

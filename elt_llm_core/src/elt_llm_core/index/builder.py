@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex, StoreError
-from elt_llm_core.index.chroma import CHROMA_FOLDER, clear_reserved_bytes, create_chroma, index_faults, open_chroma
 from elt_llm_core.index.contents import (
+    CHROMA_FOLDER,
     DIGESTS_NAME,
     FIELDS_NAME,
     VECTORS_NAME,
     GenerationArrays,
     GenerationChange,
     NodeIds,
+    clear_reserved_bytes,
     hash_of_digests,
     load_array,
     node_digests,
@@ -320,6 +321,8 @@ class _Builder:
             build_graph(self.directory, vectors, self.recipe.chroma)
             faults = self._graph_faults(arrays, fresh=True)
         else:
+            from elt_llm_core.index.chroma import create_chroma, index_faults
+
             with create_chroma(self.directory / CHROMA_FOLDER, self.recipe.chroma, len(vectors)) as index:
                 index.store.put(NodeIds(arrays.ids), vectors)
                 with failpoint(Failpoint.VERIFY):
@@ -390,6 +393,8 @@ class _Builder:
         """Change a copy of the base generation's index, and return its faults. A usearch graph stays as it is."""
         if passport.index == "usearch":
             return self._graph_faults(arrays, fresh=False)
+        from elt_llm_core.index.chroma import index_faults, open_chroma
+
         folder = self.directory / CHROMA_FOLDER
         try:
             _copy_chroma(base.directory / CHROMA_FOLDER, folder)

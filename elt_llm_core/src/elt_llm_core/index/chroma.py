@@ -1,6 +1,5 @@
 """The Chroma index of a generation: LlamaIndex's ChromaVectorStore for ids and vectors, and checks of the index."""
 
-import struct
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -23,7 +22,6 @@ from elt_llm_core.index.contents import ROUNDING, GenerationArrays, recall, top_
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import Closeable
 
-CHROMA_FOLDER = "chroma"
 _COLLECTION = "nodes"
 _SMALL_TABLES = ("migrations", "tenants", "databases", "collections", "collection_metadata", "segments")
 _TIE = 1e-6  # a smaller difference of cosines is rounding
@@ -168,44 +166,6 @@ def _chroma_failures(action: str) -> Iterator[None]:
         if not isinstance(error, _CHROMA_ERRORS) and not is_panic:
             raise
         raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error
-
-
-_HEADER = struct.Struct("<iQQQQ")  # format, offset, capacity, elements, bytes per element
-_BLOCK_SIZE = 1 << 20
-
-
-def clear_reserved_bytes(folder: Path) -> None:
-    """Overwrite with zeros the bytes that the files of a closed Chroma directory reserve for further vectors."""
-    for path, start in _reserved_regions(folder):
-        size = path.stat().st_size
-        with path.open("r+b") as stream:
-            stream.seek(start)
-            for place in range(start, size, _BLOCK_SIZE):
-                stream.write(bytes(min(_BLOCK_SIZE, size - place)))
-
-
-def has_uncleared_bytes(folder: Path) -> bool:
-    """Return whether some reserved bytes are not zero. This occurs in generations that older versions built."""
-    for path, start in _reserved_regions(folder):
-        with path.open("rb") as stream:
-            stream.seek(start)
-            while piece := stream.read(_BLOCK_SIZE):
-                if piece.strip(b"\0"):
-                    return True
-    return False
-
-
-def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Yield each file with reserved bytes and the offset of those bytes. Unknown file layouts are skipped."""
-    for header in sorted(folder.glob("*/header.bin")):
-        content = header.read_bytes()
-        if len(content) < _HEADER.size:
-            continue
-        _, _, room, elements, size = _HEADER.unpack_from(content)
-        for name, width in (("data_level0.bin", size), ("length.bin", 4)):
-            path = header.with_name(name)
-            if elements <= room and path.is_file() and path.stat().st_size == room * width:
-                yield path, elements * width
 
 
 SAMPLE_SIZE = 200  # nodes

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint, sha256
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 
+CHROMA_FOLDER = "chroma"
 MAPPED_FROM = 512 * 1024  # bytes; smaller files are read into memory, as each mapped file uses a file descriptor
 IDS_NAME, VECTORS_NAME, FIELDS_NAME, DIGESTS_NAME = "ids.npy", "vectors.npy", "fields", "digests.npy"
 CHANGED_NAME, ROWS_NAME = "changed_vectors.npy", "vector_rows.npy"
@@ -415,3 +417,41 @@ def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) 
         folder = directory / ARTEFACTS_FOLDER / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{document_id}.json").write_text(content, encoding="utf-8")
+
+
+_HEADER = struct.Struct("<iQQQQ")  # format, offset, capacity, elements, bytes per element
+_BLOCK_SIZE = 1 << 20
+
+
+def clear_reserved_bytes(folder: Path) -> None:
+    """Overwrite with zeros the bytes that the files of a closed Chroma directory reserve for further vectors."""
+    for path, start in _reserved_regions(folder):
+        size = path.stat().st_size
+        with path.open("r+b") as stream:
+            stream.seek(start)
+            for place in range(start, size, _BLOCK_SIZE):
+                stream.write(bytes(min(_BLOCK_SIZE, size - place)))
+
+
+def has_uncleared_bytes(folder: Path) -> bool:
+    """Return whether some reserved bytes are not zero. This occurs in generations that older versions built."""
+    for path, start in _reserved_regions(folder):
+        with path.open("rb") as stream:
+            stream.seek(start)
+            while piece := stream.read(_BLOCK_SIZE):
+                if piece.strip(b"\0"):
+                    return True
+    return False
+
+
+def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Yield each file with reserved bytes and the offset of those bytes. Unknown file layouts are skipped."""
+    for header in sorted(folder.glob("*/header.bin")):
+        content = header.read_bytes()
+        if len(content) < _HEADER.size:
+            continue
+        _, _, room, elements, size = _HEADER.unpack_from(content)
+        for name, width in (("data_level0.bin", size), ("length.bin", 4)):
+            path = header.with_name(name)
+            if elements <= room and path.is_file() and path.stat().st_size == room * width:
+                yield path, elements * width

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -14,9 +14,11 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery, VectorStoreQueryResult
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.chroma import ChromaIndex, IdVectorStore, open_chroma
 from elt_llm_core.index.contents import GenerationArrays
 from elt_llm_core.utilities import Closeable
+
+if TYPE_CHECKING:
+    from elt_llm_core.index.chroma import ChromaIndex, IdVectorStore
 
 
 class ReadOnlyVectorStore(BasePydanticVectorStore):
@@ -61,7 +63,7 @@ EXACT_BELOW = 2000  # nodes; up to this size, computing all cosines is faster th
 class _PooledClient:
     """An open Chroma index and the number of its users. When the last user is done, an `unwanted` index is closed."""
 
-    index: ChromaIndex
+    index: "ChromaIndex"
     users: int = 0
     unwanted: bool = False
 
@@ -87,7 +89,7 @@ class VectorIndexPool(Closeable):
             return len(self._open)
 
     @contextmanager
-    def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator[IdVectorStore]:
+    def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator["IdVectorStore"]:
         """Yield the index in a folder; `exact` as in `open_chroma`. Raises CorruptIndex if Chroma cannot open it."""
         lent = self._take(folder, exact)
         try:
@@ -113,6 +115,8 @@ class VectorIndexPool(Closeable):
             self.let_go(folder)
 
     def _take(self, folder: Path, exact: ExactVectorStore) -> _PooledClient:
+        from elt_llm_core.index.chroma import open_chroma
+
         with self._changed:
             while (lent := self._open.get(folder)) is None:
                 if len(self._open) < self._most_open or self._close_oldest():
