@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test check-postgres check-ray faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages pictures site release-check
+.PHONY: help setup demo serve check lint format test test-full check-postgres check-ray faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages pictures site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -31,6 +31,9 @@ format: ## Format the code
 
 test: ## Run the tests with the command of the README
 	uv run --all-extras --all-groups pytest
+
+test-full: ## Run every case of the tests that CI samples, and the long tests; it takes hours
+	FULL=1 $(ALL) pytest -m "not bench and not million and not ray and not qdrant_server"
 
 check-postgres: ## Run core, ingest, journeys, tenants and faults on a real PostgreSQL server, with all kills
 	$(ALL) pytest --backend postgres tests/core/collection tests/core/index tests/ingest tests/journeys/test_journey_*.py

@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 from elt_llm_core.settings.workspace import Workspace
 from optional import OptionalFile, needs, touching_extras
-from sampling import FULL
+from sampling import FULL, unsampled
 
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
@@ -74,13 +74,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the folders of the longest tests, so that no worker waits for one at the end.
 
-    With --extras-only, keep only the tests that skip without an extra.
+    Of the tests marked `sampled`, keep a seeded sample. With --extras-only, keep only those that skip without an extra.
     """
     items.sort(key=lambda item: LONGEST_FIRST.get(_room(item), len(LONGEST_FIRST)))
+    left_out = unsampled(items)
     if config.getoption("--extras-only"):
-        chosen = touching_extras(items)
-        config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
-        items[:] = chosen
+        left_out |= set(items) - set(touching_extras(items))
+    config.hook.pytest_deselected(items=list(left_out))
+    items[:] = [item for item in items if item not in left_out]
 
 
 def _room(item: pytest.Item) -> str:

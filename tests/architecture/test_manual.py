@@ -15,6 +15,7 @@ from threading import Thread
 import pytest
 from browsing.browser import open_browser
 from optional import needs
+from sampling import sampled
 
 # What a newcomer looks for, as words of the index and as words typed into the search, and the page that answers.
 GUESSES = (
@@ -122,7 +123,7 @@ def test_the_index_links_directly_to_the_page_for_each_task(site: Path, words: s
 
 @pytest.mark.network
 def test_a_search_in_a_browser_shows_the_expected_manual_page_first(site: Path) -> None:
-    expected = {**{query: page for _, query, page in GUESSES}, **dict(OTHER_WORDS)}
+    expected = dict(sampled([*((query, page) for _, query, page in GUESSES), *OTHER_WORDS], 9))
     first: dict[str, str] = {}
     requests: list[str] = []
     with served(site) as address, open_browser() as browser:

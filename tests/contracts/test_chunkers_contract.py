@@ -183,6 +183,7 @@ def real_documents(datasets: Path) -> list[ParsedDocument]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.faults
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_chunker_fulfils_the_chunker_contract_on_real_files(
@@ -193,6 +194,7 @@ def test_every_chunker_fulfils_the_chunker_contract_on_real_files(
         check_chunks(document, cut)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("filling", [" ", "\u0301", "\u200b"])
 def test_a_chunk_of_text_without_tokens_has_a_length_limit(strategy: str, filling: str) -> None:

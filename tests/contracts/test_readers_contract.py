@@ -130,6 +130,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
 
 
+@pytest.mark.sampled(10)
 @needs_datasets
 @pytest.mark.parametrize("entry", _manifest(), ids=lambda entry: str(entry["file"]))
 def test_a_real_file_is_read_with_the_content_that_its_manifest_lists(entry: dict[str, Any]) -> None:

@@ -11,8 +11,8 @@ from processes.killing import Scene, SlowEmbedding
 from stored.folders import generated_files, run_ingest, write_files
 
 REPETITIONS = {
-    "kill": ("KILLS", 4),
-    "build_kill": ("BUILD_KILLS", 3),
+    "kill": ("KILLS", 2),
+    "build_kill": ("BUILD_KILLS", 1),
     "care_kill": ("CARE_KILLS", 1),
     "flip": ("FLIPS", 6),
 }

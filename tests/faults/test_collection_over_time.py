@@ -202,7 +202,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
 
 LifeOfACollection.TestCase.settings = settings(
-    max_examples=int(os.environ.get("LIVES", "6")),
+    max_examples=int(os.environ.get("LIVES", "3")),
     stateful_step_count=int(os.environ.get("STEPS", "20")),
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -117,6 +117,7 @@ def heal(data_dir: Path) -> None:
         collect_garbage(store, 2)
 
 
+@pytest.mark.sampled(4)
 def test_changed_bytes_in_any_file_change_no_answer_silently_and_can_be_healed_or_recovered(
     library: UndamagedLibrary, tmp_path: Path, flip: int
 ) -> None:

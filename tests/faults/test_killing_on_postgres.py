@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from stored.postgres import PostgresServer
 
 pytestmark = pytest.mark.faults
-KILLS, STOPS, CUTS = (100, 30, 20) if FULL else (3, 2, 2)
+KILLS, STOPS, CUTS = (100, 30, 20) if FULL else (2, 1, 1)
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,7 @@ REPAIR_MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize("moment", sampled(REPAIR_MOMENTS, 3), ids=str)
+@pytest.mark.parametrize("moment", sampled(REPAIR_MOMENTS, 2), ids=str)
 def test_a_repair_that_was_killed_can_be_repeated(data_dir: Path, moment: Moment) -> None:
     number, digest = _published(data_dir)
     [torn] = (data_dir / "collections" / COLLECTION / str(number)).rglob("header.bin")
@@ -124,7 +124,7 @@ DROP_MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("moment", "gone"), [DROP_MOMENTS[0], *sampled(DROP_MOMENTS[1:], 2)], ids=str)
+@pytest.mark.parametrize(("moment", "gone"), [DROP_MOMENTS[0], *sampled(DROP_MOMENTS[1:], 1)], ids=str)
 def test_a_drop_command_that_was_killed_leaves_either_the_whole_collection_or_none_of_it(
     scenes: tuple[Scene, Scene, Scene], data_dir: Path, moment: Moment, gone: bool
 ) -> None:

@@ -62,6 +62,7 @@ def ended(process: "subprocess.Popen[str]") -> CommandResult:
     return CommandResult(process.returncode, out, err)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, "Terminated.")]
 )

@@ -26,6 +26,7 @@ def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settin
         return library.ask(written_by("ollama", server, **settings), "--json")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("abstain", ["true", "false"])
 @pytest.mark.parametrize("reply", ["\n \n", "[1]", "<think>Which source has it?", "<think>It is source 1.</think>"])
 def test_an_empty_model_reply_is_not_reported_as_missing_information(

@@ -17,6 +17,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ingested(tmp_path_factory.mktemp("library"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", [Fault.HANG, Fault.CRASHED, Fault.MISSING, Fault.DROP, Fault.ENDLESS])
 @pytest.mark.parametrize("strategy", ["hyde", "multi_query"])
 def test_the_search_continues_without_the_failing_model(

@@ -27,7 +27,7 @@ from sampling import FULL
 from stored.filtered_library import FISH, fill
 from stored.shelf import writing
 
-QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 24)]
+QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 16)]
 THREADS = 4
 OWN_THREADS = {"ThreadPoolExecutor.__init__": 1}  # those that ask
 # Functions that make a model, an index, a client or a connection, wherever they stand in our packages.
@@ -129,6 +129,7 @@ def of_data(opened: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "query",
     [

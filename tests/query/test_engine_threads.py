@@ -33,7 +33,7 @@ def questions() -> list[Asked]:
     chance = random.Random(16)  # noqa: S311 - repeatable, not secret
     return [
         (f"report {number} {' '.join(chance.sample(FISH, 2))}", FILTERS[number % 5], [None, 1, 7][number % 3])
-        for number in range(200 if FULL else 60)
+        for number in range(200 if FULL else 24)
     ]
 
 

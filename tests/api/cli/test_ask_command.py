@@ -16,6 +16,7 @@ def without_times(value: Any) -> Any:
     return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("question", ASKED)
 def test_the_show_command_prints_the_excerpt_of_every_citation(question: str, samples: CommandLine) -> None:
     result = samples.done("ask", question, "-c", "samples", "--json").json

@@ -178,6 +178,7 @@ def _wait_for(path: Path, lines: int) -> None:
     pytest.fail(f"{path} never had {lines} lines")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_job_stops_at_once_and_keeps_the_rows_made_so_far(
     number: signal.Signals, code: int, loaded: LoadedSettings

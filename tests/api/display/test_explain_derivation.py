@@ -60,6 +60,7 @@ def check(printed: dict[str, Any], scores: Scores) -> None:
     assert sum(stage(printed, "explain")["outcomes"].values()) == len(scores)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("several", [False, True], ids=["one collection", "several collections"])
 def test_the_final_order_of_chunks_can_be_computed_from_the_explain_output(

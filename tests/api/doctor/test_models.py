@@ -99,6 +99,7 @@ def test_a_server_address_from_the_variable_ollama_host_is_reported(doctor: Doct
     assert doctor(OLLAMA_HOST=same, **OLLAMA, **at(server.address))["ollama host"]["outcome"] == "ok"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "host",
     ["me:hush@gpu:9", "http://me:hush@gpu", "https://hu@sh/hush@gpu:9", "http://gpu:hush", "hush@", "a:hush://b@c"],

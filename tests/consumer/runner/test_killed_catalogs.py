@@ -57,6 +57,7 @@ def test_an_uninterrupted_catalog_run_writes_the_expected_rows(whole: Uninterrup
     assert written.count('"method": "llm"') == CALLS
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.faults
 @pytest.mark.parametrize("percent", [10, 50, 90])
 def test_a_killed_catalog_run_continues_and_gives_the_same_outputs(

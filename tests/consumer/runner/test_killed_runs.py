@@ -21,6 +21,7 @@ def _killed(folder: Path, log: Path, dies_at: int) -> bool:
     return process.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.faults
 @pytest.mark.parametrize("percent", [10, 50, 90])
 def test_a_killed_run_continues_and_gives_the_same_outputs(percent: int, tmp_path: Path) -> None:

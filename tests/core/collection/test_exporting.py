@@ -261,6 +261,7 @@ HOSTILE: dict[str, Callable[[Forged], Any]] = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_importing_a_hostile_file_is_refused_with_the_reason_and_stores_nothing(
     exported: Path, tmp_path: Path, what: str

@@ -94,6 +94,7 @@ def _purge(data_dir: Path) -> PurgeReceipt:
         return purge(store, [], SilentListener())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("delete", [_delete_the_file, _forget, _drop, _change_the_file])
 def test_after_a_purge_no_file_contains_the_text_of_forgotten_documents(
     data_dir: Path, folder: Path, delete: Callable[[Path, Path], None]

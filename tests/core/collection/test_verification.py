@@ -102,6 +102,7 @@ def test_deleted_truncated_and_altered_files_of_every_type_are_reported(
     assert damage.what.startswith(f"{name}: ")
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("pattern", "harm"), [(pattern, HARMS[n % 4]) for n, pattern in enumerate((*FILES, "pin"))])
 @pytest.mark.parametrize("generation", [1, 2])
 def test_damage_is_repaired_without_an_embedding_model(

@@ -54,6 +54,7 @@ def test_the_checksum_of_a_row_follows_each_change_of_the_row(data_dir: Path) ->
         assert find_store_damage(store, deep=True) == []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("statement", CHANGES)
 def test_a_writer_refuses_a_store_with_a_changed_row_and_names_the_row_and_the_cure(
     data_dir: Path, statement: str
@@ -66,6 +67,7 @@ def test_a_writer_refuses_a_store_with_a_changed_row_and_names_the_row_and_the_c
     assert "elt-llm recover" in refused.value.hint
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("statement", SEEN_BY_READERS)
 def test_a_reader_refuses_a_changed_row_instead_of_showing_it(data_dir: Path, statement: str) -> None:
     change(data_dir, statement)

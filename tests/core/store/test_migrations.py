@@ -142,7 +142,7 @@ def test_a_migration_killed_before_any_sql_statement_loses_no_data_and_the_next_
     old: Path, tmp_path: Path
 ) -> None:
     before = _rows_of(old / STORE_NAME)
-    for statement in range(1, 1000, 1 if FULL else 7):
+    for statement in range(1, 1000, 1 if FULL else 20):
         place = tmp_path / f"copy-{statement}"
         shutil.copytree(old, place)
         if not _killed(place, statement=statement):

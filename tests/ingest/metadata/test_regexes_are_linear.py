@@ -61,6 +61,8 @@ def _all_patterns() -> dict[str, tuple[str, "re.Pattern[str]"]]:
 EACH = pytest.mark.parametrize("pattern", [pytest.param(one, id=name) for name, one in _all_patterns().values()])
 
 
+@pytest.mark.faults
+@pytest.mark.long  # a run in CI tries every expression of all packages in tests/faults/test_slow_patterns.py
 @EACH
 def test_each_regular_expression_runs_in_linear_time_on_hostile_text(pattern: "re.Pattern[str]") -> None:
     for piece in HOSTILE:

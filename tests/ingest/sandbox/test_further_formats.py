@@ -16,7 +16,10 @@ import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.store.store import open_store
 from elt_llm_core.utilities import install_command
+from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.readers import ReaderOptions
+from elt_llm_ingest.readers.formats.mail import EmailReader
+from elt_llm_ingest.readers.formats.members import Members
 from elt_llm_ingest.readers.tesseract import installed_version
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.sandbox.guards import ParseLimits
@@ -79,6 +82,7 @@ def test_more_than_100_documents_of_more_than_25_formats_are_found_after_one_ing
     assert [name for name, sentence in sentences.items() if sentence not in text] == []
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("suffix", sorted(FURTHER))
 def test_a_worker_returns_the_same_document_as_the_reader(docs: Path, pool: ParsePool, suffix: str) -> None:
     path = docs / f"file{suffix}"
@@ -185,6 +189,15 @@ def test_a_truncated_email_is_read_as_far_as_it_goes_with_a_note(docs: Path, poo
     assert "the e-mail is truncated or damaged; its last part may be incomplete" in document.notes
 
 
+def test_of_more_than_10000_attachments_the_first_10000_are_read_with_a_note() -> None:
+    members = Members(EmailReader(ReaderOptions()), "attachment")
+    assert members.within_limit(range(10_001)) == range(10_000)
+    document = members.document(DocumentBuilder(), "mail", {})
+    assert document.notes == ("only the first 10,000 of the 10,001 attachments are read",)
+
+
+@pytest.mark.faults
+@pytest.mark.long
 def test_an_email_with_more_than_10000_attachments_is_read_up_to_the_limit(docs: Path, pool: ParsePool) -> None:
     head = b'From: a@example.org\nSubject: Many\nContent-Type: multipart/mixed; boundary="b"\n\n'
     one = b"--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=%d.md\n\nNote %d.\n"

@@ -100,6 +100,7 @@ def test_a_document_that_the_reader_no_longer_returns_is_removed(tmp_path: Path)
     assert report.documents == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reader", "message"),
     [

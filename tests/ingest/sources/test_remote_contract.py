@@ -18,7 +18,8 @@ from elt_llm_ingest.sources.remote import RemoteUrl
 from elt_llm_ingest.sources.request import IngestRequest
 from remote_servers import PASSWORD, SERVERS, ServedFolder
 
-pytestmark = pytest.mark.network
+# Each test takes two of the back ends, other tests other ones.
+pytestmark = [pytest.mark.network, pytest.mark.sampled(2)]
 
 
 @pytest.fixture(params=SERVERS)

@@ -141,6 +141,7 @@ def test_both_retrievers_return_the_best_of_the_nodes_that_a_filter_allows(
         assert cosines[places].tolist() == pytest.approx(nearest, abs=1e-5)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("query", WAYS, ids=str)
 @settings(max_examples=generated(8))
 @given(wanted=conditions(), question=QUESTIONS, top_k=st.sampled_from([None, 1, 5, 200]))

@@ -164,6 +164,7 @@ def test_the_server_process_survives_invalid_input_lines_and_ends_when_its_input
     assert (process.returncode, out) == (0, "")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_the_server_process_ends_on_a_signal(project: Path, sent: signal.Signals, code: int) -> None:
     with running(project) as process:

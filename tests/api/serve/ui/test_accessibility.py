@@ -37,6 +37,7 @@ def serious_issues(page: Page) -> list[str]:
     ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("tab", TABS)
 def test_axe_finds_no_serious_issue_on_any_tab(ui: Interface, tab: str, dark: bool) -> None:
@@ -50,6 +51,7 @@ def test_axe_finds_no_serious_issue_on_any_tab(ui: Interface, tab: str, dark: bo
         assert serious_issues(page) == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tab", TABS)
 def test_every_tab_fits_a_phone_screen(ui: Interface, tab: str) -> None:
     with ui.visited(tab, width=390, height=844) as (page, _):
