@@ -42,8 +42,7 @@ def test_vectors_have_length_one_and_the_documented_shape(model: EmbeddedMiniLm)
 
 @settings(max_examples=10, deadline=None)
 @given(order=st.permutations(range(len(TEXTS))))
-def test_a_vector_does_not_depend_on_the_order_of_the_texts(order: list[int]) -> None:
-    model = EmbeddedMiniLm(threads=2)
+def test_a_vector_does_not_depend_on_the_order_of_the_texts(model: EmbeddedMiniLm, order: list[int]) -> None:
     assert np.array_equal(model.embed_texts([TEXTS[place] for place in order]), model.embed_texts(TEXTS)[order])
 
 

@@ -70,7 +70,8 @@ def test_a_vector_does_not_depend_on_batch_order_or_number_of_threads(model: Mul
     texts = [*TRANSLATIONS, *OTHERS]
     together = model.embed_texts(texts)
     assert np.array_equal(model.embed_texts(texts[::-1])[::-1], together)
-    assert np.array_equal(np.concatenate([MultilingualE5(threads=1).embed_texts([text]) for text in texts]), together)
+    alone = MultilingualE5(threads=1)
+    assert np.array_equal(np.concatenate([alone.embed_texts([text]) for text in texts]), together)
 
 
 def test_several_threads_share_one_embedding_model() -> None:
