@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from processes.command_line import FAKE, CommandLine, run_here
+from sampling import sampled
 
 ANSWER = "How tall is the mast?"
 STATUS_KEYS = {
@@ -149,7 +150,7 @@ def test_a_damaged_index_is_reported_and_the_verify_command_repairs_it(own_sampl
     sound = own_samples.done(*question).json
     originals = {path: path.read_bytes() for path in published_files(own_samples)}
     assert len(originals) > 10
-    for path, content in originals.items():
+    for path, content in sampled(sorted(originals.items()), 5):
         flip(path)
         hurt = own_samples(*question)
         if hurt.code:
