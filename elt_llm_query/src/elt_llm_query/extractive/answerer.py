@@ -52,15 +52,15 @@ from elt_llm_query.understanding.question import (
 
 _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
-_NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.3
+_NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.4
 _NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
 _NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
 _NEAR_BEST_OF_DOCUMENT = 0.42  # the same, for the best sentence of a document, and across languages
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
-_VERY_NEAR_BEST = 0.86  # share of the best score for a sentence that counts as evidence
+_VERY_NEAR_BEST = 0.9  # share of the best score for a sentence that counts as evidence
 _VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
-_NEAR_DECIDING = 0.15  # a sentence that decides a yes-or-no question may score this much below the best
+_NEAR_DECIDING = 0.18  # a sentence that decides a yes-or-no question may score this much below the best
 _MOST_COMPARED_TERMS = 4  # words of each of two compared things: those nearest to "versus"
 _FARTHEST_COMPARED = 0.4  # a sentence about one of two compared things may score this much below the best
 _COST_OF_OTHER = 0.1  # of the score, for a sentence that names both compared things

@@ -179,12 +179,12 @@ class ScoringContext:
 
 MOST_EMBEDDED = 24  # candidate sentences of a question
 # The rounded weights of a conditional logit over the sentences of each question's chunks. It was fitted on paraphrased
-# handbook questions and on reading-comprehension sets in English and German; see decision 3 in docs/decisions.
-_WEIGHT_COSINE = 0.5
-_WEIGHT_COVERAGE = 0.3
+# handbook questions and on reading-comprehension sets in English and German; see decisions 3 and 57 in docs/decisions.
+_WEIGHT_COSINE = 0.55
+_WEIGHT_COVERAGE = 0.35
 _WEIGHT_AROUND = 0.5
 _WEIGHT_CHUNK = 0.25
-_WEIGHT_CHUNK_COSINE = 0.3
+_WEIGHT_CHUNK_COSINE = 0.45
 _WEIGHT_RIVAL = 0.35
 _WEIGHT_FRAGMENT = 0.06
 _WEIGHT_FIGURE = 0.35
