@@ -129,12 +129,14 @@ class DocumentsTab:
         self._command = controls.command_box("documents", t)
 
     def _wire(self) -> None:
-        collection, watched = self._collection, self._watch.outputs
+        tab, collection, watched = gr.context.Context.block, self._collection, self._watch.outputs
         shown = [self._table, self._side, self._text, self._state]
         listing = [collection, self._filter, self._state]
         job = self._watch.watched
         gr.on(None, self.load, [job], [collection, *shown, *watched], **controls.QUIET_EVENT)
-        chosen = [collection.input, collection.change, self._filter.change]
+        # Files that were dropped into the question box, or read in a terminal, change the list too.
+        changed = [self._pickers.changes.change, *([tab.select] if isinstance(tab, gr.Tab) else [])]
+        chosen = [collection.input, collection.change, self._filter.change, *changed]
         gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
         uploaded = [self._files, *shown, *watched]
         self._upload.click(

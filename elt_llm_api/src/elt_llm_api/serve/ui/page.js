@@ -47,6 +47,14 @@ document.addEventListener("click", (event) => {
   else send(button.closest('[id^="tab-"]')?.id.slice(4) ?? "ask", button.name, button.value);
 });
 
+// On a phone, this button is far below the empty conversation that it shows.
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("#new-conversation")) window.scrollTo({ top: 0 });
+});
+
+// Collections and jobs may have been added in a terminal.
+window.addEventListener("focus", () => send("page", "refresh"));
+
 const rowKeys = { j: ["step", "1"], k: ["step", "-1"], a: ["review", "APPROVED"], r: ["review", "REJECTED"] };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
