@@ -329,6 +329,22 @@ def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrol
         assert box["y"] + box["height"] <= 844
 
 
+def test_a_page_that_lost_its_server_recovers_by_itself_and_keeps_the_typed_question(
+    a_browser: Browser, model: AnsweringServer
+) -> None:
+    with Interface(model.server, a_browser).visited() as (page, _):
+        expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
+        page.context.set_offline(True)
+        ask(page, QUESTION)
+        toast = page.get_by_test_id("toast-text")
+        expect(toast).to_contain_text("The server does not answer")
+        page.context.set_offline(False)
+        expect(toast).to_have_count(0)
+        expect(page.locator("#question textarea")).to_have_value(QUESTION)
+        page.locator("#question textarea").press("Enter")
+        expect(page.locator("#status")).to_contain_text("Answered")
+
+
 def test_asking_an_empty_question_shows_a_request_to_type_a_question(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     page.get_by_role("button", name="Ask", exact=True).click()

@@ -426,7 +426,7 @@ class AskTab:
         self._question.stop(self.stop, None, None, **controls.QUIET_EVENT)
         self._profile.input(self.describe_profile, [self._profile], [self._profile], **controls.QUIET_EVENT)
         fresh = [self._question, self._earlier, *shown]
-        gr.on([self._new.click, self._chat.clear], self.start_again, None, fresh, **controls.QUIET_EVENT)
+        gr.on([self._new.click, self._chat.clear], self.start_again, [self._state], fresh, **controls.QUIET_EVENT)
         self._earlier.input(self.reopen, [self._earlier], shown, **controls.QUIET_EVENT)
         self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
         gr.on(None, self.choices, None, [self._profile, self._earlier, self._question], **controls.QUIET_EVENT)
@@ -572,10 +572,11 @@ class AskTab:
         """Stop the answer in progress."""
         self._conversation.pending.stop(str(request.session_hash))
 
-    def start_again(self, request: gr.Request) -> controls.ComponentUpdates:
-        """Start a new conversation."""
+    def start_again(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
+        """Start a new conversation. A question that the user is already typing stays in the box."""
         self._conversation.pending.stop(str(request.session_hash))
-        return {self._question: gr.update(value=None), self._earlier: None, **self._show(ConversationState())}
+        edited = {self._question: gr.update(value=None)} if state.editing else {}
+        return {**edited, self._earlier: None, **self._show(ConversationState())}
 
     async def reopen(self, session: str | None, request: gr.Request) -> controls.ComponentUpdates:
         """Continue an earlier conversation."""
