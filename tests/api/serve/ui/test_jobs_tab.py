@@ -158,14 +158,14 @@ def test_axe_finds_no_serious_issue_beside_an_open_row(has_run: Interface, dark:
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
-def test_jobs_that_are_added_later_can_be_chosen_without_a_reload(ui: Interface) -> None:
-    with ui.visited("Ask") as (page, _):
-        write_files(ui.server.folder / "config", {"consumer/later.yaml": _JOB})
-        open_tab(page, "Jobs")
+@pytest.mark.parametrize("is_open", [False, True], ids=["before", "after"])
+def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Interface, *, is_open: bool) -> None:
+    name = f"later{is_open}".lower()
+    with ui.visited("Jobs" if is_open else "Ask") as (page, _):
+        write_files(ui.server.folder / "config", {f"consumer/{name}.yaml": _JOB})
+        if is_open:
+            page.evaluate("window.dispatchEvent(new Event('focus'))")  # the user returns from an editor
+        else:
+            open_tab(page, "Jobs")
         page.locator("#jobs-job input").click()
-        expect(page.get_by_role("option", name="later")).to_be_visible()
-        page.keyboard.press("Escape")
-        write_files(ui.server.folder / "config", {"consumer/last.yaml": _JOB})
-        page.evaluate("window.dispatchEvent(new Event('focus'))")  # the user returns from an editor
-        page.locator("#jobs-job input").click()
-        expect(page.get_by_role("option", name="last")).to_be_visible()
+        expect(page.get_by_role("option", name=name)).to_be_visible()
