@@ -11,7 +11,6 @@ from processes.command_line import FAKE
 from served.server import RunningServer, served
 
 PATIENCE_MS = 150_000  # models in tests may stream an answer character by character
-_SETTLED_MS = 500
 _GRADIOS_SCRIPTS = "/assets/"
 
 
@@ -91,14 +90,6 @@ def interface(
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Open a tab by its label; on a narrow page it may be in the overflow menu."""
-    tab = page.get_by_role("tab", name=name, exact=True)
-    in_menu = page.locator(".overflow-dropdown").get_by_text(name, exact=True)
-    tab.or_(in_menu).first.wait_for(state="attached")
-    page.wait_for_timeout(_SETTLED_MS)  # tabs that do not fit are moved into the menu a moment after they are shown
-    if tab.count():
-        tab.click()
-    else:
-        page.get_by_role("button", name="More tabs").click()
-        in_menu.click()
+    """Open a tab by its label."""
+    page.get_by_role("tab", name=name, exact=True).click()
     page.locator(f"#tab-{name.lower()}").wait_for(state="visible")

@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -14,13 +14,14 @@ from model_servers.backends import ScriptedBackend
 from model_servers.faults import Fault
 from model_servers.http_server import ModelHttpServer, running_model_server
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FilePayload, Page
 from processes.command_line import PROJECT, SAMPLES
 from served.scripted_answers import written_by
 from served.server import RunningServer, served
 from stored.folders import write_files
 
 QUOTING = {"ELT_LLM_LLM__PROVIDER": "extractive"}
+SIGN = "#health-sign .badge"
 QUESTION = "How many days does a club have to lodge an appeal, and what does it cost?"
 UNANSWERABLE = "How many goals were scored in the 2023 final?"
 LONG_QUESTION = "Explain how an appeal is lodged, heard and decided in Senior and in Youth football."
@@ -68,7 +69,7 @@ class Photographer:
     look: Look
 
     @contextmanager
-    def visit(self, server: RunningServer, ready: str = "#question textarea") -> Iterator[Page]:
+    def visit(self, server: RunningServer, ready: str = SIGN) -> Iterator[Page]:
         """Open the page and wait until it shows this element."""
         context = self.browser.new_context(
             viewport={"width": self.look.width, "height": 900 if self.look.width > 640 else 844},
@@ -102,13 +103,8 @@ def ask(page: Page, question: str) -> None:
 
 
 def open_tab(page: Page, name: str) -> None:
-    """Open a tab by the name that it has in every language; on a phone it may be in the menu of further tabs."""
-    page.wait_for_timeout(600)
-    button = page.locator(f"#tab-{name}-button")
-    if not button.is_visible():
-        page.locator(".overflow-menu > button").click()
-        button = page.locator(".overflow-dropdown button").nth(("documents", "jobs", "health").index(name) - 3)
-    button.click()
+    """Open a tab by the name that it has in every language."""
+    page.locator(f"#tab-{name}-button").click()
     page.wait_for_selector(f"#tab-{name}")
 
 
@@ -172,20 +168,37 @@ def take_written(photographer: Photographer, server: RunningServer, model: Model
         model.faults.clear()
 
 
+def take_progress(photographer: Photographer, server: RunningServer) -> None:
+    """Take the upload of many files into a new collection while they are read."""
+    text = "\n\n".join(f"# Item {number}\n\nThe board approved item {number} of its agenda." for number in range(80))
+    minutes: list[FilePayload] = [
+        {"name": f"minutes-{number:02}.md", "mimeType": "text/markdown", "buffer": f"# {number}\n\n{text}".encode()}
+        for number in range(1, 13)
+    ]
+    with photographer.visit(server) as page:
+        open_tab(page, "documents")
+        page.locator("#documents-collection input").fill(f"minutes{photographer.look.suffix}")
+        page.keyboard.press("Enter")
+        page.locator("#documents-files input[type=file]").set_input_files(minutes)
+        page.wait_for_function("document.querySelectorAll('#documents-files .file').length === 12")
+        page.locator("#documents-upload-button").click()
+        page.wait_for_selector("#documents-status progress")
+        photographer.take(page, "progress")
+
+
 def take_waiting(photographer: Photographer, folder: Path) -> None:
     """Take a server that builds its page, that has no documents, and that has stopped."""
-    with served(folder, environment=QUOTING) as server, photographer.visit(server, "[role=status]") as page:
-        photographer.take(page, "loading")
-    with served(folder, environment=QUOTING) as server, photographer.visit(server) as page:
-        photographer.take(page, "empty")
-    context = served(folder, environment=QUOTING)
-    with photographer.visit(context.__enter__()) as page:
-        page.wait_for_timeout(2000)
-        context.__exit__(None, None, None)
-        page.locator("#question textarea").fill(QUESTION)
-        page.locator("#question textarea").press("Enter")
-        page.wait_for_selector(".toast-body")
-        photographer.take(page, "offline")
+    with ExitStack() as running:
+        server = running.enter_context(served(folder, environment=QUOTING))
+        with photographer.visit(server, "[role=status]") as page:
+            photographer.take(page, "loading")
+            page.wait_for_selector(SIGN)
+            photographer.take(page, "empty")
+            running.close()
+            page.locator("#question textarea").fill(QUESTION)
+            page.locator("#question textarea").press("Enter")
+            page.wait_for_selector(".toast-body")
+            photographer.take(page, "offline")
 
 
 def prepare(folder: Path) -> None:
@@ -224,6 +237,8 @@ def main(target: str = str(PROJECT / "docs" / "images")) -> None:
             with served(folder, environment=environment) as server:
                 for one in photographers:
                     take_written(one, server, model)
+                for one in photographers:
+                    take_progress(one, server)
 
 
 if __name__ == "__main__":

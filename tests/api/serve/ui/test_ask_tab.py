@@ -143,6 +143,17 @@ def test_text_is_shown_while_the_model_writes_and_the_ask_button_turns_into_stop
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
 
 
+def test_a_question_whose_model_fails_shows_the_reason_without_sources(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
+    page, _ = visit
+    model.model.faults.plan(CHAT, Fault.FULL)
+    ask(page, f"{QUESTION} Tell it from memory.")
+    expect(page.locator("#conversation .failure")).to_contain_text("requires more system memory")
+    expect(page.locator("#ask-actions")).to_contain_text("Answer again")
+    expect(page.locator("#sources")).to_be_hidden()
+
+
 def test_leaving_the_page_stops_the_language_model(a_browser: Browser, model: AnsweringServer) -> None:
     model.model.faults.plan(CHAT, Fault.ENDLESS)
     with Interface(model.server, a_browser).visited() as (page, _):
@@ -162,6 +173,7 @@ def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_
     expect(page.locator("#conversation .bot .prose")).to_have_count(2)
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
     expect(page.locator("#status")).to_contain_text(re.compile("Answered|No answer"))
+    expect(page.locator("#conversation .bot").last.get_by_text("Understood as: ")).to_have_count(1)
     page.get_by_role("button", name="New conversation").click()
     expect(page.locator("#conversation .bot")).to_have_count(0)
     page.get_by_label("Earlier conversations").click()
@@ -269,6 +281,7 @@ def test_a_file_dropped_into_the_question_box_is_read_and_answers_the_question(
         expect(page.locator("#source-1")).to_contain_text("founding.md")
         expect(page.get_by_role("checkbox", name="documents (1)")).to_be_checked()
         open_tab(page, "Documents")
+        expect(page.locator("#documents-table")).to_contain_text("founding.md")
         box = page.get_by_label("Collection", exact=True)
         box.click()
         expect(page.get_by_role("option", name="documents")).to_be_visible()
@@ -314,6 +327,22 @@ def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrol
         box = page.locator("#question textarea").bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 844
+
+
+def test_a_page_that_lost_its_server_recovers_by_itself_and_keeps_the_typed_question(
+    a_browser: Browser, model: AnsweringServer
+) -> None:
+    with Interface(model.server, a_browser).visited() as (page, _):
+        expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
+        page.context.set_offline(True)
+        ask(page, QUESTION)
+        toast = page.get_by_test_id("toast-text")
+        expect(toast).to_contain_text("The server does not answer")
+        page.context.set_offline(False)
+        expect(toast).to_have_count(0)
+        expect(page.locator("#question textarea")).to_have_value(QUESTION)
+        page.locator("#question textarea").press("Enter")
+        expect(page.locator("#status")).to_contain_text("Answered")
 
 
 def test_asking_an_empty_question_shows_a_request_to_type_a_question(visit: tuple[Page, PageTraffic]) -> None:

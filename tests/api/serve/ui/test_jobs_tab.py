@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsing.axe import serious_issues
 from browsing.interface import PATIENCE_MS, Interface, interface, open_tab
 from elt_llm_api.serve.actions.rows import QuoteView
 from elt_llm_api.serve.ui.jobs import numbered_quotes
@@ -148,17 +149,23 @@ def test_export_links_download_the_files(has_run: Interface) -> None:
         assert told["job"] == "terms"
 
 
-def test_the_jobs_tab_fits_a_phone_screen(has_run: Interface) -> None:
-    with has_run.visited("Jobs", width=390, height=800, dark=True) as (page, seen):
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_no_serious_issue_beside_an_open_row(has_run: Interface, dark: bool) -> None:
+    with has_run.visited("Jobs", dark=dark) as (page, seen):
         _choose_job(page)
         _opened_row(page, "Amateur Player")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert serious_issues(page) == []
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
-def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Interface) -> None:
-    with ui.visited("Ask") as (page, _):
-        write_files(ui.server.folder / "config", {"consumer/later.yaml": _JOB})
-        open_tab(page, "Jobs")
+@pytest.mark.parametrize("is_open", [False, True], ids=["before", "after"])
+def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Interface, *, is_open: bool) -> None:
+    name = f"later{is_open}".lower()
+    with ui.visited("Jobs" if is_open else "Ask") as (page, _):
+        write_files(ui.server.folder / "config", {f"consumer/{name}.yaml": _JOB})
+        if is_open:
+            page.evaluate("window.dispatchEvent(new Event('focus'))")  # the user returns from an editor
+        else:
+            open_tab(page, "Jobs")
         page.locator("#jobs-job input").click()
-        expect(page.get_by_role("option", name="later")).to_be_visible()
+        expect(page.get_by_role("option", name=name)).to_be_visible()

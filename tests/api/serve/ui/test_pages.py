@@ -31,7 +31,6 @@ SHUT = (
     "/gradio_api/proxy=https://huggingface.co/x",
     "/gradio_api/runs",
     "/gradio_api/deep_link",
-    "/gradio_api/app_id",
     "/gradio_api/mcp/",
     "/monitoring",
     "/manifest.json",

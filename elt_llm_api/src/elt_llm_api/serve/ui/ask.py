@@ -170,7 +170,6 @@ class _AnswerInProgress:
     texts: Texts
     turn: int
     text: str = ""
-    understood: str = ""
     shown_at: float = 0.0
     chips: CitationChips | None = None
 
@@ -180,8 +179,7 @@ class _AnswerInProgress:
             case KeepAlive():
                 return state
             case QuestionRewritten(question):
-                self.understood = self.texts("ask.understood", question=question)
-                return replace(state, status=self.understood)
+                return replace(state, status=self.texts("ask.understood", question=question))
             case SourcesFound(chunks):
                 self.chips = CitationChips.of(self.turn, chunks, self.texts)
                 cards = chunk_cards(chunks, self.texts, self.turn)
@@ -193,8 +191,7 @@ class _AnswerInProgress:
                 self.text += text
                 return state.with_last(state.status, markdown=partial_markdown(self.text, chips=self.chips))
             case FinalAnswer(result):
-                note = f'<div class="facts">{escape_html(self.understood)}</div>\n\n' if self.understood else ""
-                answer = note + answer_markdown(result, self.texts, self.turn)
+                answer = answer_markdown(result, self.texts, self.turn)
                 cited = self.texts.count("ask.answered", len(result.citations))
                 status = cited if result.answered else self.texts("ask.not_found")
                 cards = cited_cards(result, self.texts, self.turn)
@@ -240,7 +237,8 @@ class ConversationHandler:
                 stop = self._texts("ask.stopped")
                 yield state.with_last(stop, markdown=partial_markdown(answer.text, stop, answer.chips))
         except EltError as error:
-            yield state.with_last(self._texts("ask.failed"), markdown=failure_markdown(error, self._texts))
+            failure = failure_markdown(error, self._texts)
+            yield state.with_last(self._texts("ask.failed"), markdown=failure, cards=())
         finally:
             self.pending.end(browser, stopped)
 
@@ -428,7 +426,7 @@ class AskTab:
         self._question.stop(self.stop, None, None, **controls.QUIET_EVENT)
         self._profile.input(self.describe_profile, [self._profile], [self._profile], **controls.QUIET_EVENT)
         fresh = [self._question, self._earlier, *shown]
-        gr.on([self._new.click, self._chat.clear], self.start_again, None, fresh, **controls.QUIET_EVENT)
+        gr.on([self._new.click, self._chat.clear], self.start_again, [self._state], fresh, **controls.QUIET_EVENT)
         self._earlier.input(self.reopen, [self._earlier], shown, **controls.QUIET_EVENT)
         self._chat.like(self.rate, [self._state], [self._status], **controls.QUIET_EVENT)
         gr.on(None, self.choices, None, [self._profile, self._earlier, self._question], **controls.QUIET_EVENT)
@@ -574,10 +572,11 @@ class AskTab:
         """Stop the answer in progress."""
         self._conversation.pending.stop(str(request.session_hash))
 
-    def start_again(self, request: gr.Request) -> controls.ComponentUpdates:
-        """Start a new conversation."""
+    def start_again(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
+        """Start a new conversation. A question that the user is already typing stays in the box."""
         self._conversation.pending.stop(str(request.session_hash))
-        return {self._question: gr.update(value=None), self._earlier: None, **self._show(ConversationState())}
+        edited = {self._question: gr.update(value=None)} if state.editing else {}
+        return {**edited, self._earlier: None, **self._show(ConversationState())}
 
     async def reopen(self, session: str | None, request: gr.Request) -> controls.ComponentUpdates:
         """Continue an earlier conversation."""

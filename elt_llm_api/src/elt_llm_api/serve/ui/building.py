@@ -25,7 +25,7 @@ from starlette.routing import Mount
 
 from elt_llm_api.serve.actions.health import HealthActions
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.controls import CollectionPickers, PageContext, html_area
+from elt_llm_api.serve.ui.controls import CollectionPickers, PageContext, command_box, html_area
 from elt_llm_api.serve.ui.health import sign_html
 from elt_llm_api.serve.ui.texts import DEFAULT_LANGUAGE, Texts, load_texts
 
@@ -112,9 +112,10 @@ def _lay_out_header(page: PageContext) -> None:
 
 
 def _lay_out_tabs(blocks: gr.Blocks, page: PageContext) -> None:
-    """Add every tab. The pickers of collections are refreshed when the page or a tab is opened."""
-    opened = [blocks.load]
-    with gr.Tabs(elem_id="tabs"):
+    """Add every tab. The pickers are refreshed when the page or a tab is opened, or the user returns to the window."""
+    returned = command_box("page", page.texts)  # page.js types into it when the window gets the focus again
+    opened = [blocks.load, returned.change]
+    with gr.Tabs(elem_id="tabs", overflow_behavior="wrap"):
         for name in TABS:
             with gr.Tab(page.texts(f"tabs.{name}"), id=name, elem_id=f"tab-{name}") as tab:
                 getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{name.capitalize()}Tab")(page)

@@ -129,13 +129,15 @@ class DocumentsTab:
         self._command = controls.command_box("documents", t)
 
     def _wire(self) -> None:
-        collection, watched = self._collection, self._watch.outputs
+        tab, collection, watched = gr.context.Context.block, self._collection, self._watch.outputs
         shown = [self._table, self._side, self._text, self._state]
         listing = [collection, self._filter, self._state]
         job = self._watch.watched
         gr.on(None, self.load, [job], [collection, *shown, *watched], **controls.QUIET_EVENT)
         chosen = [collection.input, collection.change, self._filter.change]
         gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
+        changed = [self._pickers.changes.change, *([tab.select] if isinstance(tab, gr.Tab) else [])]
+        gr.on(changed, self.list_again, listing, [self._table], **controls.QUIET_EVENT)
         uploaded = [self._files, *shown, *watched]
         self._upload.click(
             self.upload, [job, collection, self._files, self._filter, self._state], uploaded, **controls.QUIET_EVENT
@@ -169,6 +171,13 @@ class DocumentsTab:
         """List the documents of a collection. A new collection has none."""
         principal = controls.principal_of_event(request)
         return self._list(principal, collection, words, replace(state, to_forget=""))
+
+    def list_again(
+        self, collection: str | None, words: str, state: DocumentsState, request: gr.Request
+    ) -> controls.ComponentUpdates:
+        """List the documents again: files were dropped into the question box, or read in a terminal."""
+        listed = self._list(controls.principal_of_event(request), collection, words, state)
+        return {self._table: listed[self._table]}
 
     async def upload(
         self,

@@ -8,7 +8,7 @@ from elt_llm_core.errors import EltError
 from markupsafe import Markup
 
 from elt_llm_api.display.plots import PlotColumn, draw_plot
-from elt_llm_api.display.text import TableColumn, figure_columns
+from elt_llm_api.display.text import TableColumn, figure_columns, local_time
 from elt_llm_api.doctor.check import CheckVerdict
 from elt_llm_api.serve.actions.health import DiskSpace, HealthActions, MeasurePoint, MonitoringReport, Readiness
 from elt_llm_api.serve.safe_text import escape_html
@@ -80,7 +80,8 @@ def plots_html(points: Sequence[MeasurePoint], period: str, texts: Texts) -> str
     )
     figures = []
     for title, value_of, form in plots:
-        values = [(point.start, value_of(point.measures)) for point in points]
+        starts = [local_time(point.start) if period == _HOURS else point.start for point in points]
+        values = [(start, value_of(point.measures)) for start, point in zip(starts, points, strict=True)]
         caption = texts(f"health.by_{period}", title=texts(f"health.{title}"))
         columns = [PlotColumn(start, value, texts.figure(form.format(value))) for start, value in values]
         plot = draw_plot("column_plot", caption, columns)

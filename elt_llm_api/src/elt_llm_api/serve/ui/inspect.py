@@ -295,11 +295,12 @@ class InspectTab:
         with gr.Row():
             question = gr.Textbox(
                 label=t("inspect.question"), placeholder=t("inspect.question_placeholder"), scale=3,
-                max_length=LONGEST_QUESTION, elem_id="inspected",
+                min_width=320, max_length=LONGEST_QUESTION, elem_id="inspected",
             )  # fmt: skip
             collections = gr.Dropdown(
-                [], multiselect=True, label=t("inspect.collections"), info=t("inspect.collections_info"), scale=2
-            )
+                [], multiselect=True, label=t("inspect.collections"), info=t("inspect.collections_info"), scale=2,
+                min_width=240,
+            )  # fmt: skip
             profile = gr.Dropdown(["default"], value="default", label=t("inspect.profile"), scale=1)
         explain = gr.Button(t("inspect.explain"), variant="primary", elem_id="explain")
         outputs = [html_area("explained")]

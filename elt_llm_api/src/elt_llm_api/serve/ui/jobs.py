@@ -161,8 +161,9 @@ class RowBrowser:
             self._review = gr.Dropdown([any_choice, *statuses], value=_ANY, label=t("rows.review"))
             self._verdict = gr.Dropdown([any_choice, *verdicts], value=_ANY, label=t("rows.verdict"))
             self._words = gr.Textbox(
-                "", label=t("rows.words"), placeholder=t("rows.words_placeholder"), max_length=1000, elem_id="rows-text"
-            )
+                "", label=t("rows.words"), placeholder=t("rows.words_placeholder"), max_length=1000, min_width=240,
+                elem_id="rows-text",
+            )  # fmt: skip
         self._count = html_area("rows-count", t("jobs.choose"))
         with gr.Row(elem_id="rows-beside"):
             with gr.Column(scale=3, min_width=320):

@@ -47,6 +47,7 @@ _UPLOAD, _UPLOAD_PROGRESS = "/gradio_api/upload", "/gradio_api/upload_progress"
 _PATHS = frozenset(
     {
         *("/", "/config", "/theme.css", "/favicon.ico", "/gradio_api/reset", "/gradio_api/startup-events", "/page.js"),
+        "/gradio_api/app_id",  # a page that lost its server asks for it until it is back
         *(_CANCEL, _QUEUE_DATA, _QUEUE_JOIN, _UPLOAD, _UPLOAD_PROGRESS),
     }
 )

@@ -47,6 +47,14 @@ document.addEventListener("click", (event) => {
   else send(button.closest('[id^="tab-"]')?.id.slice(4) ?? "ask", button.name, button.value);
 });
 
+// On a phone, this button is far below the empty conversation that it shows.
+document.addEventListener("click", (event) => {
+  if (event.target.closest?.("#new-conversation")) window.scrollTo({ top: 0 });
+});
+
+// Collections and jobs may have been added in a terminal.
+window.addEventListener("focus", () => send("page", "refresh"));
+
 const rowKeys = { j: ["step", "1"], k: ["step", "-1"], a: ["review", "APPROVED"], r: ["review", "REJECTED"] };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -88,8 +96,20 @@ document.addEventListener("click", (event) => {
   if (thumbnail) dropped.splice([...thumbnails()].indexOf(thumbnail), 1);
 }, true);
 
-// Gradio has this message in English only.
+// Gradio has this message in English only. It loads the page again when the server is back; the typed question is kept.
 const { lost } = document.currentScript.dataset;
+let isLost = false;
+const questionBox = () => document.querySelector("#question textarea");
+window.addEventListener("pagehide", () => {
+  if (isLost && questionBox()?.value) sessionStorage.setItem("question", questionBox().value);
+});
+function restoreQuestion() {
+  const question = sessionStorage.getItem("question");
+  if (question === null || !questionBox() || !document.querySelector("#health-sign .badge")) return;
+  sessionStorage.removeItem("question");
+  questionBox().value = question;
+  questionBox().dispatchEvent(new Event("input", { bubbles: true }));
+}
 
 // What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
 // question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
@@ -104,8 +124,11 @@ new MutationObserver(() => {
     if (thumbnail.dataset.name !== dropped[place]) thumbnail.dataset.name = dropped[place] ?? "";
   });
   for (const toast of document.querySelectorAll('[data-testid="toast-text"]')) {
-    if (toast.textContent.startsWith("Connection to the server was lost")) toast.textContent = lost;
+    if (!toast.textContent.startsWith("Connection to the server was lost")) continue;
+    toast.textContent = lost;
+    isLost = true;
   }
+  restoreQuestion();
   for (const element of document.querySelectorAll(".show-me")) {
     if (seen.has(element)) continue;
     seen.add(element);
