@@ -22,7 +22,8 @@ USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
 _EXAMINED, _ONE_EXAMINED_OF = 256, 500
 _FURTHER = 32  # results beyond those asked for, so that ties and unused vectors do not end a search
 _ADDED_AT_ONCE = 50_000  # vectors
-_MANY, _LINKS_OF_MANY = 100_000, 32  # vectors, and the least number of links of each from then on
+# From this number of vectors on, each gets at least so many links, chosen among at least so many candidates.
+_MANY, _LINKS_OF_MANY, _CANDIDATES_OF_MANY = 100_000, 32, 200
 _TIE = 1e-6  # a smaller difference of cosines is rounding
 
 
@@ -39,13 +40,15 @@ def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaS
 
     One thread inserts them in order, so that equal vectors give equal files.
     """
-    links = max(settings.max_neighbors, _LINKS_OF_MANY if len(vectors) >= _MANY else 0)
+    links, candidates = settings.max_neighbors, settings.ef_construction
+    if len(vectors) >= _MANY:
+        links, candidates = max(links, _LINKS_OF_MANY), max(candidates, _CANDIDATES_OF_MANY)
     graph = _index_class()(
         ndim=vectors.shape[1],
         metric="ip",
         dtype="f16",
         connectivity=links,
-        expansion_add=settings.ef_construction,
+        expansion_add=candidates,
         enable_key_lookups=False,
     )
     for start in range(0, len(vectors), _ADDED_AT_ONCE):  # usearch copies what it adds

@@ -219,7 +219,12 @@ class ChromaSettings(SettingsSection):
     """The vector index; see the HNSW paper (Malkov and Yashunin, 2016) for the last three."""
 
     space: Literal["cosine"] = key("cosine", "Distance; vectors are normalised, so cosine only.")
-    ef_construction: int = key(100, "Candidates examined when a vector is added.", ge=10, le=1000)
+    ef_construction: int = key(
+        100,
+        "Candidates examined when a vector is added; usearch takes at least 200 from 100,000 vectors on.",
+        ge=10,
+        le=1000,
+    )
     ef_search: int = key(100, "Candidates examined by a search.", ge=10, le=1000)
     max_neighbors: int = key(16, "Links per vector; usearch takes at least 32 from 100,000 vectors on.", ge=4, le=128)
 
