@@ -69,7 +69,7 @@ WHERES: tuple[list[str], ...] = (
 # and of MCP have tests of their own below.
 WITHOUT_DOCUMENTS = {
     *("/assets/", "/static/", "/docs", "/docs/{name}", "/favicon.ico", "/page.js", "/theme.css", "/openapi.json"),
-    *("/login", "/logout", "/v1/models/{model:path}"),
+    *("/login", "/logout", "/v1/models/{model:path}", "/gradio_api/app_id"),
 }
 PAGE_ROUTES = {
     *("/", "/config", "/gradio_api/cancel", "/gradio_api/heartbeat/", "/gradio_api/queue/data"),
