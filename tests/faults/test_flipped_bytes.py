@@ -31,7 +31,7 @@ SETTINGS = Settings(
     llm=LlmSettings(provider="extractive"),
     query=QuerySettings(cache_size=0),
 )
-QUESTIONS = ("How long is the new reef?", "anchor basin canal", "What about the keel and the lagoon?")
+QUESTIONS = ("How long is the new reef off the harbour?", "anchor basin canal", "What about the keel and the lagoon?")
 Answers = list[tuple[str, str, list[dict[str, object]]]]
 
 
