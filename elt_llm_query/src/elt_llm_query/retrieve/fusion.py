@@ -11,9 +11,8 @@ from typing import Literal, Protocol, runtime_checkable
 from elt_llm_core.errors import EltError
 from elt_llm_core.index.searchable import Ranking
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.constants import DEFAULT_SIMILARITY_TOP_K
 from llama_index.core.llms.mock import MockLLM
-from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QUERY_GEN_PROMPT, QueryFusionRetriever
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, RetrieverChoice
@@ -198,14 +197,15 @@ class HybridRetriever(QueryFusionRetriever):
         self._dense_weight = dense_weight
         self._rank_dense, self._rank_keyword = _ranker(dense), _ranker(keyword)
         self._available = RetrieverChoice(dense=dense is not None, keyword=keyword is not None)
-        # QueryFusionRetriever.__init__ would import LangChain, if it is installed, to check the type of the model.
-        BaseRetriever.__init__(self)
-        self.query_gen_prompt, self.num_queries, self.use_async = QUERY_GEN_PROMPT, 1, False
-        self.mode, self.similarity_top_k = FUSION_MODES(fusion), DEFAULT_SIMILARITY_TOP_K
-        self._retrievers = [retriever for retriever in (dense, keyword) if retriever is not None]
-        self._retriever_weights = list(self._weights(self._available))[: len(self._retrievers)]
-        # This model is never called. Without it, LlamaIndex would look for a hosted model.
-        self._llm = MockLLM()
+        super().__init__(
+            retrievers=[retriever for retriever in (dense, keyword) if retriever is not None],
+            # This model is never called. Without it, LlamaIndex would look for a hosted model.
+            llm=MockLLM(),
+            mode=FUSION_MODES(fusion),
+            num_queries=1,
+            use_async=False,
+            retriever_weights=list(self._weights(self._available)) if self._available == BOTH_RETRIEVERS else None,
+        )
 
     def start(
         self, question: QueryBundle, chosen: RetrieverChoice = BOTH_RETRIEVERS, *, in_thread: bool = True
