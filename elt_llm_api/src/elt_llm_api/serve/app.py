@@ -112,7 +112,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with services, run_queued_jobs(services.queue, lambda: services.loaded):
+        with services, run_queued_jobs(services.queue, lambda: services.loaded, prepare=True):
             async with tools, interface.resources:
                 yield
 

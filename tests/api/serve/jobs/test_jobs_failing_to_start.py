@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from elt_llm_api.serve.jobs.handover import claim_job, decode_settings, encode_settings
+from elt_llm_api.serve.jobs.handover import claim_job
 from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.workspace import DSN_VARIABLE
@@ -17,12 +17,6 @@ from served.documents import wait_for_job
 
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
-
-
-def test_a_job_process_gets_the_settings_of_the_server(tmp_path: Path) -> None:
-    given = {**FAKE, "ELT_LLM_INGEST__ROOTS": "[docs]", "ELT_LLM_INGEST__MAX_FILE_MB": "7"}
-    loaded = load_settings(None, given, tmp_path)
-    assert decode_settings(encode_settings(loaded)) == loaded
 
 
 def test_a_job_whose_process_does_not_start_fails(tmp_path: Path) -> None:

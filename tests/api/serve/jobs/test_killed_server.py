@@ -81,9 +81,12 @@ def test_an_ingest_stops_with_its_killed_server_and_the_next_server_finishes_it(
         while client.get(f"/v1/jobs/{identity}").json()["progress"].get("stage") != "embed":
             assert time.monotonic() < deadline
             time.sleep(0.1)
+        fork_server = int(Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+        assert fork_server != server.pid
         server.kill()
         server.wait(60)
     wait_until_dead(pid)
+    wait_until_dead(fork_server)
     assert (kept(project, identity).status, kept(project, identity).attempts) == ("queued", 0)
     with served(project, environment=SETTINGS) as server_after:
         job = ended(server_after.client, identity)
@@ -99,10 +102,7 @@ def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, exp
         server.send_signal(signal.SIGSTOP)  # this server does not see how the job ends
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 120
-        while Path(f"/proc/{pid}/status").read_text().find("State:\tZ") < 0:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until_dead(pid)
         server.kill()
         server.wait(60)
     assert kept(project, identity).status == "running"

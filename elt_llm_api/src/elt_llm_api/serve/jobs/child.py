@@ -1,14 +1,15 @@
-"""Run one job in its own process: `python -m elt_llm_api.serve.jobs.child JOB`, with settings on standard input.
+"""Run one job in its own process, which the fork server of the server forks.
 
-Standard input stays open while the server runs. When it closes, the process stops as on SIGTERM, so that no job runs
-without a server and no job runs twice.
+When the server ends, the process stops as on SIGTERM, so that no job runs without a server and no job runs twice.
 """
 
+import multiprocessing
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from types import FrameType
 from typing import NoReturn
@@ -18,7 +19,7 @@ from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobQueue
 
-from elt_llm_api.serve.jobs.handover import AllPartsFailed, QueueProgress, claim_job, decode_settings, delete_claim
+from elt_llm_api.serve.jobs.handover import AllPartsFailed, QueueProgress, claim_job, delete_claim
 
 DONE, FAILED, STOPPED = 0, 1, 128 + signal.SIGTERM
 LOCK_HELD_EXIT = LockHeld.exit_code
@@ -31,15 +32,17 @@ class StopRequested(BaseException):
     """A request to stop the process. Like KeyboardInterrupt it is not an Exception, so no error handler catches it."""
 
 
-def main() -> NoReturn:
-    """Run the job named on the command line."""
+def run_in_child(identity: str, loaded: LoadedSettings, environment: Mapping[str, str]) -> NoReturn:
+    """Run a queued job with these environment variables, and exit with its code."""
+    os.setsid()  # the server handles Ctrl-C, and stops this process itself
     os.nice(_NICENESS)
-    loaded = decode_settings(sys.stdin.buffer.readline())
+    os.environ.clear()
+    os.environ.update(environment)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     threading.Thread(target=_stop_with_server, name="server-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server stops this process itself
     signal.signal(signal.SIGTERM, _request_stop)
     try:
-        sys.exit(run_job(sys.argv[1], loaded))
+        sys.exit(run_job(identity, loaded))
     except StopRequested:  # before the job started
         sys.exit(STOPPED)
 
@@ -86,9 +89,9 @@ def _run_and_record(queue: JobQueue, identity: str, loaded: LoadedSettings) -> i
 
 def _stop_with_server() -> None:
     """Wait until the server has ended, then stop the process, by force if it takes too long."""
-    # sys.stdin is unsuitable: this thread would hold the lock of sys.stdin when the interpreter exits.
-    while os.read(0, 4096):
-        pass
+    server = multiprocessing.parent_process()
+    if server is not None:
+        server.join()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_SECONDS_TO_STOP)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -97,7 +100,3 @@ def _stop_with_server() -> None:
 def _request_stop(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise StopRequested
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,5 @@
-"""Functions shared by the server and the child process of a job: its lock, settings, progress and failure."""
+"""Functions shared by the server and the child process of a job: its lock, progress and failure."""
 
-import json
 import logging
 import shutil
 import time
@@ -10,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_core.errors import EltError, StoreError
-from elt_llm_core.settings.loader import LoadedSettings
-from elt_llm_core.settings.tree import Settings
 from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.lock import lock_holder, writer_lock
@@ -42,28 +39,6 @@ def delete_claim(place: Path | Workspace, identity: str) -> None:
 
 def _part(identity: str) -> str:
     return (_FOLDER / identity).as_posix()
-
-
-def encode_settings(loaded: LoadedSettings) -> bytes:
-    """Return the settings as one line of JSON. It contains no secrets, because those are in environment variables."""
-    content = {
-        "settings": loaded.settings.model_dump(mode="json"),
-        "source": str(loaded.source) if loaded.source else None,
-        "data_dir": str(loaded.data_dir),
-        "project": str(loaded.project),
-    }
-    return json.dumps(content).encode("ascii") + b"\n"
-
-
-def decode_settings(line: bytes) -> LoadedSettings:
-    """Return the settings from the output of `encode_settings`."""
-    content = json.loads(line)
-    return LoadedSettings(
-        Settings.model_validate(content["settings"]),
-        Path(content["source"]) if content["source"] else None,
-        Path(content["data_dir"]),
-        Path(content["project"]),
-    )
 
 
 _SECONDS = 0.5

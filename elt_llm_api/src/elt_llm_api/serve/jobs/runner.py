@@ -1,16 +1,21 @@
-"""Run the queued jobs. Each lane has a thread that starts a child process for one job after the other."""
+"""Run the queued jobs. Each lane has a thread that starts a child process for one job after the other.
+
+The processes are forked from a fork server of `multiprocessing`, which has imported the modules of ingests already. To
+import them takes a new process two to four seconds.
+"""
 
 import logging
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
 from threading import Event, Thread
-from typing import IO, cast
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE, LoadedSettings
@@ -19,17 +24,18 @@ from elt_llm_core.state.jobs import JobQueue, QueuedJob
 from elt_llm_core.store.uploads import machine_id
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 
-from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED
-from elt_llm_api.serve.jobs.handover import delete_claim, encode_settings, is_claimed
+from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED, run_in_child
+from elt_llm_api.serve.jobs.handover import delete_claim, is_claimed
 from elt_llm_api.serve.jobs.kinds import READING_KINDS, WRITING_KINDS
 
 SettingsSource = Callable[[], LoadedSettings]
 """A function that returns the current settings, with which each job starts."""
 _POLL_SECONDS, _RECOVERY_SECONDS = 0.25, 5.0
 _SECONDS_TO_STOP, _SECONDS_AFTER_FAULTS = 10.0, 10.0
-_MAX_DELAY = 30.0  # seconds
+_MAX_DELAY, _SECONDS_BEFORE_PREPARATION = 30.0, 5.0  # seconds
 _STARTED_EXIT_CODES = (DONE, LOCK_HELD_EXIT, STOPPED)
 _MAX_ATTEMPTS = 3
+_PRELOADED = ("elt_llm_api.serve.jobs.child", "elt_llm_api.serve.jobs.kinds", "elt_llm_ingest.jobs.runner", "chromadb")
 _KEPT = frozenset({FAILPOINT_VARIABLE, DSN_VARIABLE, INDEX_KEY_VARIABLE, INDEX_KEY_FILE_VARIABLE})
 _log = logging.getLogger(__name__)
 
@@ -37,8 +43,11 @@ _log = logging.getLogger(__name__)
 class JobLane:
     """Runs the jobs of some kinds, one at a time, until `stop` is set."""
 
-    def __init__(self, queue: JobQueue, current_settings: SettingsSource, kinds: tuple[str, ...], stop: Event) -> None:
+    def __init__(
+        self, queue: JobQueue, current_settings: SettingsSource, kinds: tuple[str, ...], stop: Event, *, prepare: bool
+    ) -> None:
         self._queue, self._current_settings, self._kinds, self._stop = queue, current_settings, kinds, stop
+        self._prepare = prepare
         self._delays: dict[str, tuple[int, float]] = {}
         """Number of failed starts by job id, and the monotonic time in seconds before which the job does not start."""
         self._recovered_at = -_RECOVERY_SECONDS
@@ -46,12 +55,17 @@ class JobLane:
 
     def run(self) -> None:
         """Run jobs until the stop event is set. While the database cannot be written, wait and try again."""
+        prepare_at = time.monotonic() + _SECONDS_BEFORE_PREPARATION
         while not self._stop.is_set():
             try:
                 job = self._next()
                 if job is not None:
                     self._run_job(job)
                     continue
+                if self._prepare and time.monotonic() > prepare_at:
+                    self._prepare = False
+                    _fork_server()
+                    forkserver.ensure_running()
             except (EltError, OSError) as error:
                 _log.warning("Jobs wait: %s", error)
                 self._stop.wait(_SECONDS_AFTER_FAULTS)
@@ -75,11 +89,7 @@ class JobLane:
 
     def _run_job(self, job: QueuedJob) -> None:
         process = _start_child(job, self._current_settings())
-        try:
-            self._wait_for(job, process)
-        finally:
-            cast(IO[bytes], process.stdin).close()
-        code = process.returncode
+        code = self._exit_code(job, process)
         exit_reason = f"signal {-code}" if code < 0 else f"exit code {code}"
         status = self._queue.get(job.id).status
         if status == "running" and not is_claimed(self._current_settings().workspace, job.id):
@@ -100,52 +110,50 @@ class JobLane:
             attempts = self._attempts(identity)
             self._delays[identity] = attempts + 1, time.monotonic() + min(_MAX_DELAY, 2.0**attempts)
 
-    def _wait_for(self, job: QueuedJob, process: "subprocess.Popen[bytes]") -> None:
+    def _exit_code(self, job: QueuedJob, process: BaseProcess) -> int:
         """Wait for the process. Stop the process when the job is cancelled or the server stops."""
         deadline = 0.0
-        while process.poll() is None:
+        while process.exitcode is None:
             if not deadline and (self._stop.is_set() or self._queue.get(job.id).status == "cancelled"):
                 process.terminate()
                 deadline = time.monotonic() + _SECONDS_TO_STOP
-            if deadline and time.monotonic() > deadline:
+            if deadline and time.monotonic() > deadline and process.pid:
                 os.killpg(process.pid, signal.SIGKILL)
-            try:
-                process.wait(_POLL_SECONDS)
-            except subprocess.TimeoutExpired:
-                continue
+            process.join(_POLL_SECONDS)
+        return process.exitcode
 
 
-def _start_child(job: QueuedJob, loaded: LoadedSettings) -> "subprocess.Popen[bytes]":
-    # The child gets the settings on standard input, not these variables, which may contain the server's token.
+def _start_child(job: QueuedJob, loaded: LoadedSettings) -> BaseProcess:
+    # The child gets the settings as an argument, not these variables, which may contain the server's token.
     environment = {it: value for it, value in os.environ.items() if it in _KEPT or not it.startswith("ELT_LLM_")}
-    process = subprocess.Popen(  # noqa: S603 - this interpreter, on a module of this package
-        [sys.executable, "-m", "elt_llm_api.serve.jobs.child", job.id],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,  # the server handles Ctrl-C, and stops this process itself
-        bufsize=0,
-    )
-    try:
-        cast(IO[bytes], process.stdin).write(encode_settings(loaded))
-    except BrokenPipeError:
-        _log.warning("The process of job %s ended at once.", job.id)
+    process = _fork_server().Process(target=run_in_child, args=(job.id, loaded, environment), name=f"job-{job.id}")
+    process.start()
     return process
+
+
+def _fork_server() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_PRELOADED))
+    return context
 
 
 _DAYS_KEPT = 30
 
 
 @contextmanager
-def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource) -> Iterator[None]:
+def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource, *, prepare: bool = False) -> Iterator[None]:
     """Run queued jobs, and jobs that a killed server left unfinished, one writing and one reading job at a time.
 
     Several servers may run the queue of one data directory. The process that runs a job holds the lock of the job. When
-    the block ends, running jobs are queued again. Jobs that ended long ago are deleted first.
+    the block ends, running jobs are queued again. Jobs that ended long ago are deleted first. With `prepare`, the fork
+    server starts when the first seconds have brought no job, so that the first job need not wait for it.
     """
     queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
     stop = Event()
-    lanes = [JobLane(queue, current_settings, tuple(kinds), stop) for kinds in (WRITING_KINDS, READING_KINDS)]
+    lanes = [
+        JobLane(queue, current_settings, tuple(WRITING_KINDS), stop, prepare=prepare),
+        JobLane(queue, current_settings, tuple(READING_KINDS), stop, prepare=False),
+    ]
     threads = [Thread(target=lane.run, name=f"jobs-{number}") for number, lane in enumerate(lanes)]
     for thread in threads:
         thread.start()
