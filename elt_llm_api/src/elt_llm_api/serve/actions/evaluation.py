@@ -164,7 +164,7 @@ class ProfileComparisonActions(ServiceActions):
         first_chunks: dict[str, frozenset[ChunkKey]],
         abandoned: Event,
     ) -> tuple[list[QueryMetrics], tuple[str, ...]]:
-        """Return the metrics of each query, and the notes. `first_chunks` has the chunks of the first profile."""
+        """Return the metrics of each query, and the notes. `first_chunks` stores those of the first profile."""
         grades = _relevance_grades(engine, request)
         reranks = _reranks(settings.query)
         unranked = settings.model_copy(update={"query": settings.query.model_copy(update={"use_reranker": False})})

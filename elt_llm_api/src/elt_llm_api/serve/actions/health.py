@@ -63,7 +63,7 @@ class HealthActions(ServiceActions):
     def ready(self, principal: Principal) -> Readiness:
         """Report whether a question can be answered: a worker is free, and a collection is undamaged.
 
-        Answers leave damaged collections out and contain a note. Reasons name only collections that the caller may
+        Damaged collections are left out of answers, with a note. Reasons name only collections that the caller may
         read.
         """
         published = [record.name for record in self._services.store.collections.all() if record.published]

@@ -280,10 +280,7 @@ class ExportActions(ServiceActions):
         ]
 
     def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
-        """Return path and media type of the file with this name, or of the main file of this format.
-
-        Raises Forbidden.
-        """
+        """Return path and media type of the file with this name, or main file of this format. Raises Forbidden."""
         file = BatchJobActions(self._services).get(principal, job)
         paths = [path for path, _ in self._exports(principal, file, kind)]
         matches = [path for path in paths if path.name == wanted] or sorted(
@@ -396,7 +393,7 @@ class RowActions:
         )
 
     async def stale(self, principal: Principal, job: str, kind: JobKind) -> StaleRows:
-        """Return rows whose source text has changed. It reads all sources of the job in a worker thread.
+        """Return rows whose source text has changed. All sources of the job are read, in a worker thread.
 
         Raises Forbidden, ServerOverloaded.
         """

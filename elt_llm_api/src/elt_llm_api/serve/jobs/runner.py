@@ -1,4 +1,4 @@
-"""Run the queued jobs. Each lane has a thread that starts a child process for one job after the other."""
+"""Run the queued jobs in two lanes, for writing and for reading jobs. A lane runs one child process at a time."""
 
 import logging
 import os
@@ -66,7 +66,7 @@ class JobLane:
         return self._queue.next(self._kinds, delayed, self._machine)
 
     def _recover(self) -> None:
-        """Queue jobs again that are marked as running although their process was killed."""
+        """Queue jobs again that are still marked as running although their process was killed."""
         workspace = self._current_settings().workspace
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(workspace, job.id):
@@ -140,8 +140,8 @@ _DAYS_KEPT = 30
 def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource) -> Iterator[None]:
     """Run queued jobs, and jobs that a killed server left unfinished, one writing and one reading job at a time.
 
-    Several servers may run the queue of one data directory. The process that runs a job holds the lock of the job. When
-    the block ends, running jobs are queued again. Jobs that ended long ago are deleted first.
+    Several servers may run the queue of one data directory, because the process that runs a job holds the job's lock.
+    When the block ends, running jobs are queued again. Jobs that ended long ago are deleted first.
     """
     queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
     stop = Event()

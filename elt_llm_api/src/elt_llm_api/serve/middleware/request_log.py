@@ -96,7 +96,7 @@ _RETRY_AFTER = "10"  # seconds that a restart takes
 
 
 class ShutdownResponse(Middleware):
-    """Responds with 503 to a request that is cancelled before its response started.
+    """Responds with 503 to a request that is cancelled before its response has started.
 
     Only a server that is stopping cancels requests. A response that has started is cut off, so that no client
     believes it complete.

@@ -214,7 +214,7 @@ class QuestionTimer:
 
 @contextmanager
 def open_recorder(loaded: LoadedSettings, state: Database) -> Iterator[QuestionRecorder]:
-    """Yield a recorder over the state database, and save its counts when the block ends. Raises SettingsError."""
+    """Yield a recorder that stores counts in the state database, also when the block ends. Raises SettingsError."""
     serve, network = loaded.settings.serve, loaded.settings.network
     series = MeasureSeries(MetricTable(state), serve.metrics_hourly_days, serve.metrics_daily_days)
     sinks: list[ObservationSink] = []

@@ -78,7 +78,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
         _lay_out_header(page)
         _lay_out_tabs(blocks, page)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
-    # Gradio restricts file paths to its folder only for launched apps, and a mounted app never is.
+    # Gradio restricts file paths to its folder only for launched apps, and a mounted app is never launched.
     blocks.has_launched = True
     outer = FastAPI()
     gr.mount_gradio_app(
@@ -103,7 +103,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
 
 
 def _lay_out_header(page: PageContext) -> None:
-    """Add the name of the product, and whether the server is ready to answer, which new documents may change."""
+    """Add the product's name, and a sign of readiness. New documents may change the sign, so it counts as a picker."""
     with gr.Row(elem_id="header"):
         html_area("product", f"# elt-llm\n{page.texts('page.tagline')}")
         sign = html_area("health-sign")
