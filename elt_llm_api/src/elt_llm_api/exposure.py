@@ -100,7 +100,7 @@ def _reject_weak_token(token: str | None) -> None:
         return
     if len(token) < SHORTEST_TOKEN:
         raise UsageError(
-            f"A token needs at least {SHORTEST_TOKEN} characters; this one has {len(token)}.", hint=_GENERATE_HINT
+            f"A token needs {SHORTEST_TOKEN} characters or more; this one has {len(token)}.", hint=_GENERATE_HINT
         )
     if not all("!" <= sign <= "~" for sign in token):
         raise UsageError("A token may contain only ASCII letters, digits and punctuation.", hint=_GENERATE_HINT)

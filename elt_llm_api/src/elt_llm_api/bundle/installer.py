@@ -123,7 +123,7 @@ def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
         )
     names = [member.filename for member in package.infolist()]
     if sorted(names) != sorted([*manifest["files"], MANIFEST]):
-        raise ValueError("its files are not those of its manifest")
+        raise ValueError("its files differ from those in its manifest")
     for name in manifest["files"]:
         path = PurePosixPath(name)
         inside = len(path.parts) > 1 and path.parts[0] in FOLDERS and ".." not in path.parts and "\\" not in name
@@ -185,7 +185,7 @@ def _check_files(package: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
                 size += len(chunk)
         if (size, digest.hexdigest()) != (expected["size"], expected["sha256"]):
             raise BundleError(
-                f"{package.filename}: {name} was altered: its sha256 is not that of the manifest.", _COPY_AGAIN
+                f"{package.filename}: {name} was altered: its sha256 differs from the manifest's.", _COPY_AGAIN
             )
 
 
@@ -244,7 +244,7 @@ def _unpack(package: zipfile.ZipFile, manifest: dict[str, Any], folder: Path) ->
 
 
 def _install_wheels(folder: Path) -> None:
-    """Create the virtual environment, and install the wheels with the bundle's own pip, which some systems lack."""
+    """Create the virtual environment, and install the wheels with the bundle's pip, because some systems lack pip."""
     venv.EnvBuilder(symlinks=os.name != "nt", with_pip=False).create(folder / "venv")
     wheels = sorted(map(str, (folder / UNFINISHED / "wheels").glob("*.whl")))
     pip = next(wheel for wheel in wheels if Path(wheel).name.startswith("pip-"))

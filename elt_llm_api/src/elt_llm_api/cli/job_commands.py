@@ -204,5 +204,5 @@ def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> It
             what = kind or "KIND"
             raise UsageError(f"Job '{file.name}' has no results yet.", hint=f"Run: elt-llm {what} --job {job}")
         if len(shown) > 1:
-            raise UsageError(f"Job '{file.name}' has several kinds.", hint=f"Add --kind: {', '.join(shown)}.")
+            raise UsageError(f"Job '{file.name}' has rows of several kinds.", hint=f"Add --kind: {', '.join(shown)}.")
         yield ReviewedJob(JobName(file.name, shown[0]), file, loaded, state)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STATE_NOTES = {
     "calibrated": "",
     "shipped": " (the shipped defaults were no worse)",
-    "stale": " (outdated by changes since: shipped defaults are used)",
+    "stale": " (outdated by later changes: shipped defaults are used)",
 }
 
 

@@ -37,7 +37,7 @@ _MOST_ROWS, _MOST_RANKED = 20, 10  # rows of a table, rows of a ranking; the JSO
 _MOST_COLLECTIONS = 3  # number of collections that get their own columns
 _FILE_NAME_WIDTH = 28  # characters
 _COLLECTION_NAME_WIDTH = 16  # least number of characters shown of a collection's name
-_FIGURES_WIDTH = 66  # columns at most for the numbers beside a collection's name
+_FIGURES_WIDTH = 66  # most columns that the numbers beside a collection's name occupy
 _CHUNK = TableColumn("chunk", "text")
 _MATCHED = TableColumn("matched words", "words")
 _READ_AS = TableColumn("read as", "figure")
@@ -121,7 +121,7 @@ class ChunkNames:
         return str(self.details(collection, node_id).get("place") or "-")
 
     def words(self, collection: str, node_id: str) -> str:
-        """Return the words of the question that the chunk contains; partial matches are marked with `~`."""
+        """Return the question's words that the chunk contains; partial matches are marked with `~`."""
         one = self.details(collection, node_id)
         return " ".join([*one.get("matched", ()), *(f"~{word}" for word in one.get("matched in part", ()))]) or "-"
 

@@ -11,7 +11,7 @@ PlotKind = Literal["bar_plot", "stacked_bars", "interval_plot", "curve_plot", "c
 
 @dataclass(frozen=True)
 class PlotBar:
-    """A bar: its label, its length as a share of the scale (0 to 1), its value as text, and an optional mark."""
+    """A bar: label, length as a share of the scale (0 to 1), value as text, and the share of a mark, if any."""
 
     label: str
     share: float

@@ -91,7 +91,7 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
     with open_store(loaded.workspace) as store:
         records = store.collections.all()
         published = {one.name: store.folder(one.name) / str(one.published) for one in records if one.published}
-    if loaded.workspace.is_shared:  # files that are not here are built when a question is asked
+    if loaded.workspace.is_shared:  # index files that are missing here are built when a question is asked
         return ok(", ".join(record.name for record in records) or "none")
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:

@@ -145,7 +145,7 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     return ok(f"{settings.ollama.base_url} has {used}" + (f"; also {_name_list(others)}" if others else ""))
 
 
-_CAPABILITIES = {"embedding": "it is no embedding model", "answers": "it does not generate text"}
+_CAPABILITIES = {"embedding": "it is not an embedding model", "answers": "it does not generate text"}
 _HINTS = {
     "embedding": "Set embedding.model to a model that embeds, such as nomic-embed-text",
     "answers": "Set llm.model to a chat model",

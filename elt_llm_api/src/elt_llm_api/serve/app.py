@@ -60,7 +60,7 @@ class ErrorContent(BaseModel):
 
     type: str = Field(description="A name for programs.", examples=["unknown_collection"])
     message: str = Field(description="One sentence.", examples=["There is no collection 'x'."])
-    hint: str = Field(description="The cure, or nothing.", examples=["Name another."])
+    hint: str = Field(description="How to solve the problem; may be empty.", examples=["Name another."])
     request_id: str = Field(description="As in the header X-Request-ID.", examples=["b1946ac92492d2347c6235b4d2611184"])
 
 

@@ -34,7 +34,7 @@ class _PooledEngine:
 
 
 class EnginePool(Closeable):
-    """Opens an engine at its first use, and keeps the `max_open` most recently used open. The class is thread-safe.
+    """Opens engines at their first use, and closes the least recently used beyond `max_open`. The class is thread-safe.
 
     `open_one` opens an engine. It is never called for the same key by two threads at once.
     """

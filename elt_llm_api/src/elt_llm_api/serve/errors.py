@@ -31,7 +31,7 @@ from elt_llm_api.serve.workers import ServerOverloaded, retry_after_seconds
 
 
 class NotFound(EltError):
-    """HTTP status 404: the requested object does not exist, or no longer."""
+    """HTTP status 404: the requested object does not exist, or no longer exists."""
 
 
 class NotReady(EltError):
@@ -100,7 +100,7 @@ def error_content(error: EltError, request_id: str) -> dict[str, Any]:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Return every error of every route in the same JSON shape."""
+    """Register handlers that return every error of every route in the same JSON shape."""
     app.add_exception_handler(EltError, _elt_error_response)
     app.add_exception_handler(RequestValidationError, _validation_error_response)
     app.add_exception_handler(HTTPException, _http_error_response)

@@ -91,7 +91,7 @@ def _boxes_of_quote(
 
 
 def _letters(characters: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield letters and digits, without case, with their places. Readers change spaces, hyphens and ligatures."""
+    """Yield letters and digits, without case, with their places: readers change spaces, hyphens and ligatures."""
     for place, character in enumerate(characters):
         for letter in unicodedata.normalize("NFKD", character).casefold():
             if letter.isalnum():

@@ -96,7 +96,7 @@ class ActiveSettings:
 
 
 class SettingsReloader(Closeable):
-    """Reads changed settings files every `seconds` in a thread. Raises SettingsError if they are invalid at first."""
+    """Reads changed settings files every `seconds` in a thread. Raises SettingsError if the first ones are invalid."""
 
     def __init__(self, loaded: LoadedSettings, seconds: float = RELOAD_SECONDS) -> None:
         self._seconds, self._checking = seconds, Lock()

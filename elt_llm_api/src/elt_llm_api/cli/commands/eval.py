@@ -177,7 +177,7 @@ def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: P
 
 
 def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswerReport":
-    """Measure how often the quotes contain a gold answer of a labelled set."""
+    """Measure how often the quoted text in answers contains a labelled set's gold answer."""
     from elt_llm_query.evaluate.answers import measure_gold_answers
     from elt_llm_query.evaluate.datasets import read_answers, read_dataset
     from elt_llm_query.evaluate.refusals import QuotingSession, questions_of_dataset, sample_questions
@@ -208,7 +208,7 @@ def measure_refusals_of_collection(
 
 
 def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCalibration":
-    """Fit the confidence to a collection and store the result for its generation and profile.
+    """Calibrate the confidence of answers from a collection. Store the result for its generation and the profile.
 
     If the shipped weights are better, they stay in use, and the stored result records this.
     """

@@ -74,7 +74,7 @@ _SCHEME = "bearer "
 COOKIE = "elt_llm_key"
 
 
-_MAX_CHARACTERS = 200  # of the name of a person
+_MAX_CHARACTERS = 200  # of a person's name
 
 
 class ProxiedPeople:
@@ -97,7 +97,7 @@ class ProxiedPeople:
         return self._proxy is not None
 
     def identify(self, scope: Scope) -> "Principal | AccessRefusal | None":
-        """Return the person that the proxy's headers name, a refusal of the headers, or None if there are none."""
+        """Return the person named in the proxy's headers, a refusal of the headers, or None without such headers."""
         names = _texts(scope, self._user) if self.required else []
         groups = _texts(scope, self._groups) if self.required else []
         if not (names or groups):
@@ -137,7 +137,7 @@ class CallerRegistry:
     """Identifies callers by the token of the server and by the API keys in the state database.
 
     Without a token and without keys every caller is the local user, and the server listens on this machine only. `find`
-    returns the record of the key with a secret. `has_keys` returns whether there are keys. Both run in the event loop
+    returns the key record for a secret, if any. `has_keys` returns whether there are keys. Both run in the event loop
     for each request, so they must not block. If `always`, a secret is required even if there are no keys.
     """
 
@@ -201,7 +201,7 @@ _KEY_HINT = "Send the header Authorization: Bearer KEY. Make a key with: elt-llm
 
 @dataclass(frozen=True)
 class AccessRefusal:
-    """The reason why a request is refused. `retry_after` are whole seconds, or None if waiting does not help."""
+    """The reason why a request is refused. `retry_after` is in whole seconds, or None if waiting does not help."""
 
     status: int
     kind: str

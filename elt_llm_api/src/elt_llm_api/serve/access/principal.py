@@ -109,7 +109,7 @@ class Principal:
         return any(grant.may_read(collection) for grant in self.grants)
 
     def may_write(self, collection: str) -> bool:
-        """Return whether the caller may change a collection, or its own documents in it."""
+        """Return whether the caller may change a collection, or at least the caller's own documents in it."""
         return any(grant.may_write(collection) for grant in self.grants)
 
     def require_write(self, collection: str) -> None:
@@ -118,7 +118,7 @@ class Principal:
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
     def require_whole(self, collection: str, *, to_write: bool = True) -> None:
-        """Raise Forbidden unless the caller may read, or change, every document of the collection."""
+        """Raise Forbidden unless the caller may read (with `to_write`: change) every document of the collection."""
         if to_write:
             self.require_write(collection)
         if (self.write_conditions if to_write else self.conditions_of)(collection):

@@ -19,7 +19,7 @@ from elt_llm_api.serve.services import ServiceActions, Services
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered. `reasons` explain why not, or which collections are missing."""
+    """Whether questions can be answered. `reasons` explain why not, and which collections are damaged."""
 
     ready: bool
     reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])

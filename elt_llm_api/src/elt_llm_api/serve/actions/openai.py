@@ -345,7 +345,7 @@ class EmbeddingActions(ServiceActions):
     async def embed(
         self, model: str, texts: Sequence[str], kind: InputType, dimensions: int | None
     ) -> tuple[NDArray[np.float32], int]:
-        """Return the vectors of texts, shape (texts, dimension), with rows of length 1, and the number of tokens.
+        """Return the vectors of texts, shape (texts, dimension), normalised to length 1, and the number of tokens.
 
         Raises NotFound for another model, UsageError for texts that are empty, too long or too many, ServerOverloaded,
         and ModelError if the model fails.

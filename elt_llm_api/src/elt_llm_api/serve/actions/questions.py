@@ -54,7 +54,7 @@ class ScopeRequest(RequestModel):
         (), max_length=200, description="Collections to search; none: those of the profile, else all.", examples=[[]]
     )
     prefixes: tuple[str, ...] = Field(
-        (), max_length=50, description="Also search the readable collections whose names start so.", examples=[[]]
+        (), max_length=50, description="Also search readable collections whose names start with these.", examples=[[]]
     )
     profile: str = Field("default", max_length=200, description="Profile to ask with.", examples=["default"])
 

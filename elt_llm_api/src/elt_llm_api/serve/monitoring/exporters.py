@@ -138,7 +138,7 @@ def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingsError(
             f"serve.otel_endpoint is '{endpoint}', which is not an HTTP address.",
-            hint="Such as http://127.0.0.1:4318/v1/traces",
+            hint="Set it to an address such as http://127.0.0.1:4318/v1/traces",
         )
     if not is_loopback(parts.hostname) and not allow_remote:
         raise SettingsError(

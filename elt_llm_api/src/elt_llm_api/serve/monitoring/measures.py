@@ -154,7 +154,7 @@ def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage])
 
 
 def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
-    """Return `{"results": True}` if the chunks came from the result cache; empty if no stage reports on the cache."""
+    """Return `{"results": HIT}`, whether the chunks came from the result cache; empty if no stage reports this."""
     for stage in stages:
         cache = stage.details.get("cache")
         if stage.name == "understand" and isinstance(cache, Mapping):

@@ -56,7 +56,7 @@ _GENERATED = 120  # generated questions, of which a few are shown
 _PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
 _MOST_CHUNKS_READ = 5000  # examples from a larger collection take too long
 COLLECTION_OF_DROPPED_FILES = "documents"
-"""The collection for files that are dropped into the question box while not exactly one collection is ticked."""
+"""The collection for files that are dropped into the question box unless exactly one collection is ticked."""
 _SECONDS_BETWEEN_LOOKS = 0.5  # between looks at the job that reads dropped files
 _SECONDS_BETWEEN_UPDATES = 0.06  # between updates while an answer is written
 
@@ -317,7 +317,7 @@ class DroppedFiles:
             self._pending.end(browser, stopped)
 
     def _target(self, principal: Principal, ticked: Sequence[str]) -> str:
-        """Return the first that the caller may write of: the only ticked collection, that for dropped files, others."""
+        """Return the first that the caller may write: the only ticked collection, that for dropped files, others."""
         names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.written_patterns]
         return next((name for name in names if principal.may_write(name) and "*" not in name), names[0])
 

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def theme() -> gr.themes.Base:
-    """Return a theme with a contrast of at least 4.5 in the light and the dark scheme, and the fonts of the machine."""
+    """Return a theme with a contrast of at least 4.5 in the light and the dark scheme, and the machine's fonts."""
     base = gr.themes.Default(
         primary_hue="teal",
         neutral_hue="slate",
@@ -103,7 +103,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
 
 
 def _lay_out_header(page: PageContext) -> None:
-    """Add the product's name, and a sign of readiness. New documents may change the sign, so it counts as a picker."""
+    """Add the product's name and a readiness sign. New documents may change it, so it is refreshed like a picker."""
     with gr.Row(elem_id="header"):
         html_area("product", f"# elt-llm\n{page.texts('page.tagline')}")
         sign = html_area("health-sign")

@@ -293,7 +293,7 @@ class RowBrowser:
     def review(
         self, request: gr.Request, state: RowBrowserState, status: str, comment: str, reviewer: str, *filters: str
     ) -> ComponentUpdates:
-        """Save a review of the version of the open row that the reviewer has seen."""
+        """Review the open row, in the version that the reviewer has seen."""
         principal = principal_of_event(request)
         if state.opened is None:
             return {self._result: self._texts("rows.choose")}

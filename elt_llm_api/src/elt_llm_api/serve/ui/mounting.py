@@ -211,7 +211,7 @@ def _without_forwarding_headers(scope: Scope) -> Scope:
 
 
 def _own_session(caller: Principal, session: Any) -> str | None:
-    """Return Gradio's name for a caller's session, or None for an invalid name. A tilde separates the two."""
+    """Return Gradio's name for a caller's session, `OWNER~SESSION`, or None if the session's name is invalid."""
     return f"{caller.owner}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
 
 
