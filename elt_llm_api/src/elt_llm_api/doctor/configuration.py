@@ -76,7 +76,7 @@ SETTINGS_CHECKS = {
 
 
 def network_guard(_: DoctorFacts) -> CheckVerdict:
-    """Check that processes that parse files can be denied network access."""
+    """Check that file-parsing processes can be denied network access."""
     from elt_llm_ingest.sandbox.guards import can_leave_network
 
     if can_leave_network():

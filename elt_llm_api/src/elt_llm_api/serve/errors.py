@@ -116,7 +116,7 @@ async def unexpected_error_response(request: Request, error: Exception) -> JSONR
 
 
 async def _elt_error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return an error response. Message and hint of a status 500 name paths, so only administrators get them."""
+    """Return an error response. Only administrators get message and hint of a status 500, which may name paths."""
     assert isinstance(error, EltError)  # noqa: S101 - FastAPI calls each handler for its error class only
     status, message, hint = status_of(error), str(error), error.hint
     principal = request.scope.get(PRINCIPAL)

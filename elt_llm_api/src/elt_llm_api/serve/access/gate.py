@@ -235,7 +235,7 @@ _NO_GROUP = AccessRefusal(
 
 
 class AccessGate:
-    """Admits or refuses callers. Wrong keys are counted by the client's network, requests by caller and network.
+    """Admits or refuses callers. Wrong keys are counted per network of the client, requests per caller and network.
 
     A right key does not reset the count of wrong keys. Otherwise the owner of one key could guess other keys without
     limit.

@@ -64,7 +64,7 @@ class JobActions(ServiceActions):
     """Submits, lists and cancels jobs for callers."""
 
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
-        """Queue a job that the caller may run. The argument `collections` decides which callers may see the job.
+        """Queue a job after its permissions were checked. Its argument `collections` decides which callers may see it.
 
         A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded.
         """

@@ -89,7 +89,7 @@ class PendingAnswers:
 
 
 async def until_stopped(events: AsyncGenerator[T, None], stopped: asyncio.Event) -> AsyncGenerator[T, None]:
-    """Yield the events until `stopped` is set. The generator of the events is closed at the end."""
+    """Yield the events until `stopped` is set. `events` is closed at the end."""
     waiting = asyncio.ensure_future(stopped.wait())
     try:
         while True:

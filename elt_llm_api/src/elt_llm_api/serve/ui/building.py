@@ -2,7 +2,7 @@
 
 Rules for the tabs. The content security policy (mounting.py) forbids scripts created from text, so no tab uses
 `gr.HTML`, `js=` or `head=`. Our HTML is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it again.
-Buttons within our HTML have the class `do`; page.js, the one script of ours, types their name and value into the hidden
+Buttons within our HTML have the class `do`; page.js, our only script, types their name and value into the hidden
 command box of the tab. Texts of documents and models are escaped, so they cannot contain such buttons.
 Every control has a label. Event handlers have `api_visibility="private"`, because they are not a public API. They never
 have `queue=False`, because mounting.py closes all ways to call a handler except the queue.

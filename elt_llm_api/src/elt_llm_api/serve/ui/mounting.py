@@ -329,7 +329,7 @@ def page_policy(scripts: list[str]) -> str:
 def is_interface_path(path: str) -> bool:
     """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed.
 
-    Paths with a name that no file can have stay closed too, because Gradio would fail on them.
+    Paths with an impossible file name stay closed too, because Gradio would fail on them.
     """
     possible = "\0" not in path and all(
         len(name.encode("utf-8", "replace")) <= _LONGEST_NAME for name in path.split("/")
@@ -364,10 +364,10 @@ class UserInterface:
     """
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
-        """Set the package that is needed. Without this `library`, visitors see the command that installs it."""
+        """Set the `library` that is needed. If it is missing, visitors see the command that installs it."""
         self._services, self._library = services, library
         self.resources = AsyncExitStack()
-        """The resources of the user interface, which are opened on the first visit; enter it while the app runs."""
+        """The resources of the user interface, opened on the first visit. The app must run inside this context."""
         self.resources.push_async_callback(self._finish_building)
         self._building = asyncio.Lock()
         self._folder: Path | None = None

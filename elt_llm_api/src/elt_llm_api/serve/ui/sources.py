@@ -37,7 +37,7 @@ class SourceCard:
     document: str
     span: tuple[int, int]
     cited: bool = True
-    """Whether the span is marked, as only the words that an answer cites are."""
+    """Whether the span is marked. Only spans that an answer cites are marked."""
 
 
 def cited_cards(result: QueryResult, texts: Texts, turn: int = 0) -> tuple[SourceCard, ...]:

@@ -15,7 +15,7 @@ class Texts:
     """The texts of one language by their keys, such as `ask.stop`."""
 
     def __init__(self, language: str, texts: Mapping[str, str], messages: Mapping[str, str]) -> None:
-        """Set the texts, and translations by English message of the server, in which `{name}` matches any words."""
+        """Set the texts, and translations of English server messages, in which a `{name}` matches any words."""
         self.language = language
         self.messages = messages
         self._texts = texts
