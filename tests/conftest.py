@@ -70,6 +70,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--extras-only", action="store_true", help="run only the tests that skip without an extra")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more worker than processors, because tests wait for other processes for a third of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the folders of the longest tests, so that no worker waits for one at the end.

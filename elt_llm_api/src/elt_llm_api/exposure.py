@@ -90,7 +90,7 @@ def url_of(bound: socket.socket, *, encrypted: bool) -> str:
 
 
 def allowed_host_names(bound: socket.socket) -> tuple[str, ...]:
-    """Return the host names that requests may use for the address; none if the server listens at all addresses."""
+    """Return the bound address as a host name that requests may use; none if the server listens at all addresses."""
     address = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0])
     return () if address.is_unspecified else (str(address),)
 
@@ -100,10 +100,10 @@ def _reject_weak_token(token: str | None) -> None:
         return
     if len(token) < SHORTEST_TOKEN:
         raise UsageError(
-            f"A token has {SHORTEST_TOKEN} characters or more; this one has {len(token)}.", hint=_GENERATE_HINT
+            f"A token needs {SHORTEST_TOKEN} characters or more; this one has {len(token)}.", hint=_GENERATE_HINT
         )
     if not all("!" <= sign <= "~" for sign in token):
-        raise UsageError("A token has only ASCII letters, digits and punctuation, and no spaces.", hint=_GENERATE_HINT)
+        raise UsageError("A token may contain only ASCII letters, digits and punctuation.", hint=_GENERATE_HINT)
 
 
 def _bind_error(host: str, port: int, error: OSError | OverflowError) -> UsageError:
@@ -133,7 +133,7 @@ _OTHERS_MODE = 0o007
 def read_token(file: Path | None, environment: Mapping[str, str]) -> str | None:
     """Return the token in the file, else the token in the environment, else None.
 
-    Raises UsageError for a missing or empty file.
+    Raises UsageError if the file is missing, empty or too large.
     """
     if file is None:
         return environment.get(TOKEN_VARIABLE, "").strip() or None

@@ -184,7 +184,7 @@ def test_a_replaced_file_is_found_by_its_checksum(bundle: Path, tmp_path: Path) 
 
 def test_a_file_that_the_manifest_does_not_list_is_refused(bundle: Path, tmp_path: Path) -> None:
     rewrite(bundle, lambda contents: contents.update({"wheels/more.whl": b""}))
-    assert "are not those of its manifest" in str(refused(bundle, tmp_path / "project"))
+    assert "its files differ from those in its manifest" in str(refused(bundle, tmp_path / "project"))
 
 
 @pytest.mark.parametrize("name", ["../outside", "config/../../outside", "/outside", "elsewhere/file", "config", ""])

@@ -88,7 +88,7 @@ def test_a_chat_model_configured_as_embedding_model_is_reported(doctor: Doctor) 
     with running_model_server(ScriptedBackend(name="chat:7b", capabilities=("completion",))) as server:
         check = doctor(code=1, ELT_LLM_OLLAMA__EMBEDDING_MODEL="chat:7b", **EMBEDS, **at(server.address))["ollama"]
     assert "chat:7b" in check["detail"]
-    assert "it is no embedding model" in check["detail"]
+    assert "it is not an embedding model" in check["detail"]
     assert "embedding.model" in check["hint"]
 
 

@@ -29,20 +29,20 @@ from elt_llm_api.bundle import installer
 from elt_llm_api.bundle.installer import FORMAT, FORMAT_VERSION, MAIN, MANIFEST, Say
 
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # a constant, so that equal contents give equal files
-_PACKED = (".whl", ".zip", ".gguf", ".onnx")  # files that compression does not make smaller
+_PACKED = (".whl", ".zip", ".gguf", ".onnx")  # types of files that compression does not make smaller
 _GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_")
 _OLD_TAGS = {"manylinux1_": (2, 5), "manylinux2010_": (2, 12), "manylinux2014_": (2, 17)}
-_MOST_WITHOUT_ZIP64 = (1 << 32) - (1 << 20)  # bytes of a zip file that every Python can run
+_MOST_WITHOUT_ZIP64 = (1 << 32) - (1 << 20)  # bytes; Python before 3.13 cannot run a larger zip file
 _CHUNK = 1 << 20  # bytes read at a time
 
 
 @dataclass
 class BundleParts:
-    """The files of a bundle by their path in it, and what the installer and the user must know."""
+    """The files of a bundle by their path in it, the environment variables to set on the target, and notes to print."""
 
     files: dict[str, Path | bytes] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    """A path in the bundle, or a name, by the variable of the setting that it replaces on the target."""
+    """By environment variable: the path in the bundle, or the name, that its setting gets on the target."""
     notes: list[str] = field(default_factory=list)
 
     def add_folder(self, name: str, folder: Path, leave_out: Iterable[Path] = ()) -> None:
@@ -71,8 +71,8 @@ class BundleReport:
 def add_models(parts: BundleParts, loaded: LoadedSettings) -> None:
     """Add the model files that the settings and the profiles name.
 
-    Raises ModelError if a model of the settings is not on this machine, and UsageError if a profile has a path of this
-    machine. A missing model of a profile, and a model server, are noted.
+    Raises ModelError if a model in the settings is missing on this machine, and UsageError if a profile names a model
+    by a path, which the target does not have. Missing models of profiles, and model servers, are listed in the notes.
     """
     settings = with_models_dir(loaded.settings, loaded.data_dir)
     _add_models_of(parts, "", settings)
@@ -129,18 +129,18 @@ def _add_language_model(parts: BundleParts, profile: str, settings: Settings) ->
 
 
 def _replace_path(parts: BundleParts, profile: str, key: str, value: str) -> None:
-    """Let the target use `value` for a setting that has a path of this machine. No variable does so for a profile."""
+    """Replace the path in a setting with `value` on the target. Raises UsageError if only the profile has this path."""
     variable = f"ELT_LLM_{key.replace('.', '__').upper()}"
     if profile and parts.environment.get(variable) != value:
         raise UsageError(
-            f"The profile '{profile}' sets {key} to a path of this machine.",
+            f"The profile '{profile}' sets {key} to a path that exists only on this machine.",
             hint=f"Move the model into the folder of models, and set {key} to {Path(value).name}",
         )
     parts.environment[variable] = value
 
 
 def needed_extras(settings: Settings) -> set[str]:
-    """Return the extras without which these settings do not work."""
+    """Return the extras (optional dependencies) that these settings require."""
     used = {
         "multilingual": settings.embedding.provider == "embedded" and settings.embedding.model is not None,
         "llama-cpp": settings.llm.provider == "llama_cpp",
@@ -154,27 +154,27 @@ def needed_extras(settings: Settings) -> set[str]:
 
 
 def collection_server(settings: Settings) -> str | None:
-    """Return the name of a database server without which no collection can be imported on the target, if any."""
+    """Return the database server that the target needs to import collections, or None if it needs none."""
     if settings.storage.backend == "postgres":
         return "PostgreSQL"
     return "Qdrant" if settings.index.backend == "qdrant" and not settings.index.is_folder else None
 
 
 def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
-    """Add the folder of the configuration, without hidden files, the key of the server's certificate and passwords."""
+    """Add the configuration folder, except hidden files, the private TLS key and the file with the database's DSN."""
     if loaded.source is not None:
         secret = filter(None, (loaded.settings.serve.tls_key, loaded.settings.storage.dsn_file))
         if loaded.source.parent.name == "config":
             parts.add_folder("config", loaded.config_dir, (loaded.project / path for path in secret))
         parts.files["config/rag_config.yaml"] = loaded.source
     if names := sorted(loaded.environment):
-        parts.notes.append(f"Not in the bundle, because they are not in the file: {', '.join(names)}.")
+        parts.notes.append(f"These environment variables are not in the bundle: {', '.join(names)}.")
 
 
 def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:
     """Download the locked wheels for this Python and system into `folder`, and build those of this project.
 
-    Raises UsageError outside a clone, for an unknown extra and without uv, and EltError if a download or build fails.
+    Raises UsageError outside a clone, for an unknown extra, or without uv, and EltError if a download or build fails.
     """
     clone = find_clone()
     if clone is None:
@@ -193,7 +193,7 @@ def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:
     say("Downloading the packages of uv.lock")
     pip = ("tool", "run", "--python", sys.executable, "--from", "pip", "pip", "wheel", "--no-deps", "--wheel-dir")
     _uv(clone, *pip, str(folder), "--require-hashes", "--requirement", str(locked))
-    _uv(clone, *pip, str(folder), "pip")  # it installs the others on the target
+    _uv(clone, *pip, str(folder), "pip")  # pip installs the other wheels on the target
     say("Building the packages of this project")
     _uv(clone, "build", "--all-packages", "--wheel", "--out-dir", str(folder))
 
@@ -214,7 +214,7 @@ def _uv(clone: Path, *arguments: str) -> None:
 
 @contextmanager
 def working_folder(target: Path) -> Iterator[Path]:
-    """Create a temporary folder on the disk of the target, for wheels and exported collections."""
+    """Create a temporary folder beside the bundle file `target`, for wheels and exported collections."""
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent} is not a folder.", hint="Create it, or name another file")
     with TemporaryDirectory(prefix=".elt-llm-bundle-", dir=target.parent) as folder:
@@ -284,9 +284,9 @@ def _unpacked_size(wheel: Path) -> int:
 
 
 def _needed_libc(wheels: Iterable[str]) -> str:
-    """Return the oldest C library for which all wheels are built, such as `glibc 2.28`; empty if any will do.
+    """Return the oldest C library that can run all wheels, such as `glibc 2.28`; empty if any can.
 
-    A wheel that was compiled here needs the C library of this machine.
+    A wheel that was compiled here needs the C library of this machine or a newer one.
     """
     name, here = platform.libc_ver()
     if name != "glibc":
@@ -296,7 +296,7 @@ def _needed_libc(wheels: Iterable[str]) -> str:
 
 
 def _glibc_of(wheel: str, here: str) -> tuple[int, ...] | None:
-    """Return the lowest version of glibc among the platform tags of a wheel; None for a wheel without machine code."""
+    """Return the oldest glibc that the platform tags of a wheel allow; None for a wheel without machine code."""
     tags = wheel.removesuffix(".whl").rpartition("-")[2].split(".")
     versions: list[tuple[int, ...]] = []
     for tag in tags:

@@ -1,6 +1,7 @@
 """Install a bundle without a network: `python FILE install FOLDER` on the target, or `elt-llm bundle install`.
 
-Every bundle has a copy of this file as its `__main__`. The target has only Python, so this file imports nothing else.
+Every bundle contains a copy of this file as its `__main__`. It imports only the standard library, because the target
+may have nothing but Python.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _FAILURES = (
 )
 _COPY_AGAIN = "Copy it again, and compare its sha256 with the one that `elt-llm bundle create` printed."
 
-# Starts pip from its wheel. With IPv6, urllib3 would open a socket at its import, to see whether it works.
+# Starts pip from its wheel. If Python supports IPv6, urllib3 would open a socket when it is imported, to test IPv6.
 _PIP = """
 import runpy, socket, sys
 socket.has_ipv6 = False
@@ -57,7 +58,7 @@ Say = Callable[[str], None]
 
 
 class BundleError(Exception):
-    """A bundle that cannot be installed here, with the reason and, as `hint`, the mend."""
+    """A bundle that cannot be installed here. The message gives the reason, and `hint` how to solve the problem."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -65,7 +66,7 @@ class BundleError(Exception):
 
 
 def this_machine() -> dict[str, str]:
-    """Return what a bundle must have in common with the machine: Python, system, processor and C library."""
+    """Return the properties that a bundle and its target must share: Python, system, processor and C library."""
     library, version = platform.libc_ver()
     return {
         "python": f"{sys.implementation.name} {sys.version_info[0]}.{sys.version_info[1]}",
@@ -79,7 +80,7 @@ def install_bundle(bundle: Path, folder: Path, say: Say) -> dict[str, Any]:
     """Install a bundle into a new or empty folder, and return its manifest. No socket is opened.
 
     Machine, folder, space and all checksums are checked before anything is written. If the installation fails, its
-    files are removed; if it is killed, the next one starts afresh. Raises BundleError.
+    files are removed; if the process is killed, the next installation starts afresh. Raises BundleError.
     """
     folder = folder.absolute()
     try:
@@ -109,7 +110,7 @@ def _checked_manifest(package: zipfile.ZipFile, folder: Path, say: Say) -> dict[
 
 
 def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the manifest of the open file. Raises one of `_FAILURES` if it is not valid."""
+    """Return the manifest. Raises one of `_FAILURES` if it is invalid, and BundleError for another format version."""
     if package.getinfo(MANIFEST).file_size > _MAX_MANIFEST:
         raise ValueError(f"its {MANIFEST} is too long")
     manifest: dict[str, Any] = json.loads(package.read(MANIFEST))
@@ -122,7 +123,7 @@ def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
         )
     names = [member.filename for member in package.infolist()]
     if sorted(names) != sorted([*manifest["files"], MANIFEST]):
-        raise ValueError("its files are not those of its manifest")
+        raise ValueError("its files differ from those in its manifest")
     for name in manifest["files"]:
         path = PurePosixPath(name)
         inside = len(path.parts) > 1 and path.parts[0] in FOLDERS and ".." not in path.parts and "\\" not in name
@@ -132,7 +133,7 @@ def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _check_machine(wanted: dict[str, str]) -> None:
-    """Raise BundleError, with the mend, unless the bundle was made for this Python and this kind of machine."""
+    """Raise BundleError, with a hint, unless the bundle was made for this Python and this kind of machine."""
     here = this_machine()
     if wanted["python"] != here["python"]:
         version = wanted["python"].split()[-1]
@@ -156,7 +157,7 @@ def _check_machine(wanted: dict[str, str]) -> None:
 
 
 def _is_new_enough(here: str, wanted: str) -> bool:
-    """Return whether a C library such as `glibc 2.36` can replace the wanted one; an empty wish accepts any."""
+    """Return whether the C library `here` is at least `wanted`, such as `glibc 2.36`. An empty `wanted` accepts any."""
     if not wanted:
         return True
     name, _, version = here.partition(" ")
@@ -184,7 +185,7 @@ def _check_files(package: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
                 size += len(chunk)
         if (size, digest.hexdigest()) != (expected["size"], expected["sha256"]):
             raise BundleError(
-                f"{package.filename}: {name} was altered: its sha256 is not that of the manifest.", _COPY_AGAIN
+                f"{package.filename}: {name} was altered: its sha256 differs from the manifest's.", _COPY_AGAIN
             )
 
 
@@ -199,7 +200,7 @@ def _check_space(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def _install_files(package: zipfile.ZipFile, manifest: dict[str, Any], folder: Path, say: Say) -> None:
-    """Unpack, install the wheels into a virtual environment, and import the collections."""
+    """Unpack the bundle, install the wheels into a virtual environment, and import the collections."""
     existed = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     _empty(folder)
@@ -223,7 +224,7 @@ def _install_files(package: zipfile.ZipFile, manifest: dict[str, Any], folder: P
 
 
 def _empty(folder: Path) -> None:
-    """Remove what an installation wrote. The mark goes last, so that a killed removal can be repeated."""
+    """Remove what an installation wrote, its marker folder last, so that a killed removal can be repeated."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == UNFINISHED):
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -243,7 +244,7 @@ def _unpack(package: zipfile.ZipFile, manifest: dict[str, Any], folder: Path) ->
 
 
 def _install_wheels(folder: Path) -> None:
-    """Create the environment with the pip of the bundle, since some systems install Python without pip."""
+    """Create the virtual environment, and install the wheels with the bundle's pip, because some systems lack pip."""
     venv.EnvBuilder(symlinks=os.name != "nt", with_pip=False).create(folder / "venv")
     wheels = sorted(map(str, (folder / UNFINISHED / "wheels").glob("*.whl")))
     pip = next(wheel for wheel in wheels if Path(wheel).name.startswith("pip-"))
@@ -273,9 +274,9 @@ def _run(command: list[str], failure: str) -> None:
 
 
 def _write_launcher(folder: Path, environment: dict[str, str]) -> Path:
-    """Write the command, which uses the configuration, models and data of its folder unless a variable names others.
+    """Write a script that runs elt-llm with the files in `folder`, unless the user's environment variables name others.
 
-    `environment` has paths in the bundle, or names, by the variable of the setting that the path or name replaces.
+    `environment` contains, for each variable, the path in the bundle or the name that replaces the variable's setting.
     """
     lines = ["#!/bin/sh", f"folder={shlex.quote(str(folder))}"]
     paths = {"ELT_LLM_DATA_DIR": ".elt_llm", "ELT_LLM_STORAGE__MODELS_DIR": "models"}

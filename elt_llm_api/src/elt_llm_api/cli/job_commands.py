@@ -189,7 +189,7 @@ def review_options(function: Function) -> Function:
 
 @contextmanager
 def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> Iterator[ReviewedJob]:
-    """Open the stored results of a job. Raises UsageError if there are none, or several kinds of them but no --kind."""
+    """Open the stored results of a job. Raises UsageError if none exist, or several kinds exist and none is named."""
     from elt_llm_consumer.jobs.tasks import JOB_KINDS
     from elt_llm_consumer.review.reviews import written_kinds
     from elt_llm_core.state.database import open_state
@@ -204,5 +204,5 @@ def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> It
             what = kind or "KIND"
             raise UsageError(f"Job '{file.name}' has no results yet.", hint=f"Run: elt-llm {what} --job {job}")
         if len(shown) > 1:
-            raise UsageError(f"Job '{file.name}' has several kinds.", hint=f"Add --kind: {', '.join(shown)}.")
+            raise UsageError(f"Job '{file.name}' has rows of several kinds.", hint=f"Add --kind: {', '.join(shown)}.")
         yield ReviewedJob(JobName(file.name, shown[0]), file, loaded, state)

@@ -44,7 +44,7 @@ class CommandContext:
 
     @contextmanager
     def open_store(self, writer: str = "") -> "Iterator[Store]":
-        """Open the store for reading. With `writer`, hold the writer lock, which shows it as the command line."""
+        """Open the store for reading, or for writing if `writer` is given. The writer lock shows `writer` to others."""
         from elt_llm_core.store.lock import writer_lock
         from elt_llm_core.store.store import open_store
 
@@ -120,7 +120,7 @@ where_option = click.option(
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:
-    """Build the global options. They may precede or follow a command's name; its help does not list them."""
+    """Build the options that may precede or follow a command's name. The help lists them unless they are `hidden`."""
     path = click.Path(path_type=Path)
     config = "Settings file; else config/rag_config.yaml here or in a folder above."
     data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _STATE_NOTES = {
     "calibrated": "",
     "shipped": " (the shipped defaults were no worse)",
-    "stale": " (outdated by changes since: shipped defaults are used)",
+    "stale": " (outdated by later changes: shipped defaults are used)",
 }
 
 
@@ -38,7 +38,7 @@ def load_calibrations(
         with closing(open_state(loaded.workspace)) as state:
             stored = CalibrationTable(state).of_collection(record.name)
     except StoreError:
-        return []  # answers do not use such calibrations either; their notes give the reason
+        return []  # answers do not use unreadable calibrations either, and their notes give the reason
     if not stored:
         return []
     from elt_llm_core.index.passport import Passport, generation_identity

@@ -36,8 +36,8 @@ _MOST_ENTRIES = 12  # entries of a list or a mapping; the JSON has all of them
 _MOST_ROWS, _MOST_RANKED = 20, 10  # rows of a table, rows of a ranking; the JSON has all of them
 _MOST_COLLECTIONS = 3  # number of collections that get their own columns
 _FILE_NAME_WIDTH = 28  # characters
-_COLLECTION_NAME_WIDTH = 16  # characters of a collection's name at least
-_FIGURES_WIDTH = 66  # columns at most for the numbers beside a collection's name
+_COLLECTION_NAME_WIDTH = 16  # least number of characters shown of a collection's name
+_FIGURES_WIDTH = 66  # most columns that the numbers beside a collection's name occupy
 _CHUNK = TableColumn("chunk", "text")
 _MATCHED = TableColumn("matched words", "words")
 _READ_AS = TableColumn("read as", "figure")
@@ -111,17 +111,17 @@ class ChunkNames:
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:
-        """Return `#3` for the third chunk from which the answer is made, and the name for a chunk that was left out."""
+        """Return `#3` for the third chunk that the answer is made from, but the name of a chunk that was left out."""
         places = (chunks[node_id]["place"] for chunks in self._chunks.values() if node_id in chunks)
         read = next((place for place in places if place), None)
         return f"#{read}" if read else self.name(collection, node_id)
 
     def place(self, collection: str, node_id: str) -> str:
-        """Return the chunk's rank (from 1) among those from which the answer is made, or `-` if it was left out."""
+        """Return the chunk's rank (from 1) among those that the answer is made from, or `-` if it was left out."""
         return str(self.details(collection, node_id).get("place") or "-")
 
     def words(self, collection: str, node_id: str) -> str:
-        """Return the words of the question that the chunk contains; partial matches are marked with `~`."""
+        """Return the question's words that the chunk contains; partial matches are marked with `~`."""
         one = self.details(collection, node_id)
         return " ".join([*one.get("matched", ()), *(f"~{word}" for word in one.get("matched in part", ()))]) or "-"
 
@@ -139,7 +139,7 @@ def retriever_hits(
 
 
 def near_miss_table(stages: Sequence[TraceStage]) -> tuple[list[TableColumn], list[Row]]:
-    """Return a table of the best chunks that were left out, with the reason and how far the score was too low."""
+    """Return a table of the best chunks that were left out, with the reason and by how much the score was too low."""
     names = ChunkNames(stages)
     rows = [
         [

@@ -11,7 +11,7 @@ PlotKind = Literal["bar_plot", "stacked_bars", "interval_plot", "curve_plot", "c
 
 @dataclass(frozen=True)
 class PlotBar:
-    """A bar: its label, its length as a share of the scale (0 to 1), its value as text, and an optional mark."""
+    """A bar: label, length as a share of the scale (0 to 1), value as text, and the share of a mark, if any."""
 
     label: str
     share: float
@@ -46,7 +46,7 @@ def draw_plot(kind: PlotKind, title: str, rows: Sequence[Any]) -> str:
     - stacked_bars: a bar for each (label, shares); the shares add up to 1, best first.
     - interval_plot: a dot within its bounds for each PlotInterval; better values are right of the middle line.
     - curve_plot: a line through the points of each (label, points); x and y are from 0 to 1.
-    - column_plot: a PlotColumn for each time, oldest first, scaled to the highest; the first and the last are labelled.
+    - column_plot: a vertical bar for each PlotColumn, oldest first, scaled to the highest; first and last are labelled.
     """
     svg: str = getattr(_macros(), kind)(title, rows)
     return "".join(line.strip() for line in svg.splitlines())

@@ -37,7 +37,7 @@ def progress_display(*, quiet: bool) -> Iterator["ProgressListener"]:
 
 
 class LineProgress:
-    """Prints lines with count, rate and remaining time, less often over time, and one line at the end of each stage."""
+    """Prints count, rate and remaining time of a stage at growing intervals, and the total when the stage has ended."""
 
     def __init__(self) -> None:
         self._name, self._unit, self._total, self._done = "", "", 0, 0

@@ -43,7 +43,7 @@ _WIDEST = 60  # characters; columns are aligned up to this width
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:
-    """Print one JSON document to stdout, on one line without `indent`, escaping characters that control terminals."""
+    """Print one JSON document to stdout, on one line if `indent` is None. Terminal control characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False).translate(_JSON_ESCAPES)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -64,7 +64,7 @@ def print_result(value: Any, lines: Iterable[str], *, as_json: bool) -> None:
 def print_error(error: "EltError", *, as_json: bool, color: bool | None = None) -> None:
     """Print an error and its hint to stderr, or as `{"error": {...}}` to stdout.
 
-    `color` is whether stderr gets colours. With None only a terminal gets them.
+    `color` is whether the text on stderr is coloured; None: only if stderr is a terminal.
     """
     if as_json:
         print_json({"error": {"type": type(error).__name__, "message": str(error), "hint": error.hint}})

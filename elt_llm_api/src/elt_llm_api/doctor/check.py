@@ -19,7 +19,7 @@ class CheckOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """The finding of a check, and the command or change that solves the problem; empty without a problem."""
+    """What a check found. `hint` is the command or change that solves the problem, or empty if there is none."""
 
     outcome: CheckOutcome
     detail: str
@@ -28,7 +28,7 @@ class CheckVerdict:
 
 @dataclass(frozen=True)
 class DoctorFacts:
-    """The input of all checks. `loaded` is None exactly if the settings could not be read; see `settings_error`."""
+    """The input of all checks. `loaded` is None if the settings are unreadable; `settings_error` gives the reason."""
 
     environment: Mapping[str, str]
     working_directory: Path
@@ -52,7 +52,7 @@ def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Check:
 
 
 def ok(detail: str) -> CheckVerdict:
-    """Return the verdict "ok", without a problem."""
+    """Return the verdict "ok": what was checked works."""
     return CheckVerdict(CheckOutcome.OK, detail)
 
 
@@ -62,5 +62,5 @@ def warning(detail: str, hint: str) -> CheckVerdict:
 
 
 def failure(detail: str, hint: str) -> CheckVerdict:
-    """Return the verdict "failure" with a hint: what was checked does not work."""
+    """Return the verdict "failure", with a hint: what was checked does not work."""
     return CheckVerdict(CheckOutcome.FAILURE, detail, hint)

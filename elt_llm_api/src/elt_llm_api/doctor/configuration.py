@@ -40,7 +40,7 @@ def profiles(loaded: LoadedSettings) -> CheckVerdict:
 
 @with_settings
 def aliases(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the file of aliases can be read, if it exists."""
+    """Check that the alias file can be read, if it exists."""
     from elt_llm_query.understanding.aliases import load_aliases
 
     try:
@@ -76,7 +76,7 @@ SETTINGS_CHECKS = {
 
 
 def network_guard(_: DoctorFacts) -> CheckVerdict:
-    """Check that processes that parse files can be denied network access."""
+    """Check that file-parsing processes can be denied network access."""
     from elt_llm_ingest.sandbox.guards import can_leave_network
 
     if can_leave_network():
@@ -88,7 +88,7 @@ def network_guard(_: DoctorFacts) -> CheckVerdict:
 
 
 def sandbox_worker(_: DoctorFacts) -> CheckVerdict:
-    """Check that a process that parses files starts and responds."""
+    """Check that a sandboxed process, which parses files, can be started and responds."""
     from elt_llm_ingest.sandbox.guards import ParseLimits
     from elt_llm_ingest.sandbox.pool import ParsePool
 
@@ -98,13 +98,13 @@ def sandbox_worker(_: DoctorFacts) -> CheckVerdict:
 
 
 def ocr(facts: DoctorFacts) -> CheckVerdict:
-    """Check that Tesseract is installed with the configured languages; only a warning while OCR is off."""
+    """Check that Tesseract and the configured languages are installed. Tesseract may be missing while OCR is off."""
     from elt_llm_ingest.readers.tesseract import installed_languages, installed_version
 
     settings = _ingest_settings(facts)
     version = installed_version()
     if not version:
-        detail = "tesseract is not installed: pages that are pictures are reported, not read"
+        detail = "tesseract is not installed: pages that are images are reported but not read"
         return warning(detail, "Run: apt-get install tesseract-ocr") if settings.ocr else ok(detail)
     languages = installed_languages()
     found = f"{version} with {', '.join(sorted(languages)) or 'no languages'}"
@@ -144,7 +144,7 @@ _EXTRAS = (
 
 
 def installed_extra(name: str, distribution: str, _: DoctorFacts | None = None) -> CheckVerdict:
-    """Report the installed version of an extra. The server runs without it until a request needs it."""
+    """Report the installed version of an optional package. Without it, only its own feature is missing."""
     try:
         return ok(f"{distribution} {metadata.version(distribution)}")
     except metadata.PackageNotFoundError:
@@ -169,7 +169,7 @@ def server_address(loaded: LoadedSettings) -> CheckVerdict:
 
 @with_settings
 def server_keys(loaded: LoadedSettings) -> CheckVerdict:
-    """Report the number of keys. Without any key or token, the server accepts requests from everybody."""
+    """Report the number of API keys. Without any key or token, the server accepts requests from everybody."""
     count, path = 0, loaded.data_dir / STATE_NAME
     if loaded.workspace.is_shared:
         if has_state(loaded.workspace):

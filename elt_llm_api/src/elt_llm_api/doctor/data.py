@@ -23,7 +23,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MEGABYTE = 10**6
 _NEEDED_SPACE = 200 * _MEGABYTE
 _COMFORTABLE_SPACE = 2000 * _MEGABYTE
-_MAX_UNSAVED = timedelta(days=7)  # between the last copy of the store and its last change
+_MAX_UNSAVED = timedelta(days=7)  # between the last copy of the store and the store's last change
 _OTHER_DIRECTORY_HINT = "Choose another folder: --data-dir DIR or ELT_LLM_DATA_DIR"
 
 
@@ -56,7 +56,7 @@ def file_system(data_dir: Path) -> CheckVerdict:
 
 
 def free_space(data_dir: Path) -> CheckVerdict:
-    """Check that there is free disk space for another generation."""
+    """Check that there is free disk space for another generation (a new version of a collection's index)."""
     free = shutil.disk_usage(_nearest_existing(data_dir)).free
     detail = f"{free / 10**9:.1f} GB free"
     if free < _NEEDED_SPACE:
@@ -91,16 +91,16 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
     with open_store(loaded.workspace) as store:
         records = store.collections.all()
         published = {one.name: store.folder(one.name) / str(one.published) for one in records if one.published}
-    if loaded.workspace.is_shared:  # files that are not here are built when a question is asked
+    if loaded.workspace.is_shared:  # index files that are missing here are built when a question is asked
         return ok(", ".join(record.name for record in records) or "none")
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
-        return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the record")
+        return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
     return ok(", ".join(record.name for record in records) or "none")
 
 
 def database_server(loaded: LoadedSettings) -> CheckVerdict:
-    """Check version, rights and session locks of the database server, if one is used."""
+    """Check the version of the database server, our rights on it, and its session locks, if one is used."""
     if not loaded.workspace.is_shared:
         return ok("none: storage.backend is sqlite")
     from elt_llm_core.store.postgres import describe_server
@@ -109,7 +109,7 @@ def database_server(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the database restricts what is read for callers with conditions, and that no role bypasses it."""
+    """Check that the database itself enforces callers' conditions on documents, and that no role bypasses them."""
     if not loaded.workspace.is_shared:
         return ok("none: storage.backend is sqlite")
     from elt_llm_core.store.postgres import CALLER_ROLE, check_row_security
@@ -126,7 +126,7 @@ def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def backups(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the last copy of the store is recent."""
+    """Check that the last copy of the store was made at most a week before the store's last change."""
     if loaded.workspace.is_shared:
         return ok("PostgreSQL: its operator makes them, see docs/postgres.md")
     store = loaded.data_dir / STORE_NAME
@@ -143,7 +143,7 @@ def backups(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def vector_database(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the database of the vectors can be reached, and that it has no points that nobody uses."""
+    """Check that the vector database can be reached, and report whether it still contains unused vectors."""
     index, folder = loaded.settings.index, loaded.data_dir
     if loaded.workspace.is_shared:
         from elt_llm_core.index.pgvector import describe_points
@@ -162,7 +162,7 @@ def vector_database(loaded: LoadedSettings) -> CheckVerdict:
     if without_tls and database_key(os.environ):
         return warning(f"the key is sent to {without_tls[0]} without encryption", "Set index.url to an https address")
     if waiting:
-        return ok(f"{', '.join(used)}; the next writing command deletes points that are not used any more")
+        return ok(f"{', '.join(used)}; the next writing command deletes vectors that are no longer used")
     return ok(", ".join(used))
 
 

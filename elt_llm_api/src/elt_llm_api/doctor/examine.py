@@ -9,7 +9,7 @@ from elt_llm_api.doctor.installation import LIBRARY_CHECKS, MACHINE_CHECKS
 
 
 def examine(facts: DoctorFacts) -> dict[str, CheckVerdict]:
-    """Run every check and return its verdict by its name, in the order of the output."""
+    """Run every check. Return the verdicts by the names of the checks, in the order of the output."""
     machine = {**MACHINE_CHECKS, **LIBRARY_CHECKS, **READER_CHECKS, **SETTINGS_CHECKS}
     checks = {**machine, **model_servers.CHECKS, **data.CHECKS, **SERVER_CHECKS}
     return {name: _verdict(check, facts) for name, check in checks.items()}

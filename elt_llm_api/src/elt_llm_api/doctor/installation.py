@@ -89,7 +89,7 @@ _COMFORTABLE_MEMORY = 1.0  # gigabytes; the embedding model, an index and Python
 
 
 def python(_: DoctorFacts) -> CheckVerdict:
-    """Check that the packages are tested with this Python version."""
+    """Check that this Python version is supported: 3.11 or newer."""
     version = platform.python_version()
     if sys.version_info < _NEEDED_PYTHON:
         return failure(f"{version} is older than 3.11", "Run: uv python install 3.12 && uv sync")

@@ -22,7 +22,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @with_settings
 def ollama(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the Ollama server responds and has the models, if a provider is ollama or auto may choose it."""
+    """Check that the Ollama server responds and has the configured models, if the settings use or may choose Ollama."""
     settings = loaded.settings
     wanted = _models_in_use(settings)
     if not wanted:
@@ -38,7 +38,7 @@ def ollama(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def ollama_host(facts: DoctorFacts) -> CheckVerdict:
-    """Check that OLLAMA_HOST agrees with the settings. Only the command `ollama` reads this variable."""
+    """Check that OLLAMA_HOST agrees with the settings. Ollama reads this variable, but this program does not."""
     host = facts.environment.get("OLLAMA_HOST")
     if facts.loaded is None:
         return warning("not checked: the settings cannot be read", "Correct the settings first")
@@ -57,7 +57,7 @@ def ollama_host(facts: DoctorFacts) -> CheckVerdict:
 
 @with_settings
 def openai_like(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the OpenAI-compatible server responds and has the models, if a provider is openai_like."""
+    """Check that the OpenAI-compatible server responds and has the configured models, if a provider is openai_like."""
     settings = loaded.settings
     wanted = _openai_like_models_in_use(settings)
     if not wanted:
@@ -87,7 +87,7 @@ def llama_cpp(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def ollama_host_address(host: str) -> str:
-    """Return the address that a client connects to for a value of OLLAMA_HOST: localhost for 0.0.0.0.
+    """Return the URL at which clients reach a server whose OLLAMA_HOST is `host`, with localhost in place of 0.0.0.0.
 
     User name and password are removed. Raises ValueError for an invalid address.
     """
@@ -99,7 +99,7 @@ def ollama_host_address(host: str) -> str:
 
 
 def _without_password(address: str) -> str:
-    """Return the address with `***` for user name and password."""
+    """Return the address with `***` in place of user name and password."""
     scheme, rest = _split_scheme(address)
     _, at, host = rest.rpartition("@")
     return f"{scheme}{'://' if scheme else ''}{MASKED_KEY if at else ''}{at}{host}"
@@ -111,9 +111,9 @@ def _split_scheme(address: str) -> tuple[str, str]:
 
 
 def container_advice(base_url: str, *, inside: bool) -> str:
-    """Return advice for a command in a container that looks for Ollama at the container's own loopback address.
+    """Return how to reach Ollama outside of the container, if `base_url` is the container's own loopback address.
 
-    It is empty outside of containers and for other addresses.
+    The text is empty outside of containers and for other addresses.
     """
     if not inside or urlsplit(base_url).hostname not in _LOOPBACK:
         return ""
@@ -145,7 +145,7 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     return ok(f"{settings.ollama.base_url} has {used}" + (f"; also {_name_list(others)}" if others else ""))
 
 
-_CAPABILITIES = {"embedding": "it is no embedding model", "answers": "it does not generate text"}
+_CAPABILITIES = {"embedding": "it is not an embedding model", "answers": "it does not generate text"}
 _HINTS = {
     "embedding": "Set embedding.model to a model that embeds, such as nomic-embed-text",
     "answers": "Set llm.model to a chat model",
@@ -160,7 +160,7 @@ def _lacks(models: "list[OllamaModel]", name: str, use: str) -> bool:
 
 
 def _models_in_use(settings: Settings) -> dict[str, str]:
-    """Return what each Ollama model is used for, by the model's name."""
+    """Return the use of each configured Ollama model by its name: `embedding`, `answers`, or both."""
     wanted: dict[str, str] = {}
     if settings.embedding.provider == "ollama":
         wanted[settings.embedding.model or settings.ollama.embedding_model] = "embedding"
@@ -171,7 +171,7 @@ def _models_in_use(settings: Settings) -> dict[str, str]:
 
 
 def _openai_like_models_in_use(settings: Settings) -> dict[str, str | None]:
-    """Return the names of the models by their settings keys."""
+    """Return the name of each configured model by its settings key, such as `openai_like.llm_model`."""
     chosen, wanted = settings.openai_like, dict[str, str | None]()
     if settings.llm.provider == "openai_like":
         wanted["openai_like.llm_model"] = settings.llm.model or chosen.llm_model

@@ -60,7 +60,7 @@ class ErrorContent(BaseModel):
 
     type: str = Field(description="A name for programs.", examples=["unknown_collection"])
     message: str = Field(description="One sentence.", examples=["There is no collection 'x'."])
-    hint: str = Field(description="The cure, or nothing.", examples=["Name another."])
+    hint: str = Field(description="How to solve the problem; may be empty.", examples=["Name another."])
     request_id: str = Field(description="As in the header X-Request-ID.", examples=["b1946ac92492d2347c6235b4d2611184"])
 
 
@@ -71,7 +71,7 @@ class ErrorResponse(BaseModel):
 
 
 def _openapi_document(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI description with our errors and the authentication."""
+    """Return the OpenAPI description, with the shape of our errors and the authentication added."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=app.description)
     components = document.setdefault("components", {})
     schemas: dict[str, Any] = components.setdefault("schemas", {})
@@ -90,7 +90,7 @@ def _openapi_document(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_error_responses(operation: dict[str, Any]) -> None:
-    """Add every HTTP status of an error that the route does not describe itself."""
+    """Add the error statuses in `ERRORS` that the route does not describe itself."""
     responses = operation.setdefault("responses", {})
     own = responses.get("422", {}).get("content", {}).get("application/json", {}).get("schema", {})
     if own.get("$ref", "").endswith("/HTTPValidationError"):
@@ -101,7 +101,7 @@ def _add_error_responses(operation: dict[str, Any]) -> None:
 
 
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
-    """Create the app over the data directory of the settings. Callers need `token` or a stored key.
+    """Create the app for the data directory in the settings. Callers need `token` or a stored key, if there is any.
 
     All resources are opened when the server starts and closed when it stops. The returned app includes the middleware,
     so no route can be reached without it.

@@ -18,7 +18,7 @@ from elt_llm_query.engine import Engine
 from elt_llm_api.serve.access.principal import ReadableCollection
 
 EngineKey = tuple[tuple[ReadableCollection, ...], str]
-"""Collections in order, with the conditions of the caller, and the name of a profile."""
+"""The collections in order, each with the caller's conditions, and the name of a profile."""
 VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
 """A fast function that returns the versions that an engine depends on, such as each collection's generation."""
 
@@ -34,7 +34,7 @@ class _PooledEngine:
 
 
 class EnginePool(Closeable):
-    """Opens each engine at its first use and keeps the `max_open` most recently used ones. The class is thread-safe.
+    """Opens engines at their first use, and closes the least recently used beyond `max_open`. The class is thread-safe.
 
     `open_one` opens an engine. It is never called for the same key by two threads at once.
     """
@@ -56,7 +56,7 @@ class EnginePool(Closeable):
 
     @contextmanager
     def lend(self, collections: Sequence[ReadableCollection], profile: str) -> Iterator[Engine]:
-        """Lend an engine over the published collections. The engine stays open until the `with` block ends.
+        """Lend an engine for these collections and this profile. It stays open until the `with` block ends.
 
         Raises the errors of opening an engine.
         """
@@ -73,14 +73,14 @@ class EnginePool(Closeable):
 
     @property
     def open_count(self) -> int:
-        """Return the number of open engines."""
+        """The number of open engines."""
         with self._changed:
             return len(self._engines)
 
     def close(self) -> None:
         """Close every engine that is not in use. Afterwards no engine is lent.
 
-        Waits a limited time for engines in use. An engine that is still in use is closed when it is returned.
+        Waits a limited time for engines in use. An engine that is still in use then is closed when it is returned.
         """
         with self._changed:
             self._closed = True
@@ -153,10 +153,10 @@ def file_state(paths: Iterable[Path]) -> FileState:
 
 
 class CollectionHealthCache:
-    """Opens published collections as a question does, and caches the outcome until their files change.
+    """Checks whether published collections can be opened for a question. Caches the result until their files change.
 
-    Opening compares the files that answers depend on with their hashes. The first check of a large collection takes
-    seconds; a later check reads no file. The class is thread-safe.
+    Opening compares the files that answers depend on with their recorded hashes. The first check of a large collection
+    takes seconds; a later check reads no file. The class is thread-safe.
     """
 
     def __init__(self, store: Store) -> None:
@@ -173,7 +173,7 @@ class CollectionHealthCache:
         if record.published is None:
             return None
         folder = self._store.folder(name) / str(record.published)
-        # Only files that a question reads. Opening a collection writes other files, which must not count.
+        # Only files that a question reads: other files may change, because opening a collection writes them.
         state = (record.id, record.published, file_state(sorted([*folder.glob("*"), *folder.glob("fields/**/*")])))
         with self._lock:
             checked = self._checked.get(name)

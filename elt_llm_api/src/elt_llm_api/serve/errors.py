@@ -31,7 +31,7 @@ from elt_llm_api.serve.workers import ServerOverloaded, retry_after_seconds
 
 
 class NotFound(EltError):
-    """HTTP status 404: the requested object does not exist, or no longer."""
+    """HTTP status 404: the requested object does not exist, or no longer exists."""
 
 
 class NotReady(EltError):
@@ -100,7 +100,7 @@ def error_content(error: EltError, request_id: str) -> dict[str, Any]:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Return every error of every route in the same JSON shape."""
+    """Register handlers that return every error of every route in the same JSON shape."""
     app.add_exception_handler(EltError, _elt_error_response)
     app.add_exception_handler(RequestValidationError, _validation_error_response)
     app.add_exception_handler(HTTPException, _http_error_response)
@@ -116,7 +116,7 @@ async def unexpected_error_response(request: Request, error: Exception) -> JSONR
 
 
 async def _elt_error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return an error response. Message and hint of a status 500 name paths, so only administrators get them."""
+    """Return an error response. Only administrators get message and hint of a status 500, which may name paths."""
     assert isinstance(error, EltError)  # noqa: S101 - FastAPI calls each handler for its error class only
     status, message, hint = status_of(error), str(error), error.hint
     principal = request.scope.get(PRINCIPAL)

@@ -30,7 +30,7 @@ WRITE_SECONDS = 60.0
 
 
 class BoundedProtocol(H11Protocol):
-    """Uvicorn's protocol with two more time limits: for receiving all headers, and for reading a response.
+    """Uvicorn's protocol, with time limits for the request's headers to arrive and for the client to read the response.
 
     Uvicorn limits only the pauses between requests, so a connection that never completes its headers would stay open.
     """
@@ -54,7 +54,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read data. The limit ends when all headers have arrived, and starts with the next request."""
+        """Read data. The time limit for headers ends when all have arrived, and starts again with the next request."""
         before = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's annotation omits None
         idle = before is None or before.response_complete
         super().data_received(data)
@@ -93,7 +93,7 @@ TlsCertificate = tuple[Path, Path]
 
 
 class GracefulServer(uvicorn.Server):
-    """Stops in bounded time: responses may finish, then they are cancelled, and finally the process exits.
+    """Stops in bounded time: running responses may finish, then the rest are cancelled, and finally the process exits.
 
     `ready` is called when the server accepts requests.
     """
@@ -160,15 +160,12 @@ def uvicorn_config(
 
 
 def _is_no_cut_response(record: logging.LogRecord) -> bool:
-    """Return whether to log a record.
-
-    Uvicorn's error about responses that the shutdown cuts off on purpose is not logged.
-    """
+    """Filter out uvicorn's error about responses that the shutdown cuts off on purpose."""
     return "without completing response" not in record.getMessage()
 
 
 async def _finish_requests(tasks: set[asyncio.Task[None]]) -> None:
-    """Wait for running requests to end, then cancel the others and wait for their end."""
+    """Give running requests time to end, then cancel those that still run, and wait until they have ended."""
     if not tasks:
         return
     _, unfinished = await asyncio.wait(set(tasks), timeout=GRACE_SECONDS)
@@ -216,9 +213,9 @@ _VERBOSE_LIBRARIES = (
 
 
 class RedactingFormatter(logging.Formatter):
-    """Hides secrets in the formatted log line. It logs the types and places of errors without their messages.
+    """Formats log lines with secrets hidden. An error is logged by its type and place, without its message.
 
-    The message of an error may quote a document, for example text that a parser could not read.
+    An error's message may quote a document, for example text that a parser could not read.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -267,7 +264,7 @@ def model_exposure_warnings(settings: Settings, environment: Mapping[str, str]) 
     """Yield a warning if other machines may reach Ollama, and one for each model server on another machine."""
     ollama_host = environment.get("OLLAMA_HOST", "")
     if ollama_host and not _is_local_address(ollama_host):
-        yield f"OLLAMA_HOST is {ollama_host}: an Ollama started with it answers other machines without any key."
+        yield f"OLLAMA_HOST is {ollama_host}: an Ollama server started with it answers other machines without any key."
     embedding, llm = settings.embedding.provider, settings.llm.provider
     servers = {
         settings.ollama.base_url: "ollama" in {embedding, llm} or llm == "auto",

@@ -23,7 +23,7 @@ CHANGED, DAMAGED = 3, 4
 _MAX_PIXELS = 1600  # pixels of the longer side
 _POINTS_PER_INCH, _PIXELS_PER_INCH = 72, 144
 _MARK, _LINE, _LINE_PIXELS = (253, 230, 138), (180, 83, 9), 2
-"""The colours (RGB) of marked words, and of the line below them, as on the page (ui/style.css)."""
+"""The colours (RGB) of marked words, and of the line below them, as in the user interface (ui/style.css)."""
 
 
 def main() -> NoReturn:
@@ -91,7 +91,7 @@ def _boxes_of_quote(
 
 
 def _letters(characters: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield letters and digits without case, with the place of each. Readers change spaces, hyphens and ligatures."""
+    """Yield letters and digits, without case, with their places: readers change spaces, hyphens and ligatures."""
     for place, character in enumerate(characters):
         for letter in unicodedata.normalize("NFKD", character).casefold():
             if letter.isalnum():
@@ -99,7 +99,7 @@ def _letters(characters: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def _pixel(page: "pypdfium2.PdfPage", width: int, height: int, x: float, y: float) -> tuple[int, int]:
-    """Return the pixel of a point of the page, which may be cropped or rotated."""
+    """Return column and row of the pixel at a point of a page; the page may be cropped or rotated."""
     from pypdfium2 import raw
 
     column, row = ctypes.c_int(), ctypes.c_int()

@@ -17,7 +17,7 @@ def render_page(path: Path, document_hash: str, page: int, quote: str = "") -> b
     """Return a page of a PDF as PNG. `document_hash` is the sha256 of the ingested file, in hex digits.
 
     The words of `quote` are marked if the page contains them. Raises NotFound if the file is gone or has changed, or if
-    the page cannot be rendered within 20 seconds.
+    the page cannot be rendered in 20 seconds of processor time.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

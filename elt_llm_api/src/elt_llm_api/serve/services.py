@@ -1,4 +1,4 @@
-"""The services that routes, user interface and MCP tools share, opened once, with settings that reload."""
+"""The services that routes, user interface and MCP tools share, opened once; changed settings are read again."""
 
 import gc
 import logging
@@ -64,7 +64,7 @@ class RecentAnswerCache:
                 self._answers.popitem(last=False)
 
     def find(self, owner: str, request_id: str) -> RatedAnswer | None:
-        """Return the answer to this request of this caller, or None if it is no longer kept."""
+        """Return the stored answer to the caller's request, or None if it has been discarded."""
         with self._lock:
             return self._answers.get((owner, request_id))
 
@@ -78,7 +78,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ActiveSettings:
-    """The valid content of all settings files. `version` grows with each applied change."""
+    """The content of all settings files, validated. `version` grows with each applied change."""
 
     loaded: LoadedSettings
     profiles: Mapping[str, Profile]
@@ -96,7 +96,7 @@ class ActiveSettings:
 
 
 class SettingsReloader(Closeable):
-    """Checks the settings files every `seconds` in a thread. Raises SettingsError if they are invalid at the start."""
+    """Reads changed settings files every `seconds` in a thread. Raises SettingsError if the first ones are invalid."""
 
     def __init__(self, loaded: LoadedSettings, seconds: float = RELOAD_SECONDS) -> None:
         self._seconds, self._checking = seconds, Lock()
@@ -111,12 +111,12 @@ class SettingsReloader(Closeable):
 
     @property
     def active(self) -> ActiveSettings:
-        """Return the settings that apply now."""
+        """The settings that apply now."""
         return self._active
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return a sentence for each change of the settings files that is not active, such as an invalid change."""
+        """A sentence for invalid changes of the settings files, and one for changes that wait for the next start."""
         error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
         pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
         return (*(error if self._error else ()), *(pending if self._pending else ()))
@@ -193,14 +193,14 @@ class Services(Closeable):
     state: Database
     embedding: EmbeddingModel
     databases: PointDatabases
-    """The connections of all engines to databases of vectors. Only one connection can have a folder of Qdrant open."""
+    """The vector database connections of all engines, shared because only one can have a Qdrant folder open."""
     feedback: FeedbackTable
     recent_answers: RecentAnswerCache
     recorder: QuestionRecorder
     key_cache: KeyCache
     health: CollectionHealthCache
     writers: ModelAvailability
-    """Whether a language model writes the answers with a profile."""
+    """Whether a language model is available to write the answers of a profile."""
     resources: ExitStack
     upload_lock: Lock = field(default_factory=Lock)
     """A lock that is held while the upload quota is checked and files are stored."""
@@ -212,7 +212,7 @@ class Services(Closeable):
 
     @property
     def loaded(self) -> LoadedSettings:
-        """Return the current settings, and the files they were read from."""
+        """The current settings, and the files they were read from."""
         return self.active.loaded
 
     def collections(
@@ -221,8 +221,8 @@ class Services(Closeable):
         """Return the collections in `names`, then further ones whose names start with one of the prefixes.
 
         A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or
-        that the caller may not read. Both errors have the same message, so that it reveals no names. Raises Forbidden
-        for a name whose conditions cannot be joined, too.
+        that the caller may not read; both have the same message, so that it reveals no names. Also raises Forbidden
+        if the conditions of the caller's groups on a collection cannot be joined into one list.
         """
         existing = self.collection_names()
         readable = principal.readable(existing)
@@ -237,9 +237,9 @@ class Services(Closeable):
         return [record.name for record in self.store.collections.all()]
 
     def session(self, principal: Principal, session_id: str) -> SessionRecord:
-        """Return a conversation of this caller, if the caller may still read all its collections.
+        """Return the caller's conversation with this id, if the caller may still read all its collections.
 
-        Raises Forbidden. The message is the same for a missing conversation and for one of another caller.
+        Otherwise raises Forbidden, with the same message for a missing conversation as for one of another caller.
         """
         record = self.sessions.find(session_id)
         if record is None or record.owner != principal.owner or not all(map(principal.may_read, record.collections)):
@@ -258,7 +258,7 @@ class RequestModel(BaseModel):
 
 
 class ServiceActions:
-    """Base of the action classes, whose methods act for a caller of routes, user interface or MCP tools."""
+    """Base of the action classes. Their methods act for a caller of a route, the user interface or an MCP tool."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -272,7 +272,7 @@ def open_services(
 ) -> Services:
     """Open store, state, models and threads as the settings describe. Raises StoreError, ModelError, SettingsError.
 
-    `model_check_seconds` is how long provider `auto` relies on its last check whether a model answers.
+    `model_check_seconds` is how long provider `auto` relies on its last check of whether a model responds.
     """
     serve = loaded.settings.serve
     with ExitStack() as opened:

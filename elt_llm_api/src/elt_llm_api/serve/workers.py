@@ -14,7 +14,7 @@ from elt_llm_core.utilities import Closeable
 T = TypeVar("T")
 _RETRY_AFTER = range(1, 5)  # seconds after which a short queue is empty
 COMPUTE_THREADS = 2
-"""Number of threads that may compute at once. Python runs one at a time, and more would delay even rejections."""
+"""Number of threads that may compute at once. Python runs one of them at a time; more would delay even rejections."""
 _POLL_SECONDS = 0.2
 
 
@@ -35,7 +35,7 @@ class Workers(Closeable):
         self._computing = BoundedSemaphore(COMPUTE_THREADS)
 
     async def run(self, work: Callable[[Event], T]) -> T:
-        """Return the result of `work`. Its argument is an event that is set when the caller is cancelled.
+        """Run `work` in a thread and return its result. `work` gets an event that is set when the caller is cancelled.
 
         If the caller is cancelled before the work starts, the work never starts. Raises ServerOverloaded, and the
         errors of the work.
@@ -59,9 +59,9 @@ class Workers(Closeable):
 
     @contextmanager
     def computing(self, abandoned: Event) -> Iterator[None]:
-        """Wait until fewer than the allowed number of threads compute, or `abandoned` is set.
+        """Wait for one of the `COMPUTE_THREADS` slots, and hold it during the block. `abandoned` ends the wait.
 
-        Work that only waits for a model server does not compute, so it need not call this method.
+        Work that only waits for a model server needs no slot.
         """
         acquired = False
         while not acquired and not abandoned.is_set():

@@ -70,7 +70,7 @@ def create_command(
 
 
 def _add_collections(parts: "BundleParts", context: CommandContext, names: Sequence[str], folder: Path) -> None:
-    """Export the collections of these names into `folder`, and add the files."""
+    """Export the collections with these names into `folder`, and add the files to the bundle."""
     from elt_llm_core.collection.exporting import export_collection
 
     with context.open_store() as store:
@@ -123,4 +123,4 @@ def _say(line: str) -> None:
 
 
 def _silent(_line: str) -> None:
-    """Print nothing, because --json has one document only."""
+    """Print no progress, because with --json only one document is printed."""

@@ -196,7 +196,7 @@ class ChatSession(Closeable):
     def explained(self) -> tuple[TraceStage, ...]:
         """Repeat the last search and return its trace, followed by the stored stages of the last answer.
 
-        The search is repeated because traces of unused chunks are not stored, as no purge could find them. Raises
+        The search is repeated because the stored trace omits unused chunks, which a purge could not find there. Raises
         UsageError before the first answer, and RetrievalError.
         """
         last = self.last

@@ -27,7 +27,7 @@ def collections_command(context: CommandContext, as_json: bool) -> int:
 
     with context.open_store() as store:
         statuses = [collection_status(store, record) for record in store.collections.all()]
-    several = len({it.embedding for it in statuses}) > 1  # a line has 80 columns
+    several = len({it.embedding for it in statuses}) > 1  # a line has only 80 columns, so equal models are not shown
     rows = [["collection", "generation", "documents", "chunks", "published", *["embedding"] * several]]
     for it in statuses:
         number = "-" if it.generation is None else str(it.generation)

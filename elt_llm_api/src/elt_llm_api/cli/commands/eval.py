@@ -90,7 +90,7 @@ def evaluate_labelled_set(measuring: EvaluationSettings, directory: Path, *, qui
 def open_labelled_set(
     loaded: "LoadedSettings", dataset: "Dataset", *, quiet: bool
 ) -> "Iterator[tuple[Searchable, EmbeddingModel]]":
-    """Ingest a labelled set's corpus into a separate collection, below `evaluation` in the data directory."""
+    """Ingest a labelled set's corpus into a collection in the separate data directory `evaluation`, and open it."""
     from elt_llm_core.collection.lifecycle import open_generation
     from elt_llm_core.models.factory import create_embedding
     from elt_llm_core.store.lock import writer_lock
@@ -160,7 +160,7 @@ class RefusalSettings:
 
 
 def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
-    """Measure refusals on a labelled set: of its own unanswerable questions, and of questions from a foreign set."""
+    """Measure how often a set's unanswerable questions, and foreign ones (of another set, or shipped), are refused."""
     from elt_llm_query.evaluate import generated_questions, refusals
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
 
@@ -177,7 +177,7 @@ def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: P
 
 
 def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswerReport":
-    """Measure how often the quotes contain a gold answer of a labelled set."""
+    """Measure how often the quoted text in answers contains a labelled set's gold answer."""
     from elt_llm_query.evaluate.answers import measure_gold_answers
     from elt_llm_query.evaluate.datasets import read_answers, read_dataset
     from elt_llm_query.evaluate.refusals import QuotingSession, questions_of_dataset, sample_questions
@@ -208,7 +208,7 @@ def measure_refusals_of_collection(
 
 
 def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCalibration":
-    """Fit the confidence to a collection and store the result for its generation and profile.
+    """Calibrate the confidence of answers from a collection. Store the result for its generation and the profile.
 
     If the shipped weights are better, they stay in use, and the stored result records this.
     """
@@ -349,7 +349,7 @@ def _reject_other_options(mode: str, foreign: Path | None, others: dict[str, Any
 def evaluate_answers(
     context: CommandContext, file: Path, collection: str, profiles: tuple[str, ...], *, as_json: bool
 ) -> int:
-    """Measure answers on labelled questions."""
+    """Ask labelled questions, and print how often the right page is cited and how often questions are refused."""
     from elt_llm_core.text.stems import KeywordTokeniser
     from elt_llm_query.evaluate.answers import measure_answers
     from elt_llm_query.evaluate.datasets import read_labelled_questions

@@ -1,4 +1,4 @@
-"""`elt-llm recover`: save what a damaged store still has, and read lost documents again."""
+"""`elt-llm recover`: save what can still be read from a damaged store, and read lost documents again."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ def command(context: CommandContext, no_ingest: bool, as_json: bool) -> int:
     workspace = context.load().workspace
     if workspace.is_shared:
         raise UsageError(
-            "elt-llm recover repairs a file of SQLite only.", hint="Restore the PostgreSQL database from its backup."
+            "elt-llm recover repairs SQLite files only.", hint="Restore the PostgreSQL database from its backup."
         )
     data_dir = workspace.folder
     with writer_lock(data_dir, "elt-llm recover"), progress_display(quiet=as_json) as progress:
@@ -61,7 +61,7 @@ def _ingest_again(context: CommandContext, report: "RecoveryReport", *, quiet: b
 
 
 def _still_lost(context: CommandContext, report: "RecoveryReport") -> list[dict[str, Any]]:
-    """Return the lost documents that are not published now."""
+    """Return the lost documents that the published generations still lack."""
     with context.open_store() as store:
         there = {
             (record.name, document.source)

@@ -55,7 +55,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 
 def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "LoadedSettings":
-    """Return the settings, where options that are not None replace the values of one section."""
+    """Return the settings, where options that are not None replace values of the section `serve`."""
     chosen = {name: value for name, value in options.items() if value is not None}
     section = loaded.settings.serve.model_copy(update=chosen)
     return replace(loaded, settings=loaded.settings.model_copy(update={"serve": section}))

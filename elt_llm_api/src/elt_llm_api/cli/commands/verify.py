@@ -70,7 +70,10 @@ def _migrate(loaded: "LoadedSettings") -> None:
 
 
 def _rebuild(context: CommandContext, names: list[str], *, deep: bool, quiet: bool) -> list[tuple[int, int]]:
-    """Check again under the lock, as an ingest may have run in between, and rebuild damaged generations."""
+    """Check again under the lock, because an ingest may have run meanwhile, and rebuild damaged generations.
+
+    Return the old and the new number of each.
+    """
     from elt_llm_core.collection.lifecycle import collect_garbage
     from elt_llm_core.collection.verification import repair, verify_collection
 

@@ -106,8 +106,8 @@ def _wrap(text: str, indent: str = "") -> list[str]:
 
 
 _RESTART_NOTES = {
-    "once more": "The answer was not supported well. Searched again, new answer:",
-    "back": "The new answer is no better. The first answer stays:",
+    "once more": "The sources hardly support this answer. The new answer, after another search:",
+    "back": "The new answer is no better. The first answer again:",
 }
 
 

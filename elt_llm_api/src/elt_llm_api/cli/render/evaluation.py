@@ -57,7 +57,10 @@ class OutputFiles:
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """The reports by profile, the comparison of two profiles, and a sentence for each metric below its threshold."""
+    """The reports by profile, the comparison of two profiles, and a sentence for each metric below its threshold.
+
+    `judged` is whether there are thresholds.
+    """
 
     reports: "Sequence[ProfileReport]"
     compared: "ProfileComparison | None"
@@ -219,9 +222,9 @@ def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
 
 
 def _rank_shares(report: "ProfileReport") -> list[float]:
-    """Return the shares of questions by the rank of their first relevant chunk.
+    """Return the share of questions whose first relevant chunk has a rank within each of the `RANK_STEPS`.
 
-    Questions without a relevant chunk come last.
+    The last share is that of questions without a relevant chunk.
     """
     counts = [0] * (len(RANK_STEPS) + 1)
     for result in report.results:
@@ -250,7 +253,7 @@ def _comparison_section(compared: "ProfileComparison") -> ReportSection:
 
 
 def _hardest_questions(reports: "Sequence[ProfileReport]") -> ReportSection:
-    """Return the questions with the worst results over all profiles, with the rank of the first relevant chunk."""
+    """Return the questions with the worst results over all profiles, with the rank of their first relevant chunk."""
     results = list(zip(*(report.results for report in reports), strict=True))
     missed = [row for row in results if any(_first_relevant_rank(result) != 1 for result in row)]
     missed.sort(key=lambda row: sum(result.figures["ndcg@10"] for result in row))

@@ -11,7 +11,7 @@ from elt_llm_api.display.text import count_noun, local_time, one_line, strip_con
 
 
 def message_lines(template: str, **values: Any) -> Iterator[str]:
-    """Yield the lines of a template that is filled with the values, without control characters of the values.
+    """Fill a template with the values, and yield its lines. Control characters in the values are removed.
 
     The filter `line` also removes line ends. The filters `bold`, `red`, `green` and `yellow` style a text.
     """

@@ -57,7 +57,7 @@ class RateLimit:
         self._lock = Lock()
 
     def take(self, caller: str) -> float:
-        """Count a request. Return the seconds until the request is allowed, or 0 if it is allowed now."""
+        """Count a request that is allowed now, and return 0. Otherwise return the seconds until one is allowed."""
         with self._lock:
             now = self._clock()
             tokens, since = self._buckets.pop(caller, (self._capacity, now))
@@ -69,12 +69,12 @@ class RateLimit:
             return wait
 
 
-_SECONDS_TO_RETURN = 30  # in which a database server may be back
+_SECONDS_TO_RETURN = 30  # after which a database server may be back
 _SCHEME = "bearer "
 COOKIE = "elt_llm_key"
 
 
-_MAX_CHARACTERS = 200  # of the name of a person
+_MAX_CHARACTERS = 200  # of a person's name
 
 
 class ProxiedPeople:
@@ -97,7 +97,7 @@ class ProxiedPeople:
         return self._proxy is not None
 
     def identify(self, scope: Scope) -> "Principal | AccessRefusal | None":
-        """Return the person of a request, a refusal of its headers, or None if no person is named by the proxy."""
+        """Return the person named in the proxy's headers, a refusal of the headers, or None without such headers."""
         names = _texts(scope, self._user) if self.required else []
         groups = _texts(scope, self._groups) if self.required else []
         if not (names or groups):
@@ -137,8 +137,8 @@ class CallerRegistry:
     """Identifies callers by the token of the server and by the API keys in the state database.
 
     Without a token and without keys every caller is the local user, and the server listens on this machine only. `find`
-    returns the key record of a secret. `has_keys` returns whether there are keys. `always` requires a key even if there
-    is none. Both functions run in the event loop for each request, so they must not block.
+    returns the key record for a secret, if any. `has_keys` returns whether there are keys. Both run in the event loop
+    for each request, so they must not block. If `always`, a secret is required even if there are no keys.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ _KEY_HINT = "Send the header Authorization: Bearer KEY. Make a key with: elt-llm
 
 @dataclass(frozen=True)
 class AccessRefusal:
-    """The reason why a request is refused. `retry_after` are whole seconds, or None if waiting does not help."""
+    """The reason why a request is refused. `retry_after` is in whole seconds, or None if waiting does not help."""
 
     status: int
     kind: str
@@ -235,7 +235,7 @@ _NO_GROUP = AccessRefusal(
 
 
 class AccessGate:
-    """Admits callers. Wrong keys are counted by the client's network, requests by caller and network.
+    """Admits or refuses callers. Wrong keys are counted per network of the client, requests per caller and network.
 
     A right key does not reset the count of wrong keys. Otherwise the owner of one key could guess other keys without
     limit.
@@ -249,8 +249,8 @@ class AccessGate:
     def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | AccessRefusal:
         """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
 
-        A person whom the trusted proxy has signed in needs no secret. 403: the headers of the proxy are not accepted.
-        Without an answer of the database that has the keys, nobody is admitted: 503.
+        A person whom the trusted proxy has signed in needs no secret. The refusal is 403 if the proxy's headers are not
+        accepted, and 503 if the database that stores the keys does not respond.
 
         `counted` is whether the request counts against the rate limit of its caller.
         """

@@ -38,8 +38,8 @@ class Grant:
 class ReadableCollection:
     """A collection that a caller may read, with the conditions that its documents must fulfil.
 
-    Engines are lent for these objects only, and `Services` makes them only from a caller, so that no code can search a
-    collection without the conditions of its caller.
+    Engines are lent only for these objects, and only `Services` creates them, always for a caller. So no code can
+    search a collection without the caller's conditions.
     """
 
     name: str
@@ -54,8 +54,8 @@ class ReadableCollection:
 class Principal:
     """A caller. `read` and `write` are collection names or patterns such as `hr_*`. Write access includes reading.
 
-    In these collections, the caller sees only documents that fulfil `conditions`. `groups` has further permissions: the
-    caller has the union of all. `is_person` is true for a person whom a proxy signed in, and false for a key.
+    In these collections, the caller sees only documents that fulfil `conditions`. `groups` adds permissions: the caller
+    has the union of all. `is_person` is true for a person whom a proxy signed in, and false for a key.
     """
 
     name: str
@@ -76,8 +76,8 @@ class Principal:
     def owner(self) -> str:
         """The name under which conversations, feedback and jobs of this caller are stored.
 
-        It contains all grants of a caller with conditions. If a key is made again for another tenant, or a person gets
-        or loses a group, the work that was done under the former grants cannot be read.
+        If the caller has conditions, the name contains a hash of all grants. If a key is then created again for another
+        tenant, or a person joins or leaves a group, work done under the former grants can no longer be read.
         """
         # Names of keys have no colon, space or tilde, which separate the parts of stored names.
         name = f"user:{quote(self.name, safe='@').replace('~', '%7E')}" if self.is_person else self.name
@@ -86,17 +86,17 @@ class Principal:
 
     @property
     def has_conditions(self) -> bool:
-        """Whether the caller may see only some documents of any collection."""
+        """Whether conditions limit the caller to some documents of at least one collection."""
         return any(grant.conditions for grant in self.grants)
 
     @property
     def may_read_all(self) -> bool:
-        """Whether the caller may read every collection, and so know that there is none."""
+        """Whether the caller may read every collection, and may therefore learn that none exists."""
         return any("*" in (*grant.read, *grant.write) for grant in self.grants)
 
     @property
     def may_write_any(self) -> bool:
-        """Whether the caller may change any collection."""
+        """Whether the caller may change at least one collection."""
         return any(grant.write for grant in self.grants)
 
     @property
@@ -109,21 +109,21 @@ class Principal:
         return any(grant.may_read(collection) for grant in self.grants)
 
     def may_write(self, collection: str) -> bool:
-        """Return whether the caller may change a collection, or its own documents in it."""
+        """Return whether the caller may change a collection, or at least the caller's own documents in it."""
         return any(grant.may_write(collection) for grant in self.grants)
 
     def require_write(self, collection: str) -> None:
-        """Raise Forbidden unless the caller may change this collection. Check read access first, to hide its name."""
+        """Raise Forbidden unless the caller may change the collection. Check read access first: the error names it."""
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
     def require_whole(self, collection: str, *, to_write: bool = True) -> None:
-        """Raise Forbidden unless the caller may read, or change, every document of the collection."""
+        """Raise Forbidden unless the caller may read (with `to_write`: change) every document of the collection."""
         if to_write:
             self.require_write(collection)
         if (self.write_conditions if to_write else self.conditions_of)(collection):
             raise Forbidden(
-                f"This key may use only some documents of '{collection}', and this concerns all of them.",
+                f"This key may use only some documents of '{collection}', but the request concerns all of them.",
                 hint="Use a key without conditions: elt-llm keys add NAME --write PATTERN",
             )
 
@@ -136,15 +136,15 @@ class Principal:
         return any(grant.may_write(collection) and not grant.conditions for grant in self.grants)
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Return the collections that the caller may read, in the given order, if its conditions can be joined."""
+        """Return the collections that the caller may read, in order, except any whose conditions cannot be joined."""
         return [name for name in collections if _joined(self._read_conditions(name)) is not None]
 
     def conditions_of(self, collection: str) -> DocumentConditions:
-        """Return the conditions under which the caller reads a collection that it may read. Raises Forbidden."""
+        """Return the conditions on the documents that the caller may read in a collection. Raises Forbidden."""
         return _require_joined(self._read_conditions(collection), collection)
 
     def write_conditions(self, collection: str) -> DocumentConditions:
-        """Return the conditions under which the caller changes a collection that it may change. Raises Forbidden."""
+        """Return the conditions on the documents that the caller may change in a collection. Raises Forbidden."""
         granted = tuple(grant.conditions for grant in self.grants if grant.may_write(collection))
         return _require_joined(granted, collection)
 
@@ -173,12 +173,12 @@ def _require_joined(granted: tuple[DocumentConditions, ...], collection: str) ->
 
 @lru_cache(maxsize=256)
 def _joined(granted: tuple[DocumentConditions, ...]) -> DocumentConditions | None:
-    """Return conditions that admit exactly what one of the granted conditions admits.
+    """Return conditions that admit exactly the documents that at least one of the granted conditions admits.
 
-    Return None if no conditions do, as for `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if nothing is
-    granted.
+    Return None if there are no such conditions, as for `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if
+    nothing is granted.
     """
-    values: dict[str, set[str | None]] = {}  # of each field, with None for all others
+    values: dict[str, set[str | None]] = {}  # by field; None means all other values
     for one in chain.from_iterable(granted):
         values.setdefault(one.field, {None}).update(one.values)
     admitted: set[tuple[str | None, ...]] = set()

@@ -1,1 +1,1 @@
-"""The actions of callers within their scopes, shared by routes, user interface and MCP tools."""
+"""What callers may do within their permissions, shared by routes, user interface and MCP tools."""

@@ -25,7 +25,7 @@ class ConversationActions(ServiceActions):
         return self._services.session(principal, session_id)
 
     def all(self, principal: Principal, limit: int, offset: int) -> list[SessionRecord]:
-        """Return the caller's conversations, the last used first, if the caller may read all their collections."""
+        """Return the caller's conversations whose collections the caller may all read, the last used first."""
         own = self._services.sessions.of_owner(principal.owner)
         return [one for one in own if all(map(principal.may_read, one.collections))][offset : offset + limit]
 
@@ -94,7 +94,7 @@ class FeedbackActions(ServiceActions):
         answer = self._services.recent_answers.find(principal.owner, request_id)
         if answer is None:
             raise Forbidden(
-                f"The server has no answer of this caller to the request '{request_id}'.",
+                f"The server stores no answer to a request '{request_id}' of this caller.",
                 hint="The server keeps the last thousand answers until it restarts.",
             )
         return self._services.feedback.give(answer, verdict, comment)

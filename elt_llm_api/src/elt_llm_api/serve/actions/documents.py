@@ -139,7 +139,7 @@ class DocumentActions(ServiceActions):
     ) -> bytes:
         """Return a page as PNG, rendered from the original file.
 
-        The words of the span `marked` of the text are marked if they are found on the page. Raises Forbidden, and
+        The words in the text's span `marked` are marked if they are found on the page. Raises Forbidden, and
         NotFound with the reason if the file is gone, has changed, or cannot be rendered.
         """
         document = self._document(principal, collection, identity)
@@ -160,13 +160,13 @@ class DocumentActions(ServiceActions):
         principal.require_write(collection)
         conditions = principal.write_conditions(collection)
         self._require_own(record, identity, conditions)
-        # An identical document of somebody else must stay.
+        # A caller with conditions must not delete an identical document of another tenant.
         alone = {"alone": True} if conditions else {}
         arguments = {"collection": collection, "collections": [collection], "document": identity, **alone}
         return JobActions(self._services).submit(principal, "forget", {**arguments, "asked_at": time.time()})
 
     def read_again(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
-        """Queue a job that reads an uploaded file again, or else all sources of the collection.
+        """Queue a job that reads a document again: its uploaded file, or else all sources of the collection.
 
         Files that did not change since they were read keep their chunks. Raises Forbidden, NotFound, ServerOverloaded.
         """
@@ -186,7 +186,7 @@ class DocumentActions(ServiceActions):
         return self._services.store.collections.get(collection)
 
     def _require_own(self, record: CollectionRecord, identity: str, conditions: DocumentConditions) -> None:
-        """Raise NotFound unless the id is that of a document or file that fulfils the conditions."""
+        """Raise NotFound unless a document or file with this id fulfils the conditions."""
         store = self._services.store
         published = own_documents(store, record, conditions)
         known = {*own_files(store, record, conditions, published), *(document.document_id for document in published)}
@@ -237,7 +237,7 @@ def own_documents(store: Store, record: CollectionRecord, conditions: DocumentCo
 def own_files(
     store: Store, record: CollectionRecord, conditions: DocumentConditions, published: Sequence[StoredDocument]
 ) -> dict[str, FileRecord]:
-    """Return the scanned files by document id; under conditions, those of own documents and own uploads only.
+    """Return the scanned files by document id. With conditions, return only the caller's own documents and uploads.
 
     `published` are the published documents that fulfil the conditions.
     """

@@ -84,7 +84,7 @@ class QueryMetrics(ResultModel):
     """The results of one query with one profile."""
 
     query: str
-    relevance: float | None = Field(description="Mean score of the first chunks; unset as for the profile.")
+    relevance: float | None = Field(description="Mean score of the first chunks; unset if that of the profile is.")
     agreement: float = Field(description="Share of the first profile's first chunks that this one also has, 0 to 1.")
     cosine: float | None = Field(description="Mean cosine of the first chunks to the query.")
     took_ms: float = Field(description="Search time in milliseconds.")
@@ -164,7 +164,7 @@ class ProfileComparisonActions(ServiceActions):
         first_chunks: dict[str, frozenset[ChunkKey]],
         abandoned: Event,
     ) -> tuple[list[QueryMetrics], tuple[str, ...]]:
-        """Return the metrics of each query, and the notes. `first_chunks` has the chunks of the first profile."""
+        """Return the metrics of each query, and the notes. `first_chunks` stores the first profile's by query."""
         grades = _relevance_grades(engine, request)
         reranks = _reranks(settings.query)
         unranked = settings.model_copy(update={"query": settings.query.model_copy(update={"use_reranker": False})})

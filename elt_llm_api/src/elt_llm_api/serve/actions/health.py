@@ -19,7 +19,7 @@ from elt_llm_api.serve.services import ServiceActions, Services
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered. `reasons` explain why not, or which collections are missing."""
+    """Whether questions can be answered. `reasons` explain why not, and which collections are damaged."""
 
     ready: bool
     reasons: list[str] = Field(default_factory=list, examples=[["Nothing was ingested yet."]])
@@ -63,7 +63,7 @@ class HealthActions(ServiceActions):
     def ready(self, principal: Principal) -> Readiness:
         """Report whether a question can be answered: a worker is free, and a collection is undamaged.
 
-        Answers leave damaged collections out and contain a note. Reasons name only collections that the caller may
+        Damaged collections are left out of answers, with a note. Reasons name only collections that the caller may
         read.
         """
         published = [record.name for record in self._services.store.collections.all() if record.published]

@@ -56,7 +56,7 @@ MOST_WAITING = 1000
 """Most jobs in the queue; further jobs are rejected."""
 MOST_WAITING_PER_CALLER = 250
 """Most waiting jobs of one key, since even a key that only reads may queue jobs. The local user has no such limit."""
-_MOST_SCANNED = 5000  # newest jobs of all callers, among which those that a caller may see are listed
+_MOST_SCANNED = 5000  # newest jobs of all callers that are searched for jobs that a caller may see
 _POLL_SECONDS = 0.3
 
 
@@ -64,9 +64,9 @@ class JobActions(ServiceActions):
     """Submits, lists and cancels jobs for callers."""
 
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
-        """Queue a job that the caller may run. The argument `collections` decides which callers may see the job.
+        """Queue a job after its permissions were checked. Its argument `collections` decides which callers may see it.
 
-        A job that reads uploads runs on this machine. Raises ServerOverloaded.
+        A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded.
         """
         self.raise_if_full(principal)
         if "uploads" in arguments and (machine := machine_id(self._services.loaded.workspace)):
@@ -178,7 +178,7 @@ _OWN_RESULT = ("collection", "generation", "published", "seconds", "uploads")
 
 
 def _shown(principal: Principal, job: QueuedJob) -> QueuedJob:
-    """Return the job as the caller may see it: with conditions, without counts and files of the whole collection."""
+    """Return the job as the caller may see it. Conditions hide the counts and files of the whole collection."""
     if not principal.has_conditions:
         return job
     progress = {name: value for name, value in job.progress.items() if name == "stage"}

@@ -59,7 +59,7 @@ class ChatMessage(BaseModel):
 
     @property
     def text(self) -> str:
-        """Return the text of the message, with one line for each part."""
+        """The text of the message, with one line for each part."""
         if isinstance(self.content, list):
             return "\n".join(part.text for part in self.content)
         return self.content or ""
@@ -83,7 +83,7 @@ def usage_counts(result: QueryResult) -> UsageCounts:
 
 
 def remaining_text(sent: str, result: QueryResult) -> str:
-    """Return the text to send after `sent`, the streamed answer, so that the client ends with the checked answer."""
+    """Return the text to send after the streamed text `sent`: the checked answer, or nothing if both are the same."""
     answer = escape_markdown(result.answer)
     if not sent.strip():
         return answer
@@ -97,7 +97,7 @@ def footnote_list(citations: Sequence[Citation]) -> str:
 
 
 def strip_footnotes(text: str) -> str:
-    """Return an answer that a client sends back, without the warning and the list of sources that we added to it."""
+    """Return an answer that a client sends back, without the warning and the source list that the server had added."""
     before, separator, after = text.rpartition(_FOOTNOTES)
     if separator and all(_FOOTNOTE.match(line) for line in after.split("\n")):
         text = before
@@ -169,7 +169,7 @@ def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
 def ignored_names(parameters: Mapping[str, Any], messages: Sequence[ChatMessage]) -> list[str]:
     """Return the names of ignored parameters, such as `temperature`, and of roles whose messages are not read.
 
-    `context` is the name for texts of files that open-webui has added to the question.
+    The name `context` means texts of files that open-webui has added to the question.
     """
     known = {*_UNNOTED, *_REFUSED}
     names = {
@@ -182,7 +182,7 @@ def ignored_names(parameters: Mapping[str, Any], messages: Sequence[ChatMessage]
 
 
 def question_within(text: str) -> str:
-    """Return the question of a prompt to which open-webui has added texts of attached files, which are not read."""
+    """Return only the question of a prompt, without the texts of attached files that open-webui has added to it."""
     if not _ATTACHED_TEXTS.match(text):
         return text
     _, tag, rest = text.rpartition("<user_query>")
@@ -193,7 +193,7 @@ def question_within(text: str) -> str:
 def reply_to_task(text: str) -> str | None:
     """Return the reply to a chat client that asks for a title, tags or the like, or None for a question.
 
-    open-webui, LibreChat and Continue send such prompts to the model of the chat. The title is the first question.
+    open-webui, LibreChat and Continue send such prompts to the model of the chat. The title repeats the first question.
     """
     for pattern, reply in _TASKS:
         if match := pattern.match(text):
@@ -297,8 +297,8 @@ class ModelNameActions(ServiceActions):
         return ModelName(name, (collection,) if collection else (), profile)
 
 
-MOST_TEXTS = 1000  # the batch of LangChain's clients
-_TEXTS_AT_ONCE = 64  # a client that disconnects stops the embedding between two batches
+MOST_TEXTS = 1000  # the batch size of LangChain's clients
+_TEXTS_AT_ONCE = 64  # batch size; after a disconnect, embedding stops between two batches
 MOST_CHARACTERS = 1_000_000  # total of all texts
 ANY_MODEL = "embedding"
 """A model name that always means the configured embedding model."""
@@ -319,7 +319,7 @@ def _token_bytes() -> Mapping[int, bytes]:
 def texts_to_embed(given: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> list[str]:
     """Return the texts of a request. Token numbers, which LangChain sends by default, become texts again.
 
-    Raises NotSupported for numbers that are no tokens of OpenAI's embedding models.
+    Raises NotSupported for numbers that are not tokens of OpenAI's embedding models.
     """
     if isinstance(given, str):
         return [given]
@@ -345,7 +345,7 @@ class EmbeddingActions(ServiceActions):
     async def embed(
         self, model: str, texts: Sequence[str], kind: InputType, dimensions: int | None
     ) -> tuple[NDArray[np.float32], int]:
-        """Return the vectors of texts, shape (texts, dimension), with rows of length 1, and the number of tokens.
+        """Return the vectors of texts, shape (texts, dimension), normalised to length 1, and the number of tokens.
 
         Raises NotFound for another model, UsageError for texts that are empty, too long or too many, ServerOverloaded,
         and ModelError if the model fails.

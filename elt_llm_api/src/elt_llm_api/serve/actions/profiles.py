@@ -55,7 +55,7 @@ class ProfileActions(ServiceActions):
     def save(self, principal: Principal, name: str, content: Mapping[str, Any], *, replace: bool = False) -> Path:
         """Write a profile to `config/profiles/NAME.yaml`, atomically, with a comment for each key.
 
-        `content` has the keys of a profile (description, query, ...) and is validated. An existing or shipped profile
+        `content` holds the keys of a profile (description, query, ...) and is validated. An existing or shipped profile
         is replaced only with `replace`. Raises Forbidden, UsageError, SettingsError.
         """
         if not principal.administers:
@@ -91,7 +91,7 @@ class SearchTrial:
         self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()
 
     async def search(self, principal: Principal, request: SearchRequest, content: Mapping[str, Any]) -> SearchResult:
-        """Search with a profile that has these keys and values. The trace explains the result.
+        """Search with the unsaved profile in `content`. The trace explains the result.
 
         If the request names no collections, those of `request.profile` are searched. Raises SettingsError for invalid
         keys, Forbidden, ServerOverloaded, and search errors.

@@ -54,7 +54,7 @@ class ScopeRequest(RequestModel):
         (), max_length=200, description="Collections to search; none: those of the profile, else all.", examples=[[]]
     )
     prefixes: tuple[str, ...] = Field(
-        (), max_length=50, description="Also search the readable collections whose names start so.", examples=[[]]
+        (), max_length=50, description="Also search readable collections whose names start with these.", examples=[[]]
     )
     profile: str = Field("default", max_length=200, description="Profile to ask with.", examples=["default"])
 
@@ -227,7 +227,7 @@ class QuestionActions(ServiceActions):
     def _lend_engine(
         self, scope: tuple[ReadableCollection, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
-        """Lend an engine when this request may compute. A request that waits for a model server gets it at once.
+        """Lend an engine once this request may compute. A request that may wait for a model server gets it at once.
 
         Raises RequestAbandoned, and the errors of opening an engine.
         """
@@ -301,7 +301,7 @@ def raise_if_abandoned(abandoned: Event) -> None:
 
 
 def _wrap_unexpected_error(answering: "asyncio.Future[QueryResult]") -> None:
-    """Raise InternalError for an unexpected error, whose message may quote documents, and log its traceback."""
+    """Replace an unexpected error, whose message may quote documents, by InternalError, and log its traceback."""
     error = answering.exception()
     if error is not None and not isinstance(error, EltError):
         where = "".join(traceback.format_tb(error.__traceback__))

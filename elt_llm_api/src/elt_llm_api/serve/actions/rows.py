@@ -280,10 +280,7 @@ class ExportActions(ServiceActions):
         ]
 
     def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
-        """Return path and media type of the file with this name, or of the main file of this format.
-
-        Raises Forbidden.
-        """
+        """Return path and media type of a file by its name, or of the main file of a format. Raises Forbidden."""
         file = BatchJobActions(self._services).get(principal, job)
         paths = [path for path, _ in self._exports(principal, file, kind)]
         matches = [path for path in paths if path.name == wanted] or sorted(
@@ -318,7 +315,7 @@ class ExportActions(ServiceActions):
 
 
 def _format_name(path: Path) -> str:
-    """Return the format of a file by the name that job files use, such as `xlsx`."""
+    """Return the format of a file, named as in job files, such as `xlsx`."""
     parts = path.name.split(".")
     return next((name for name in _CATALOG_FORMATS if name in parts[-2:]), parts[-1])
 
@@ -396,7 +393,7 @@ class RowActions:
         )
 
     async def stale(self, principal: Principal, job: str, kind: JobKind) -> StaleRows:
-        """Return rows whose source text has changed. It reads all sources of the job in a worker thread.
+        """Return rows whose source text has changed. All sources of the job are read, in a worker thread.
 
         Raises Forbidden, ServerOverloaded.
         """

@@ -104,10 +104,9 @@ _BYTE_ORDER_MARKS, _BINARY_SIGNATURES = _from_hex(_FILE_TYPES["byte_order_marks"
 
 
 def safe_file_name(sent_name: str) -> str:
-    """Return the last part of a name in Unicode's composed form (NFC), at most 120 characters with its suffix.
+    """Return a file name that is safe to store: the last part of `sent_name`, in NFC, at most 120 characters long.
 
-    The result has no characters with a meaning in paths or terminals. Raises UnsupportedUpload for an unsupported
-    suffix.
+    It contains no characters with a meaning in paths or terminals. Raises UnsupportedUpload for an unsupported suffix.
     """
     last = unicodedata.normalize("NFC", sent_name.replace("\\", "/")).rsplit("/", 1)[-1]
     # Category C: controls, format characters such as a change of direction, and halves of surrogate pairs.
@@ -131,7 +130,7 @@ def safe_file_name(sent_name: str) -> str:
 
 
 def check_content(path: Path, name: str) -> None:
-    """Raise UnsupportedUpload if the content of a file does not fit the suffix of its name."""
+    """Raise UnsupportedUpload if the content of a file does not match the suffix of its name."""
     with path.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
     suffix = PurePosixPath(name).suffix.lower()
@@ -197,7 +196,7 @@ class UploadActions(ServiceActions):
             return self._store(principal, collection, streams, {})
 
     def check_may_write_anything(self, principal: Principal) -> None:
-        """Raise Forbidden, before the body is read, for a caller without any write access."""
+        """Raise Forbidden for a caller without any write access. This is checked before the body is read."""
         if not principal.may_write_any:
             raise Forbidden("This key may read documents but not upload them.")
 
@@ -265,7 +264,7 @@ def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, 
         value = owner.setdefault(condition.field, condition.values[0] if len(condition.values) == 1 else "")
         if not value:
             raise UsageError(
-                f"The form has no field '{condition.field}', and this key may upload for several.",
+                f"The form has no field '{condition.field}', and this key allows several values for it.",
                 hint=f"Add the field {condition.field} with one of: {', '.join(condition.values)}.",
             )
         if value not in condition.values:

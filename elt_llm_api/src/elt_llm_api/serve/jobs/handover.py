@@ -64,14 +64,14 @@ class QueueProgress:
         self.write()
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Count units, and write the progress if the last write is long enough ago."""
+        """Count units, and write the progress unless the last write was less than half a second ago."""
         done = self._progress["done"] + amount
         self._progress |= {"done": done, "detail": detail[:_MAX_TEXT]}
         if self._clock() - self._written_at >= _SECONDS or done == self._progress["total"]:
             self.write()
 
     def note(self, message: str) -> None:
-        """Add a sentence to the notes, of which the latest are kept."""
+        """Add a sentence to the notes. Only the latest 20 notes are kept."""
         self._progress["notes"] = [*self._progress["notes"], message[:_MAX_TEXT]][-_MAX_NOTES:]
 
     def write(self) -> None:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Path, ...]:
     """Return the resolved paths of files and folders below ingest.roots.
 
-    Raises UsageError for a path that may not be read, such as one in the data directory, because it contains all
-    uploads.
+    Raises UsageError for a path that may not be read, such as one in the data directory, which contains all uploads.
     """
     if not names:
         return ()
@@ -58,7 +57,7 @@ _NAME = re.compile(r"[\w-]{1,100}")
 def run_batch(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run the job file `job` of `config/consumer`. `only`, `domain` and `limit` select rows; `anew` replaces rows.
+    """Run the job file `job` in `config/consumer`. `only`, `domain` and `limit` select rows; `anew` regenerates rows.
 
     `topics` replaces the topics of a handbook. With `dry_run` the result is a `plan` of the work and its cost. The
     result names files without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
@@ -109,7 +108,7 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
     """Measure `profiles` on `collection` with `questions` questions generated from `seed`.
 
     Without `profiles`, those of the standard comparison are measured. Returns `{"reports": [...]}`, one for each
-    profile. Raises UnknownCollection, SettingsError, and the errors of asking.
+    profile. Raises UnknownCollection, SettingsError, and the errors of asking a question.
     """
     from elt_llm_core.collection.lifecycle import open_generation
     from elt_llm_core.models.factory import create_embedding
@@ -150,7 +149,7 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Ingest the files `uploads` and `paths` into `collection`. Without both, ingest the sources of the last ingest.
+    """Ingest the files `uploads` and `paths` into `collection`. Without any, ingest the sources of the last ingest.
 
     An upload is read even if the same document was forgotten before. Returns the report of the run. Uploads into a new
     collection are deleted if none could be read. Raises the errors of `IngestSession.run`, UsageError for paths that
@@ -181,7 +180,7 @@ def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
     if files and all(file["status"] == "failed" for file in files):
         first, number = files[0], f"{len(files)} files" if len(files) > 1 else "one file"
         message = f"Nothing could be read of {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
-        raise AllPartsFailed(message, result, hint="Fix what the reasons name, and ingest the files again.")
+        raise AllPartsFailed(message, result, hint="Fix the causes given for the files, and ingest the files again.")
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:
@@ -202,7 +201,7 @@ READING_KINDS: Mapping[str, JobFunction] = {
     **{kind: partial(run_batch, kind) for kind in JOB_KINDS},
     "evaluate": run_evaluation,
 }
-"""Jobs that read published collections. One of them runs at a time, in parallel to a writing job."""
+"""Jobs that read published collections. One of them runs at a time, in parallel with a writing job."""
 
 
 def run_kind(

@@ -1,7 +1,7 @@
-"""Run the queued jobs. Each lane has a thread that starts a child process for one job after the other.
+"""Run the queued jobs in two lanes, for writing and for reading jobs. A lane runs one child process at a time.
 
-The processes are forked from a fork server of `multiprocessing`, which has imported the modules of ingests already. To
-import them takes a new process two to four seconds.
+The processes are forked from a fork server of `multiprocessing` that has already imported the modules an ingest needs.
+A new process takes two to four seconds to import them.
 """
 
 import logging
@@ -80,7 +80,7 @@ class JobLane:
         return self._queue.next(self._kinds, delayed, self._machine)
 
     def _recover(self) -> None:
-        """Queue jobs again that are marked as running although their process was killed."""
+        """Queue jobs again that are still marked as running although their process was killed."""
         workspace = self._current_settings().workspace
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(workspace, job.id):
@@ -144,9 +144,9 @@ _DAYS_KEPT = 30
 def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource, *, prepare: bool = False) -> Iterator[None]:
     """Run queued jobs, and jobs that a killed server left unfinished, one writing and one reading job at a time.
 
-    Several servers may run the queue of one data directory. The process that runs a job holds the lock of the job. When
-    the block ends, running jobs are queued again. Jobs that ended long ago are deleted first. With `prepare`, the fork
-    server starts when the first seconds have brought no job, so that the first job need not wait for it.
+    Several servers may run the queue of one data directory, because the process that runs a job holds the job's lock.
+    When the block ends, running jobs are queued again. Jobs that ended long ago are deleted first. With `prepare`, the
+    fork server starts once the first seconds have passed without a job, so that the first job does not wait for it.
     """
     queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
     stop = Event()

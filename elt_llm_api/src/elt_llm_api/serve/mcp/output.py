@@ -23,9 +23,9 @@ _RANDOM_BYTES = 6
 
 
 def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
-    """Return for each part a line by the server, then document text between random markers; empty without parts.
+    """Put document texts between random markers, which they cannot imitate. Return an empty text without parts.
 
-    `parts` are pairs of a line by the server and document text.
+    `parts` are (line by the server, document text). Each line precedes its text.
     """
     pairs = list(parts)
     if not pairs:

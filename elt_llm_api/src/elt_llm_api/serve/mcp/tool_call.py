@@ -27,7 +27,7 @@ from elt_llm_api.serve.services import Services
 P = ParamSpec("P")
 T = TypeVar("T")
 AnyContext = Context[Any, Any]
-_MOST_MISTAKES, _LONGEST_NAME = 5, 100  # that an error reports; characters of a name in it
+_MOST_MISTAKES, _LONGEST_NAME = 5, 100  # mistakes that an error reports; characters of an argument's name in it
 GetPrincipal = Callable[[AnyContext], Principal]
 """A function that returns the caller of a tool, given the context of the call. It may raise Forbidden."""
 ToolFactory = Callable[[Services, GetPrincipal], Tool]

@@ -74,7 +74,7 @@ class _LimitedBody:
         if self.rejected:
             return {"type": "http.disconnect"}
         if self._complete:
-            return await self._receive()  # the next message is the disconnect of the client
+            return await self._receive()  # the next message is the client's disconnect
         try:
             async with asyncio.timeout_at(self._deadline):
                 message = await self._receive()
@@ -175,7 +175,7 @@ def _check_file_address(scope: Scope) -> Refusal | None:
 
 
 def points_elsewhere(target: bytes) -> bool:
-    """Return whether path or query of a request name a file by a URL, or by a path that leads out of the folder."""
+    """Return whether the path or query of a request names a file by a URL, or by a path out of the folder."""
     for _ in range(_DECODING_ROUNDS):
         if _ADDRESS.search(target) or _UPWARDS.search(target.partition(b"?")[0]):
             return True

@@ -19,7 +19,7 @@ class HostGuard:
     """Refuses requests for another host (421) and from pages of other origins (403).
 
     `names` are the allowed hosts besides loopback, without ports. Pages from `origins` may call the server. A request
-    without an Origin header does not come from a page, unless a browser marks the request as cross-site.
+    without an Origin header is accepted, unless a browser marks it as sent by another site and not by a followed link.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str], origins: Collection[str]) -> None:

@@ -96,10 +96,10 @@ _RETRY_AFTER = "10"  # seconds that a restart takes
 
 
 class ShutdownResponse(Middleware):
-    """Responds with 503 to a request that is cancelled before its response started.
+    """Responds with 503 to a request that is cancelled before its response has started.
 
     Only a server that is stopping cancels requests. A response that has started is cut off, so that no client
-    believes it complete.
+    believes that it is complete.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

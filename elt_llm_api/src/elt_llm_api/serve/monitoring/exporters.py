@@ -28,7 +28,7 @@ _COUNTERS = (
 
 @dataclass(frozen=True)
 class PrometheusCollector:
-    """Collects the current metrics. `gauges` returns (help text, value) for each gauge's name."""
+    """Collects the current metrics. `gauges` returns the help text and the value of each gauge by its name."""
 
     measures: Callable[[], QuestionMeasures]
     gauges: Callable[[], Mapping[str, tuple[str, float]]]
@@ -131,14 +131,14 @@ class SpanExporter(Closeable):
 def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
     """Return an exporter that sends batches to a collector in a thread. An unreachable collector is ignored.
 
-    Raises SettingsError for an address on another machine unless `allow_remote`, and if the optional package is
-    missing.
+    Raises SettingsError for an invalid address, for another machine unless `allow_remote`, and if the optional package
+    is missing.
     """
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingsError(
             f"serve.otel_endpoint is '{endpoint}', which is not an HTTP address.",
-            hint="Such as http://127.0.0.1:4318/v1/traces",
+            hint="Set it to an address such as http://127.0.0.1:4318/v1/traces",
         )
     if not is_loopback(parts.hostname) and not allow_remote:
         raise SettingsError(
@@ -173,7 +173,7 @@ def _span_attributes(observation: QuestionObservation) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TraceFileSink:
-    """Writes questions to trace files, with the text of question and answer if `words`.
+    """Writes questions to trace files, with the text of question and answer if `words` is true.
 
     Each line names the documents of its question, so that forgetting a document removes the line.
     """
@@ -187,7 +187,7 @@ class TraceFileSink:
 
 
 def trace_line(observation: QuestionObservation, *, words: bool) -> dict[str, Any]:
-    """Return the content of a line. Durations are milliseconds."""
+    """Return the content of a question's line in a trace file. Durations are in milliseconds."""
     stages = [
         {"name": stage.name, "took_ms": round(stage.took_ms, 3), "kept": stage.kept} for stage in observation.stages
     ]

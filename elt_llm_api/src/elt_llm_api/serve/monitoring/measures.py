@@ -46,10 +46,7 @@ class Histogram:
         self.total += milliseconds
 
     def merge(self, later: "Histogram") -> None:
-        """Add the values of a later histogram.
-
-        The order of the values is unknown, so the moving average is approximate.
-        """
+        """Add the values of a later histogram. Their order is unknown, so the moving average is approximate."""
         for index, count in later.buckets.items():
             self.buckets[index] = self.buckets.get(index, 0) + count
         if later.count:
@@ -157,7 +154,7 @@ def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage])
 
 
 def cache_hits(stages: Sequence[TraceStage]) -> dict[str, bool]:
-    """Return whether the chunks came from the cache of results, as the first stage reports."""
+    """Return `{"results": HIT}`, whether the chunks came from the result cache; empty if no stage reports this."""
     for stage in stages:
         cache = stage.details.get("cache")
         if stage.name == "understand" and isinstance(cache, Mapping):

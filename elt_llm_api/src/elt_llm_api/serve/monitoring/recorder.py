@@ -162,7 +162,7 @@ class QuestionRecorder(Closeable):
                 try:
                     self.series.save()
                 except StoreError as error:
-                    _log.warning("The measures were not saved, and will be tried again: %s", error)
+                    _log.warning("The measures were not saved; saving will be tried again: %s", error)
                 due = time.monotonic() + self._save_every
 
     def _write(self, observation: QuestionObservation) -> None:
@@ -214,7 +214,7 @@ class QuestionTimer:
 
 @contextmanager
 def open_recorder(loaded: LoadedSettings, state: Database) -> Iterator[QuestionRecorder]:
-    """Yield a recorder over the state database, and save its counts when the block ends. Raises SettingsError."""
+    """Yield a recorder that stores counts in the state database, last when the block ends. Raises SettingsError."""
     serve, network = loaded.settings.serve, loaded.settings.network
     series = MeasureSeries(MetricTable(state), serve.metrics_hourly_days, serve.metrics_daily_days)
     sinks: list[ObservationSink] = []

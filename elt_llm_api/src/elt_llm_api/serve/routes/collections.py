@@ -47,7 +47,7 @@ def list_collections(call: Call) -> list[CollectionSummary]:
 
 @router.get("/collections/{name}")
 def get_collection(name: CollectionPath, call: Call) -> CollectionOverview:
-    """Return size, generations, passport, last run, and failed files, and for administrators also folders."""
+    """Return size, generations, embedding model, last run and failed files, and for administrators also folders."""
     return CollectionActions(call.services).get(call.principal, name)
 
 

@@ -106,7 +106,7 @@ class NewFeedback(RequestModel):
     comment: str = Field("", max_length=2000, description="Why, in words.")
     session: str | None = Field(None, max_length=64, description="Id of a conversation; with `turn`.")
     turn: StrictInt | None = Field(None, ge=1, le=1_000_000, description="Number of the turn, from 1.")
-    request_id: str | None = Field(None, max_length=64, description="X-Request-ID of an answer of the caller.")
+    request_id: str | None = Field(None, max_length=64, description="X-Request-ID of an answer to the caller.")
 
     @model_validator(mode="after")
     def _names_one_answer(self) -> Self:

@@ -56,7 +56,7 @@ _GENERATED = 120  # generated questions, of which a few are shown
 _PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
 _MOST_CHUNKS_READ = 5000  # examples from a larger collection take too long
 COLLECTION_OF_DROPPED_FILES = "documents"
-"""The collection for files that are dropped into the question box while not exactly one collection is ticked."""
+"""The collection for files that are dropped into the question box unless exactly one collection is ticked."""
 _SECONDS_BETWEEN_LOOKS = 0.5  # between looks at the job that reads dropped files
 _SECONDS_BETWEEN_UPDATES = 0.06  # between updates while an answer is written
 
@@ -68,7 +68,7 @@ class PendingAnswers:
         self._running: dict[str, asyncio.Event] = {}
 
     def start(self, session: str) -> asyncio.Event:
-        """Return an event that is set when this session stops its answer. Stops a previous answer."""
+        """Stop the session's previous answer, and return an event that is set when its next one is stopped."""
         self.stop(session)
         stopped = self._running[session] = asyncio.Event()
         return stopped
@@ -89,7 +89,7 @@ class PendingAnswers:
 
 
 async def until_stopped(events: AsyncGenerator[T, None], stopped: asyncio.Event) -> AsyncGenerator[T, None]:
-    """Yield the events until `stopped` is set. The generator of the events is closed at the end."""
+    """Yield the events until `stopped` is set. `events` is closed at the end."""
     waiting = asyncio.ensure_future(stopped.wait())
     try:
         while True:
@@ -155,7 +155,7 @@ class ConversationState:
 
     @property
     def cards(self) -> tuple[SourceCard, ...]:
-        """The sources of the last answer. Those of a refusal are folded below it instead."""
+        """The sources of the last answer. Those of a refusal are shown below it instead, folded."""
         if not self.turns or (self.result and self.result.outcome == "not found"):
             return ()
         return self.turns[-1].cards
@@ -199,7 +199,7 @@ class _AnswerInProgress:
 
 
 class ConversationHandler:
-    """Answers questions of browsers as a sequence of conversation states to show."""
+    """Answers questions from browsers. Each answer is a sequence of conversation states to show."""
 
     def __init__(self, services: Services, texts: Texts) -> None:
         self._services, self._texts = services, texts
@@ -294,7 +294,7 @@ class DroppedFiles:
     async def add(
         self, principal: Principal, browser: str, files: Sequence[str], ticked: Sequence[str]
     ) -> AsyncGenerator[tuple[str, str], None]:
-        """Yield the progress as Markdown, at the end with the name of the collection that contains the files.
+        """Yield the progress as Markdown, and the collection, which is empty until the files can be searched.
 
         The files are kept if the upload is refused. Stopping the answer of this browser cancels the job.
         """
@@ -317,13 +317,13 @@ class DroppedFiles:
             self._pending.end(browser, stopped)
 
     def _target(self, principal: Principal, ticked: Sequence[str]) -> str:
-        """Return the only ticked collection, or the collection for dropped files, if the caller may write it."""
+        """Return the first that the caller may write: the only ticked collection, that for dropped files, others."""
         names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.written_patterns]
         return next((name for name in names if principal.may_write(name) and "*" not in name), names[0])
 
 
 def natural_questions(generated: Sequence[GeneratedQuestion], templates: QuestionTemplates) -> tuple[str, ...]:
-    """Return a few questions as people ask them: headings that are questions first, then short names and terms."""
+    """Return a few questions as people ask them: first headings that are questions, then questions about names."""
     asked, about = [], []
     prefixes = [one.partition("{")[0] for one in (templates.about, templates.meaning)]
     for one in generated:

@@ -2,7 +2,7 @@
 
 Rules for the tabs. The content security policy (mounting.py) forbids scripts created from text, so no tab uses
 `gr.HTML`, `js=` or `head=`. Our HTML is shown by `gr.Markdown(..., latex_delimiters=[])`, which sanitises it again.
-Buttons within our HTML have the class `do`; page.js, the one script of ours, types their name and value into the hidden
+Buttons within our HTML have the class `do`; page.js, our only script, types their name and value into the hidden
 command box of the tab. Texts of documents and models are escaped, so they cannot contain such buttons.
 Every control has a label. Event handlers have `api_visibility="private"`, because they are not a public API. They never
 have `queue=False`, because mounting.py closes all ways to call a handler except the queue.
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def theme() -> gr.themes.Base:
-    """Return a theme with a contrast of at least 4.5 in the light and the dark scheme, and the fonts of the machine."""
+    """Return a theme with a contrast of at least 4.5 in the light and the dark scheme, and the machine's fonts."""
     base = gr.themes.Default(
         primary_hue="teal",
         neutral_hue="slate",
@@ -78,7 +78,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
         _lay_out_header(page)
         _lay_out_tabs(blocks, page)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
-    # Gradio restricts file paths to its folder only for launched apps, and a mounted app never is.
+    # Gradio restricts file paths to its folder only for launched apps, and a mounted app is never launched.
     blocks.has_launched = True
     outer = FastAPI()
     gr.mount_gradio_app(
@@ -103,7 +103,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
 
 
 def _lay_out_header(page: PageContext) -> None:
-    """Add the name of the product, and whether the server is ready to answer, which new documents may change."""
+    """Add the product's name and a readiness sign. New documents may change it, so it is refreshed like a picker."""
     with gr.Row(elem_id="header"):
         html_area("product", f"# elt-llm\n{page.texts('page.tagline')}")
         sign = html_area("health-sign")

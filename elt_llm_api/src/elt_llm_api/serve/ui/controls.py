@@ -49,7 +49,7 @@ def command_box(tab: str, texts: Texts) -> gr.Textbox:
 
 
 def parse_command(text: str) -> tuple[str, str]:
-    """Return the name and the value of a command. A number that makes each command different follows them."""
+    """Return name and value of a command. In `text`, a number follows them, which makes each command different."""
     name, _, value = text.rpartition(" ")[0].partition(" ")
     return name, value.strip()
 
@@ -59,7 +59,7 @@ class CollectionPickers:
     """The controls of all tabs that list collections. All are refreshed together, so that none is out of date."""
 
     changes: gr.State
-    """Counts the changes of collections that this page has made."""
+    """Gets a new value whenever this page has changed a collection."""
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
     def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
@@ -67,7 +67,7 @@ class CollectionPickers:
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any]) -> None:
-        """Refresh all controls after each of these events, and when a handler adds to `changes`."""
+        """Refresh all controls after each of these events, and when a handler sets `changes`."""
         gr.on(
             [*events, self.changes.change], self.list_collections, None, [one for one, _ in self.parts], **QUIET_EVENT
         )
@@ -171,7 +171,7 @@ def _first_failures(failed: list[str], texts: Texts) -> list[str]:
 
 @dataclass
 class WatchedJob:
-    """The job that a tab of one page watches, or "". Handlers that run at the same time see a change at once."""
+    """The id of the job that a tab watches, or "". Handlers that run at the same time share it, and see each change."""
 
     id: str = ""
 
@@ -202,7 +202,7 @@ class JobWatch:
         return self.show(watched, own) if own else {}
 
     def refresh(self, watched: WatchedJob, principal: Principal) -> ComponentUpdates:
-        """Show the current state of the watched job, unless another job is watched meanwhile, or none."""
+        """Show the watched job's current state. Do nothing if no job is watched, or if another was chosen meanwhile."""
         if not (current := watched.id):
             return {}
         shown = WatchedJob(current)

@@ -31,7 +31,7 @@ _KINDS = ("ingest", "forget")
 
 @dataclass(frozen=True)
 class DocumentsState:
-    """The open document with its page (or part of its text), and the document whose forgetting is to be confirmed."""
+    """The open document with its page (or part of its text), and the document to forget once the user confirms."""
 
     opened: str = ""
     part: int = 1
@@ -76,7 +76,7 @@ def document_rows(entries: Sequence[DocumentEntry], job: QueuedJob | None, texts
 
 
 def document_list(rows: Sequence[DocumentRow], words: str, to_forget: str, texts: Texts) -> str:
-    """Return the rows with these words as a table with buttons for each document."""
+    """Return the rows whose name or title contains all `words`, as a table with buttons for each document."""
     wanted = words.casefold().split()
     found = [row for row in rows if all(word in f"{row.name} {row.title}".casefold() for word in wanted)]
     if not found:
@@ -175,7 +175,7 @@ class DocumentsTab:
     def list_again(
         self, collection: str | None, words: str, state: DocumentsState, request: gr.Request
     ) -> controls.ComponentUpdates:
-        """List the documents again: files were dropped into the question box, or read in a terminal."""
+        """List the documents again, because files may have been added in the question box or in a terminal."""
         listed = self._list(controls.principal_of_event(request), collection, words, state)
         return {self._table: listed[self._table]}
 

@@ -177,7 +177,7 @@ class SearchLab:
         return [status, choices, choices]
 
     def _profile_keys(self, side: int, values: Sequence[Any], request: gr.Request) -> dict[str, Any]:
-        """Return the keys of a profile with the settings of a side.
+        """Return the keys of a side's profile, updated by the settings chosen on this side.
 
         `values` are two profile names, then all settings of A and of B.
         """
@@ -265,7 +265,7 @@ def chunk_table(stages: Sequence[TraceStage], texts: Texts) -> str:
 
 
 def near_miss_html(stages: Sequence[TraceStage], texts: Texts) -> str:
-    """Return a table of the best chunks that were left out, with the reason and how far the score was too low."""
+    """Return a table of the best chunks that were left out, with the reason and by how much the score was too low."""
     rows = [
         [texts.figure(score), texts.figure(lacked), _outcome(reason, texts), *others]
         for score, lacked, reason, *others in near_miss_table(stages)[1]

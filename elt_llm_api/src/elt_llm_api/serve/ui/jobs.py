@@ -100,7 +100,7 @@ def row_grid(rows: Sequence[RowView], opened: RowId | None, texts: Texts) -> str
 
 
 def status_text(status: str, texts: Texts, *, stale: bool) -> str:
-    """Return the status of a review with a sign."""
+    """Return a review's status in words with a sign; `stale` adds that the row has changed since."""
     words = texts(f"rows.{status.lower()}")
     return texts("rows.changed", status=words) if stale else words
 
@@ -293,7 +293,7 @@ class RowBrowser:
     def review(
         self, request: gr.Request, state: RowBrowserState, status: str, comment: str, reviewer: str, *filters: str
     ) -> ComponentUpdates:
-        """Save a review of the version of the open row that the reviewer has seen."""
+        """Review the open row, in the version that the reviewer has seen."""
         principal = principal_of_event(request)
         if state.opened is None:
             return {self._result: self._texts("rows.choose")}
@@ -408,7 +408,7 @@ class JobsTab:
         return gr.update(choices=list(kinds), value=next(iter(kinds), None))
 
     def run(self, values: dict[Any, Any], request: gr.Request) -> ComponentUpdates:
-        """Queue a run of the job and watch it. `values` are those of the components of the form, by component."""
+        """Queue a run of the job and watch it. `values` contains the value of each component of the form."""
         job, kind = values[self._job], values[self._kind]
         if not job or kind not in JOB_KINDS:
             return {self._status: self._texts("jobs.choose_first")}

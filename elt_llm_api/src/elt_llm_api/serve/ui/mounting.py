@@ -47,7 +47,7 @@ _UPLOAD, _UPLOAD_PROGRESS = "/gradio_api/upload", "/gradio_api/upload_progress"
 _PATHS = frozenset(
     {
         *("/", "/config", "/theme.css", "/favicon.ico", "/gradio_api/reset", "/gradio_api/startup-events", "/page.js"),
-        "/gradio_api/app_id",  # a page that lost its server asks for it until it is back
+        "/gradio_api/app_id",  # a page that lost the connection requests this until the server is back
         *(_CANCEL, _QUEUE_DATA, _QUEUE_JOIN, _UPLOAD, _UPLOAD_PROGRESS),
     }
 )
@@ -211,7 +211,7 @@ def _without_forwarding_headers(scope: Scope) -> Scope:
 
 
 def _own_session(caller: Principal, session: Any) -> str | None:
-    """Return Gradio's name for a caller's session, or None for an invalid name. A tilde follows the name of the key."""
+    """Return Gradio's name for a caller's session, `OWNER~SESSION`, or None if the session's name is invalid."""
     return f"{caller.owner}~{session}" if isinstance(session, str) and _SESSION.fullmatch(session) else None
 
 
@@ -263,7 +263,7 @@ async def _send_overloaded(scope: Scope, send: Send, message: str) -> None:
 class PagePolicy(Middleware):
     """Sends the page without external references, and with a content security policy that lists its inline scripts.
 
-    The page has one script of ours, `page.js`, and the language of its texts.
+    It also adds our only script, `page.js`, and the language of the texts.
     """
 
     def __init__(self, app: ASGIApp, language: str) -> None:
@@ -300,9 +300,9 @@ class PagePolicy(Middleware):
 
 
 def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list[str]]:
-    """Return the page in its language, with our script, and its inline scripts.
+    """Return the page with its language and our script added, and the list of its inline scripts.
 
-    Link previews and app manifest are removed: they name other addresses.
+    Link previews and the app manifest are removed, because they name other addresses.
     """
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     own = _HTML_LANGUAGE.sub(rf'\g<1>"{language}"', own, count=1)
@@ -329,7 +329,7 @@ def page_policy(scripts: list[str]) -> str:
 def is_interface_path(path: str) -> bool:
     """Return whether the pages of the user interface request this path. All other paths of Gradio stay closed.
 
-    Paths with a name that no file can have stay closed too, because Gradio would fail on them.
+    Paths with an impossible file name stay closed too, because Gradio would fail on them.
     """
     possible = "\0" not in path and all(
         len(name.encode("utf-8", "replace")) <= _LONGEST_NAME for name in path.split("/")
@@ -360,14 +360,14 @@ class UserInterface:
     """Builds the user interface on the first visit, so that a server without visitors does not load Gradio.
 
     Each language has a Gradio app of its own, built when it is first asked for. Meanwhile, browsers see a page that
-    loads again by itself.
+    reloads itself.
     """
 
     def __init__(self, services: Services, library: str = "gradio") -> None:
-        """Set the package that is needed. Without this `library`, visitors see the command that installs it."""
+        """Set the `library` that is needed. If it is missing, visitors see the command that installs it."""
         self._services, self._library = services, library
         self.resources = AsyncExitStack()
-        """The resources of the user interface, which are opened on the first visit; enter it while the app runs."""
+        """The resources of the user interface, opened on the first visit. The app must run inside this context."""
         self.resources.push_async_callback(self._finish_building)
         self._building = asyncio.Lock()
         self._folder: Path | None = None
@@ -390,7 +390,7 @@ class UserInterface:
         await (await asyncio.shield(self._start_building(language)))(scope, receive, send)
 
     def _start_building(self, language: str) -> asyncio.Task[ASGIApp]:
-        """Return the app of a language, which is being built. After a failure it is built again."""
+        """Return the task that builds the app of a language. Start it if there is none, or if the last one failed."""
         app = self._apps.get(language)
         if app is None or (app.done() and (app.cancelled() or app.exception())):
             app = self._apps[language] = asyncio.create_task(self._build(language))

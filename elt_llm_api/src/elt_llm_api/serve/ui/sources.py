@@ -37,7 +37,7 @@ class SourceCard:
     document: str
     span: tuple[int, int]
     cited: bool = True
-    """Whether the span is marked: only what an answer cites is."""
+    """Whether the span is marked. Only spans that an answer cites are marked."""
 
 
 def cited_cards(result: QueryResult, texts: Texts, turn: int = 0) -> tuple[SourceCard, ...]:
@@ -78,7 +78,7 @@ def _create_card(
     several: bool,
     cited: bool,
 ) -> SourceCard:
-    """Return a card with document, page and section, and with the collection if `several`, without line ends."""
+    """Return a card with document, page and section, and with the collection if `several` were searched."""
     name = source.source_title or source.source
     facts = (
         source.collection if several else None,

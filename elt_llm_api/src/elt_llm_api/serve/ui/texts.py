@@ -15,7 +15,7 @@ class Texts:
     """The texts of one language by their keys, such as `ask.stop`."""
 
     def __init__(self, language: str, texts: Mapping[str, str], messages: Mapping[str, str]) -> None:
-        """Set the texts, and the translations of English messages of the server. `{name}` matches any words."""
+        """Set the texts, and translations of English server messages, in which a `{name}` matches any words."""
         self.language = language
         self.messages = messages
         self._texts = texts
@@ -70,7 +70,7 @@ def _message_pattern(english: str) -> re.Pattern[str]:
 
 
 def preferred_language(accept_language: str) -> str:
-    """Return the language with texts that an Accept-Language header ranks first, or English."""
+    """Return the language that an Accept-Language header ranks highest among those with texts, or else English."""
     ranked = []
     for place, part in enumerate(accept_language.split(",")[:20]):
         code, _, quality = part.strip().partition(";q=")

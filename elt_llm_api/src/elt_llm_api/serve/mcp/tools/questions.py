@@ -89,7 +89,7 @@ class AnswerResult(AnswerWithConfidence):
 
     complete: bool = Field(description="False if the answer was stopped before its end.")
     citations: tuple[Citation, ...] = Field(description="The quoted spans; each excerpt is the document's own words.")
-    checked: tuple[CheckedSentence, ...] = Field(description="Each sentence written by a model, checked against them.")
+    checked: tuple[CheckedSentence, ...] = Field(description="Each sentence written by a model, and its check.")
     notes: tuple[str, ...] = Field(description=_NOTES)
     tokens_used: int = Field(description="Tokens used by a language model.")
     latency_ms: float = Field(description="Duration in milliseconds.")
