@@ -70,6 +70,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--extras-only", action="store_true", help="run only the tests that skip without an extra")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more worker than processors, because tests wait for other processes for a third of their time."""
     return (os.cpu_count() or 1) + 1

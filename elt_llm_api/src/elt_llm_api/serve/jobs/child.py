@@ -1,4 +1,4 @@
-"""Run one job in its own process, which the fork server of the server forks.
+"""Run one job in its own process, which is forked from the fork server of `serve.jobs.runner`.
 
 When the server ends, the process stops as on SIGTERM, so that no job runs without a server and no job runs twice.
 """
