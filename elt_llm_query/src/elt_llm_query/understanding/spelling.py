@@ -25,7 +25,7 @@ _JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages th
 
 
 class WordDictionaries:
-    """simplemma's word forms. Loading a language takes .1 s (English) to .5 s (German). Threads may share one object."""
+    """simplemma's word forms. Loading them takes .1 s (English) to .5 s (German). Many threads may share one object."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Mapping[str, str]] = {}
