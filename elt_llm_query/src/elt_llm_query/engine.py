@@ -210,8 +210,8 @@ class Engine(Closeable):
 
         A filter is a condition such as `year>=2020`; see `elt_llm_query.retrieve.filters`. Set `everything` if the user
         chose no collection: enterprise models and inventories are then searched only if the question names one of them
-        or is about relations; otherwise a note lists them. By default, the configured strategy is used. `explain`
-        adds a trace stage with the outcome of each candidate. Model calls stop once `cancelled` returns True.
+        or is about relations; if they are skipped, a note lists them. By default, the configured strategy is used.
+        `explain` adds a trace stage with the outcome of each candidate. Model calls stop once `cancelled` returns True.
         Raises UsageError, RetrievalError.
         """
         left_out = self._left_out(question, everything=everything)

@@ -92,7 +92,7 @@ class Conversation:
         self._prompt = prompt
 
     def ask(self, question: str, **options: Any) -> QueryResult:
-        """Rewrite the question and answer it. The result contains the rewritten question; the engine gets `options`.
+        """Rewrite the question and answer it. The result contains the rewritten question. The engine gets `options`.
 
         Notes report the rewriting, and a turn that could not be stored. Raises UsageError if the session no longer
         exists, and the errors of the engine, after which no turn is stored.

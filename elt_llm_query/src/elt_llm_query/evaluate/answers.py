@@ -41,7 +41,7 @@ class AnswerReport:
     """The metrics over all questions. Shares are 0 to 1.
 
     A right page is the page of a gold sentence; `right_page_cited` includes the citations of refusals. `refused` and
-    `not_certain` (refused or uncertain) are shares of each kind of unanswerable question, all others shares of the
+    `not_certain` (refused or uncertain) are shares of each kind of unanswerable question; all other shares are of the
     answerable questions. `overlap` is the median share of a question's content words in its gold sentences.
     """
 
@@ -133,9 +133,9 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """Whether the chunks for one question contain a gold answer (`in_chunks`), and what its quotes contain.
+    """Whether the chunks for one question contain a gold answer (`in_chunks`), and whether quotes of them do.
 
-    `held` (whether the quote contains a gold answer) and `confidence` are by the number of quoted sentences.
+    `held` (whether the quote contains a gold answer) and `confidence` are keyed by the number of quoted sentences.
     """
 
     identity: str
@@ -204,7 +204,7 @@ def measure_gold_answers(
     identities: Sequence[str] | None = None,
     progress: ProgressListener | None = None,
 ) -> GoldAnswerReport:
-    """Quote answers to the questions with gold answers, or only to those of `identities`. Raises UsageError if none."""
+    """Quote answers to the questions with gold answers (in `identities`). Raises UsageError if there are none."""
     wanted = answers.keys() & set(answers if identities is None else identities)
     chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
     if not chosen:

@@ -200,7 +200,7 @@ def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confid
 def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
     """Return the reason for keeping the shipped weights, or an empty text if the fitted weights are better."""
     if after.loss >= before.loss:
-        return "held-out questions are judged no better by weights fitted to the others"
+        return "weights fitted to the other questions do not judge held-out questions better"
     for kind, share in after.auroc.items():
         if share < before.auroc[kind] - MOST_WORSE_AUROC:
             return f"held-out questions are separated less well ({kind})"

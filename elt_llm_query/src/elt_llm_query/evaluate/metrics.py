@@ -30,7 +30,7 @@ def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int
 
 
 def precision(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Share of the first `depth` ranks, even empty ones, that contain a relevant document; trec_eval's `P`."""
+    """Number of relevant documents among the first `depth`, divided by `depth`; trec_eval's `P`."""
     return len(grades.keys() & set(ranked[:depth])) / depth
 
 

@@ -227,8 +227,8 @@ def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalRepo
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
     """Return the chance, 0 to 1, that a value of the first list exceeds a value of the second list.
 
-    Ties count half. Both lists contain at least one value. It is the scaled rank-sum statistic of Mann and Whitney
-    (1947).
+    Ties count half. Both lists contain at least one value. The result is the rank-sum statistic of Mann and Whitney
+    (1947), scaled to this range.
     """
     ordered = np.sort(lower)
     below, not_above = (np.searchsorted(ordered, higher, side) for side in ("left", "right"))

@@ -75,7 +75,7 @@ def evaluate(
     corpus_ids: Mapping[str, str] | None = None,
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Evaluate profiles on a dataset that is in the generation. `corpus_ids` maps sources to different corpus ids."""
+    """Evaluate profiles on a dataset whose corpus `generation` contains. `corpus_ids` maps sources to other ids."""
     named = corpus_ids or {}
 
     def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:

@@ -93,8 +93,8 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
     """Yield start, end and opening of each list in a text.
 
     The opening is the sentence before the list if it ends with a colon, else an empty text. `titles` are the known
-    headings. A list inside another list is also yielded by itself. Long lists, lists of long paragraphs, and lists whose
-    first item is not in the text are left out.
+    headings. A list inside another list is also yielded by itself. Lists that are long, have long items, or lack their
+    first item in the text are left out.
     """
     pieces = split_pieces(text, titles)
     position = 0

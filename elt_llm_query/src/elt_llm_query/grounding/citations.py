@@ -99,7 +99,7 @@ def _numbers(mark: str) -> list[int]:
 
 
 def _claims_nothing(text: str) -> bool:
-    """Whether the text only greets, introduces, asks, is a heading, or is about the documents or the writer."""
+    """Whether the text is a greeting, introduction, question or heading, or is about the documents or the writer."""
     bare = strip_markup(text)
     if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
         return True

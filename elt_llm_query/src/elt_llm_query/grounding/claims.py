@@ -232,7 +232,7 @@ _COMMON_VERBS = 0.75  # share of the words between two names that claim and sour
 
 
 def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
-    """Return how much better two of the claim's names or numbers fit each other's place in the source, 0 to 1."""
+    """Return how much better two of the claim's names or numbers would fit the source if exchanged, 0 to 1."""
     names = [name for name in _unique_names(claim) if _positions(source, name)][:_MOST]
     return max((_exchange(claim, source, left, right) for left, right in combinations(names, 2)), default=0.0)
 

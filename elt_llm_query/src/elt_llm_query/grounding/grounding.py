@@ -501,7 +501,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
 def _cite(
     text: str, statements: Sequence[AnswerStatement], judged: Sequence[GroundedSentence], dropped: Collection[str]
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Drop sentences with a verdict in `dropped`, and write the numbers of their quotes after the others."""
+    """Drop sentences with a verdict in `dropped`, and add citation marks to the others. Also return the citations."""
     quotes = [quote for sentence in judged if sentence.verdict not in dropped for quote in sentence.quotes]
     numbers, citations = number_quotes(quotes)
     number_of = dict(zip(((quote.chunk.node_id, quote.span) for quote in quotes), numbers, strict=True))

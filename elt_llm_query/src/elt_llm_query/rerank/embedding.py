@@ -161,9 +161,9 @@ HEAD_SIZE = 30  # candidates of all collections together; a larger head takes lo
 
 
 def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
-    """Return, per collection, the indexes of the HEAD_SIZE best candidates of all collections.
+    """Return, by index, which candidates of each collection are among the HEAD_SIZE best of all collections.
 
-    Ties with the last one are included.
+    Ties with the last of these are included.
     """
     joined = np.concatenate([*scores, np.zeros(0)])
     least = np.partition(joined, -HEAD_SIZE)[-HEAD_SIZE] if len(joined) > HEAD_SIZE else 0.0

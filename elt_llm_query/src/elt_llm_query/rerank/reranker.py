@@ -51,7 +51,7 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """One score per chunk, on the scale of the model, or None if the model returned no score. Greater is better."""
+    """One score per chunk, on the model's own scale, or None if the model returned none. Greater is better."""
 
     scores: tuple[float | None, ...]
     notes: tuple[str, ...] = ()

@@ -256,7 +256,7 @@ def fuse_collections(
     ]
 
 
-FEWEST_CANDIDATES = 8  # that each retriever of a collection may return: the number of chunks in an answer prompt
+FEWEST_CANDIDATES = 8  # per retriever and collection: as many as the chunks in an answer prompt
 
 
 def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | None = None) -> list[int]:

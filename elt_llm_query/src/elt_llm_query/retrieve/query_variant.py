@@ -73,10 +73,10 @@ ALTERNATIVE_WEIGHT = 0.8  # of an alternative name relative to the name that was
 
 
 def keyword_query(text: str, names: Sequence[AlternativeNames], index: Searchable) -> KeywordQuery:
-    """Return the keyword query for a text. A chunk that contains an alternative of a name also matches the name.
+    """Return the keyword query for a text. A chunk with all words of an alternative name matches the name too.
 
-    It must contain all words of the alternative. The alternative's score is weighted by at most ALTERNATIVE_WEIGHT, and
-    by less if its words are rarer than those of the name, so that it cannot exceed the name's greatest score.
+    The alternative's score is weighted by at most ALTERNATIVE_WEIGHT, and by less if its words are rarer than those of
+    the name, so that it cannot exceed the name's greatest score.
     """
     stem = index.tokeniser.stems
     if not names:

@@ -124,7 +124,7 @@ class QuestionTerms:
             {"written": written.get(stem, stem), "stem": stem, "weight": weight, "nodes": frequencies[stem]}
             for stem, weight in weights.items()
         ]
-        """For each distinct stem: the word as written, the stem, its weight (0 or more) and the number of its nodes."""
+        """For each distinct stem: the word as written, the stem, its weight (0 or more), and how many nodes have it."""
         self._matcher = QuestionMatcher(stems, weights)
         self._names, self._generation = tuple(names), generation
 

@@ -74,8 +74,8 @@ def sources_text(sources: Sequence[PromptSource], *, best_outside: bool) -> str:
 class ContextWindow:
     """The size of a model's context in tokens, of which `to_write` are reserved for the answer.
 
-    `count` returns an upper bound on a text's tokens. `most_sources` limits the tokens of all sources together.
-    `section` is the settings section that configures the window.
+    `count` returns an upper bound on the number of tokens in a text. `most_sources` limits the tokens of all sources
+    together. `section` is the settings section that configures the window.
     """
 
     size: int

@@ -132,7 +132,7 @@ def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
 
 @dataclass(frozen=True)
 class FurtherSearch:
-    """What further searches need. `measure` returns how well chunks cover the question."""
+    """What further searches need: three functions, of which `measure` returns how well chunks cover the question."""
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
@@ -149,7 +149,7 @@ def search_further(
 ) -> list[RetrievedChunk]:
     """Return the chunks, followed by new ones from the search steps. Every step is recorded as a stage of the log.
 
-    The search ends after DONE or the last step, or once the chunks contain all question words but at first did not.
+    The search ends after DONE or the last step, or once the chunks contain all question words, unless they always did.
     Raises the errors of the language model and RetrievalError.
     """
     collected = list(chunks)

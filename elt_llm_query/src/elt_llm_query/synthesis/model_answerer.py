@@ -179,7 +179,7 @@ class UnmarkedStream:
 
 
 class ModelAnswerer:
-    """Writes and checks answers, in many threads. `extractive`, which gathers the evidence, must refuse and cite."""
+    """Writes and checks answers. Many threads may share one object. `extractive` gathers the evidence and must cite."""
 
     def __init__(self, llm: LLM, extractive: ExtractiveAnswerer, settings: Settings, prompts: Prompts) -> None:
         self._llm = llm

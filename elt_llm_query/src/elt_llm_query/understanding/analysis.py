@@ -118,7 +118,7 @@ def _iso(year: str, month: str, day: str) -> str:
 
 
 _NAMED_BY = ("organisations", "topics", "title", "section")  # text fields whose values are names in questions
-_MOST_VALUES = 20_000  # of a field that is searched
+_MOST_VALUES = 20_000  # a field with more values is not searched for names
 _LONGEST_VALUE = 500  # characters
 _LONGEST_NAME = 8  # words
 _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in too many questions
@@ -249,8 +249,8 @@ def apply_filters(
     limits = filter_limits(both, generations)
     listed = " and ".join(suggested)
     if any(one.count for one in limits.allowed):
-        note = f"Only chunks with {listed} were searched, as the question asks (query.filters_from_question)."
+        note = f"Only chunks with {listed} were searched, as the question suggests (query.filters_from_question)."
         return replace(limits, notes=(note, *limits.notes)), both
     limits = filter_limits(own, generations)
-    note = f"The question names {listed}, but no chunk matches, so this filter was not applied."
+    note = f"The question suggests {listed}, but no chunk matches, so this filter was not applied."
     return replace(limits, notes=(note, *limits.notes)), own

@@ -134,7 +134,7 @@ class Vocabulary:
         return [(other, int(distance)) for other, distance, _ in matches if distance]
 
     def spelling(self, stem: str, typed: str, allowed: AllowedChunks | None = None) -> str:
-        """Return a word with this stem from the first chunk that contains one, the nearest to `typed`, or ""."""
+        """Return the word nearest to `typed` among those with this stem in the first chunk that contains it, or ""."""
         first = self._generation.having([stem], 1, allowed)
         if not first:
             return ""
@@ -168,7 +168,7 @@ def _is_plain(stem: str) -> bool:
 
 SHORTEST_OF_TWO = 8  # letters; in a shorter word, only one mistake is corrected
 _MOST_COMPARED = 8  # stems whose words are compared with the typed word; all others are farther or rarer
-TIMES_AS_FREQUENT = 3  # the nearest word must be so much more frequent than an equally near one
+TIMES_AS_FREQUENT = 3  # the chosen word must be so many times as frequent as any equally near one
 
 
 SearchedWords = Sequence[tuple[Vocabulary, AllowedChunks | None]]

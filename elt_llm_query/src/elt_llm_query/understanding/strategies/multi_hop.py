@@ -1,7 +1,7 @@
 """Multi-hop search: search again for names that the best chunks mention but the question does not.
 
 Source: iterative retrieval as in Qi, Lin, Mehr, Wang and Manning, "Answering Complex Open-domain Questions Through
-Iterative Query Generation", EMNLP 2019, but with rules in place of its query generator.
+Iterative Query Generation", EMNLP 2019. Here, a language model or rules write the queries.
 """
 
 import re

@@ -26,7 +26,7 @@ _VARIANTS_PROMPT = (_PROMPTS / "variants.txt").read_text(encoding="utf-8")
 _HYDE_PROMPT = (_PROMPTS / "hypothetical_answer.txt").read_text(encoding="utf-8")
 NO_MODEL_FOR_VARIANTS = "No language model is in use, so rules made the variants of the question for multi_query."
 _LONGEST_VARIANT = 300  # characters
-VARIANT_SHARE = 0.5  # weight of the best score of the variants relative to the score of the question
+VARIANT_SHARE = 0.5  # weight of a chunk's best score for a variant, relative to its score for the question
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
