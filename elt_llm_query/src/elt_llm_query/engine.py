@@ -69,13 +69,14 @@ def open_generations(
     databases: PointDatabases | None = None,
     conditions: Mapping[str, DocumentConditions] | None = None,
 ) -> tuple[list[Searchable], list[str]]:
-    """Open and pin a generation of each named collection, and return the generations in the order of `names`.
+    """Open each named collection's published generation, and pin it: a pinned generation is not deleted.
 
-    Also returns notes on collections that were left out or are empty. Closing `opened` closes the generations, which
-    share a pool of open vector indexes. If no collection can be opened, the first failure is raised.
-    UnknownCollection and StoreError are always raised, and so is FingerprintMismatch if none of `models` made the
-    vectors of a collection. `index` has the connection to the database that it names, `databases` connections that stay
-    open. The store of a generation is asked as a caller with the `conditions` of its collection.
+    Returns the generations in the order of `names`, and notes on collections that were left out or are empty. Closing
+    `opened` closes the generations, which share a pool of open vector indexes. `index` configures connections to a
+    vector database; `databases` are connections that the caller closes. A generation reads its documents as a caller
+    who sees only those that fulfil the collection's `conditions`.
+    Raises UnknownCollection, StoreError, FingerprintMismatch if none of `models` made a collection's vectors, and, if
+    no collection could be opened, the first failure.
     """
     open_one = opened.enter_context(generation_opener(store, index, databases))
     generations: list[Searchable] = []
@@ -103,7 +104,7 @@ def open_generations(
 def expand_collection_names(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the named collections, then the known collections whose names start with a prefix, each once.
 
-    Raises UsageError if there is no such collection.
+    Raises UsageError if the result would be empty.
     """
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
     names = list(dict.fromkeys([*collections, *matched]))
@@ -124,9 +125,9 @@ _WRITING_KEYS = {
 
 
 def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
-    """Return a list with one sentence on the changed settings that have no effect; an empty list if all have one.
+    """Return a one-item list with a note on changed settings that have no effect, or an empty list.
 
-    `writes` is true if a language model is in use: then all settings have an effect.
+    `writes` is true if a language model writes the answers; then every setting has an effect.
     """
     defaults = Settings()
     idle = [
@@ -151,9 +152,9 @@ def _without(collections: Sequence[str]) -> tuple[str, ...]:
 
 
 class Engine(Closeable):
-    """An engine that answers questions over pinned generations.
+    """Searches generations and answers questions from them. Many threads may share one engine.
 
-    Many threads may share one engine. Closing the engine releases the pins.
+    The generations are pinned, which prevents their deletion, until the engine is closed.
     """
 
     def __init__(  # noqa: PLR0913 - all but the first three have defaults
@@ -173,12 +174,12 @@ class Engine(Closeable):
     ) -> None:
         """Build the search pipeline and the answerers.
 
-        `embedding` is one embedding model, or one for each fingerprint; the first also embeds sentences of answers.
-        `llm` writes the answers with `prompts`, by default the shipped prompts. Without `llm`, answers quote the
-        documents. `calibration` has the weights of the confidence, which decides whether to answer. `make_reranker`
-        replaces the configured reranker.
-        Every result has the `notes` and the note `without_model`, which gives the reason why no language model is in
-        use. Only the first result has the notes of the calibration.
+        `embedding` is one model, or one for each fingerprint among the generations; the first also embeds sentences
+        that an answer may quote. `llm` writes the answers with `prompts`, by default the shipped prompts. Without
+        `llm`, answers quote the documents. `calibration` contains the weights for computing the confidence, which
+        decides whether to answer. `make_reranker` replaces the configured reranker.
+        Every answer contains `notes` and, if not empty, `without_model`, a note on why no language model is in use.
+        Only the first answer contains the calibration's notes.
         """
         models = _as_models(embedding)
         self._resources = ExitStack()
@@ -205,12 +206,12 @@ class Engine(Closeable):
         everything: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> SearchResult:
-        """Return the chunks for a question, best first, that fulfil every filter in `where`, such as `year>=2020`.
+        """Return the best chunks for a question, among those that fulfil every filter in `where`, best first.
 
-        Set `everything` if the user chose no collection: then enterprise models and inventories are searched only if
-        the question names one of them or is about relations. If they are not searched, a note lists them.
-        `elt_llm_query.retrieve.filters` documents the filters. By default, the configured strategy is used. `explain`
-        adds a trace stage with the outcome of each candidate. Model calls stop once `cancelled` returns True.
+        A filter is a condition such as `year>=2020`; see `elt_llm_query.retrieve.filters`. Set `everything` if the user
+        chose no collection: enterprise models and inventories are then searched only if the question names one of them
+        or is about relations; if they are skipped, a note lists them. By default, the configured strategy is used.
+        `explain` adds a trace stage with the outcome of each candidate. Model calls stop once `cancelled` returns True.
         Raises UsageError, RetrievalError.
         """
         left_out = self._left_out(question, everything=everything)
@@ -239,11 +240,11 @@ class Engine(Closeable):
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`. Only
-        a language model reads `history`, earlier questions with their answers, and `style`, how it should write.
-        `listen` is called with the sources and with each part of the answer, in the calling thread. Once `cancelled`
-        returns True, the answer ends after the part that is already written. Raises UsageError for an empty question
-        and invalid filters, and the errors of search and language model.
+        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`.
+        `history` (earlier questions with their answers) and `style` (how to write) have an effect only if a language
+        model writes the answer. `listen` is called with the sources and with each part of the answer, in the calling
+        thread. Once `cancelled` returns True, the answer ends after the part that is already written. Raises UsageError
+        for an empty question or invalid filters, and the errors of the search and of the language model.
         """
         started = time.perf_counter()
         search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
@@ -276,14 +277,14 @@ class Engine(Closeable):
         return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
-        """Return the collections of enterprise models and inventories, if a question to all collections skips them."""
+        """Return the collections to skip: enterprise models and inventories that the question does not concern."""
         if not everything or concerns_models(question, self._models):
             return ()
         return self._models if len(self._models) < len(self.generations) else ()
 
     @cached_property
     def _models(self) -> tuple[str, ...]:
-        """The collections that hold only an enterprise model or an inventory."""
+        """The collections that contain only an enterprise model or an inventory."""
         return tuple(one.collection for one in self.generations if has_only_fact_sheets(one))
 
     def _remember(self, key: Hashable, result: QueryResult) -> None:
@@ -366,10 +367,7 @@ class Engine(Closeable):
         )
 
     def _located(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
-        """Return citations with the page and section of each quote.
-
-        They may differ from the page and section of the chunk.
-        """
+        """Return citations with the page and section of each quote, which may differ from those of its chunk."""
         for generation in self.generations:
             cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
             citations = add_locations(citations, generation.outlines(cited)) if cited else citations
@@ -393,9 +391,10 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
-    Damaged collections are left out if another collection can be searched, with a note. By default, the settings
-    determine `embedding` (one for each model that embedded a collection), `caches`, `llm` and `make_reranker`. No
-    result depends on a document that does not fulfil the `conditions` of its collection. The caller closes `databases`.
+    A damaged collection is left out with a note, unless none can be searched. By default, the settings determine
+    `embedding`, `caches`, `llm` and `make_reranker`; collections embedded by different models need `embedding` to
+    contain each of these models. Documents that do not fulfil their collection's `conditions` affect no result. The
+    caller closes `databases`.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:
@@ -421,13 +420,13 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 def _open_store_for(
     place: Path | Workspace, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
 ) -> tuple[Store, list[str]]:
-    """Open the store. Return it with the given collection names and all names that start with a prefix."""
+    """Open the store, and return it with the given names and the names of all collections that start with a prefix."""
     store = opened.enter_context(open_store(place))
     return store, expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
 
 
 def _choose_model(settings: Settings, llm: "LLM | None", opened: ExitStack) -> LlmChoice:
-    """Return the given language model, or else the configured one, which is closed when `opened` is closed."""
+    """Return the given language model, if any; otherwise open the configured one, which `opened` closes."""
     if llm:
         return LlmChoice(llm)
     chosen = choose_llm(settings)
@@ -442,14 +441,14 @@ def _as_models(embedding: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence
 def query_collection(
     question: str, collection: str, *, settings: Settings | None = None, data_dir: Path | None = None
 ) -> QueryResult:
-    """Answer a question from one collection; settings and data directory default to those of the command line."""
+    """Answer a question from one collection. Settings and data directory default to those of the command line."""
     return query_collections(question, [collection], settings=settings, data_dir=data_dir)
 
 
 def query_collections(
     question: str, collections: Sequence[str], *, settings: Settings | None = None, data_dir: Path | None = None
 ) -> QueryResult:
-    """Answer a question from several collections, which share one ranking."""
+    """Answer a question from several collections, whose chunks are ranked together."""
     loaded = load_settings(None, os.environ, Path.cwd())
     aliases = load_aliases(loaded)
     with open_engine(settings or loaded.settings, data_dir or loaded.workspace, collections, aliases=aliases) as engine:

@@ -78,11 +78,11 @@ class SearchResult:
 class SearchPipeline(Closeable):
     """A search over pinned generations. Retrievers, reranker and strategies are built once and serve many threads.
 
-    `embeddings` has a model for each fingerprint among the generations. Several pipelines may share `caches`, whose
-    keys contain the generations, settings and models; by default the pipeline has its own caches. `llm` is for
+    `embeddings` contains a model for each fingerprint among the generations. Several pipelines may share `caches`,
+    whose keys contain the generations, settings and models; by default the pipeline has its own caches. `llm` is for
     rerankers and strategies that call a language model. `aliases` are alternative names to search for.
-    Raises FingerprintMismatch if a fingerprint has no model, and ModelError or SettingsError if the
-    model for the reranker is missing.
+    Raises FingerprintMismatch if the model for a generation is missing, and ModelError or SettingsError if the
+    reranker's model is.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class SearchPipeline(Closeable):
         self._shaper = ChunkShaper(self.collections, query, settings.llm.max_context_tokens)
         states = tuple((one.identity, *one.notes) for one in generations)
         self.key: Hashable = (states, settings.model_dump_json(), aliases, *reranker_identity(self.reranker))
-        """A cache key that is equal for two pipelines if they return equal results for every question."""
+        """A cache key. Two pipelines with equal keys return equal results for every question."""
 
     def search(
         self,
@@ -209,7 +209,7 @@ class SearchPipeline(Closeable):
 
 
 class SearchPass(PassRunner):
-    """The search passes of one question over the collections of a pipeline."""
+    """Runs the search passes for one question over a pipeline's collections."""
 
     def __init__(
         self, pipeline: SearchPipeline, limits: FilterLimits | None, log: StageLog, cancelled: Callable[[], bool] | None
@@ -218,7 +218,7 @@ class SearchPass(PassRunner):
         self._pipeline = pipeline
         self._allowed = limits.allowed if limits else None
         self.notes: list[str] = []
-        """Sentences about collections that the passes so far did not search."""
+        """Notes on collections that the passes so far did not search."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
         """Return all candidates, reranked by the variant's text. Raises RetrievalError if every retriever failed."""

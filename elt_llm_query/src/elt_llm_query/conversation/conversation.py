@@ -1,4 +1,4 @@
-"""Conversations, which rewrite each follow-up question by rules or a model, ask it, and store it with its answer."""
+"""Conversations: rewrite each follow-up question by rules or with a model, answer it, and store both."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -36,21 +36,21 @@ class QuestionAnswerer(Protocol):
 
     @property
     def ask(self) -> Callable[..., QueryResult]:
-        """Return the function that answers a question. It takes options by name and raises EltError."""
+        """The function that answers a question. It takes options by keyword and raises EltError."""
 
 
 class TurnStore(Protocol):
     """A store for the turns of conversations, such as `Sessions`."""
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """The turns in order; `last` limits them to the latest."""
+        """Return the turns, oldest first, or only the `last` ones."""
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
         """Append a question with its answer to the conversation. Raises StoreError, UsageError."""
 
 
 class InMemoryTurns:
-    """A `TurnStore` of given turns, oldest first, that does not store new turns. Rules rewrite the given questions."""
+    """A `TurnStore` with a given dialogue, oldest turn first, whose questions rules rewrite. Stores no new turns."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []
@@ -60,7 +60,7 @@ class InMemoryTurns:
             self._turns.append(ConversationTurn(number, question, understood, answer, result, ""))
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """The turns in order; `last` limits them to the latest."""
+        """Return the turns, oldest first, or only the `last` ones."""
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
@@ -92,10 +92,10 @@ class Conversation:
         self._prompt = prompt
 
     def ask(self, question: str, **options: Any) -> QueryResult:
-        """Answer the rewritten question, which is `result.question`; `options` are the options of the engine.
+        """Rewrite the question and answer it. The result contains the rewritten question. The engine gets `options`.
 
-        The notes report the rewriting, and a turn that could not be stored. Raises UsageError if the session no longer
-        exists, and the errors of the engine; after an error of the engine, no turn is stored.
+        Notes report the rewriting, and a turn that could not be stored. Raises UsageError if the session no longer
+        exists, and the errors of the engine, after which no turn is stored.
         """
         started = time.perf_counter()
         turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
@@ -147,7 +147,7 @@ class Conversation:
 
 
 def earlier_turn(turn: ConversationTurn) -> EarlierTurn:
-    """Convert a stored turn for the rewriting rules; its topics are the headings nearest above its citations."""
+    """Convert a stored turn for the rewriting rules. Its topics are the headings directly above its citations."""
     sections = [citation.section.rsplit(" > ", 1)[-1] for citation in turn.result.citations if citation.section]
     return EarlierTurn(turn.understood, tuple(dict.fromkeys(sections)))
 
@@ -167,7 +167,7 @@ def fit_history(
 
 
 def turn_text(turn: ConversationTurn) -> str:
-    """Return the text of a turn for prompts: the rewritten question, and the answer without citation marks."""
+    """Return a turn's text for prompts: the rewritten question, and the answer without citation marks."""
     return f"Question: {turn.understood}\nAnswer: {strip_citation_marks(turn.answer)}\n"
 
 

@@ -24,9 +24,9 @@ _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
 _MOST_WORDS = 5  # of a fragment with only a code or a number
 _SHORT = 5  # words; a longer text without a pronoun or "what about" is a complete question
 _SHORT_CONNECTED = 8  # the same, for a text that starts with "and" or "what about"
-_FEW_TERMS = 4  # content words; a pronoun in a longer question refers to that question
-_MOST_TOPIC = 8  # content words of an earlier question that are its topic
-_MOST_EXCHANGED = 3  # content words that may replace a subject; more words form a separate question
+_FEW_TERMS = 4  # content words; a pronoun in a longer question refers to the question itself
+_MOST_TOPIC = 8  # content words that are taken from an earlier question as its topic
+_MOST_EXCHANGED = 3  # content words in a new subject; more words form a separate question
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RewrittenQuestion:
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the one code or number of the last question by that of the fragment, which must add no other words."""
+    """Replace the only code or number in the last question by the fragment's, which must add no other words."""
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
@@ -65,9 +65,9 @@ def swap_label(fragment: str, last: str) -> str:
 
 
 def swap_phrase(fragment: str, last: str) -> str:
-    """Replace the phrase of the last question that ends or starts like the fragment, such as "for seniors".
+    """Replace the phrase in the last question that ends or starts like the fragment, such as "for seniors".
 
-    Question words before the phrase ("how many for juniors?") must repeat the question words of the last question.
+    If the fragment starts with question words ("how many for juniors?"), the last question must start with them too.
     """
     asking = _PATTERNS["again"].match(fragment)
     if asking and words(last)[: len(asking[1].split())] == words(asking[1]):
@@ -81,7 +81,7 @@ def swap_phrase(fragment: str, last: str) -> str:
 
 
 def swap_time(fragment: str, last: str) -> str:
-    """Replace the time of the last question, as in "last year" and "and now?"."""
+    """Replace the time in the last question, as in "last year" and "and now?"; without one, append the new time."""
     if not _PATTERNS["time"].fullmatch(fragment):
         return ""
     times = list(_PATTERNS["time"].finditer(last))
@@ -138,7 +138,7 @@ def _without_article(fragment: str) -> str:
 
 
 def _substitute_noun(fragment: str, last: str) -> str:
-    """Replace "one" by the last word of the last question, or of its subject if the question ends with a verb."""
+    """Replace "one" by the last question's last word or, if that is a verb, by the last word of its subject."""
     if not _PATTERNS["one"].search(fragment):
         return fragment
     match = _PATTERNS["english"].match(last)
@@ -147,7 +147,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span by the fragment; if the fragment has no article, keep that of the span; correct "a" or "an"."""
+    """Replace a span by the fragment, which keeps the span's article if it has none; correct "a" and "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -160,7 +160,7 @@ def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
 
 
 def rewrite_by_rules(question: str, before: Sequence[EarlierTurn]) -> RewrittenQuestion:
-    """Rewrite a question so that it needs no earlier turn; `before` has the earlier turns, oldest first."""
+    """Rewrite a question so that it needs no earlier turn. `before` lists the earlier turns, oldest first."""
     text = " ".join(question.split())
     rest, connected = _without_connective(text)
     if not before or not words(rest):
@@ -188,7 +188,7 @@ def rewrite_by_rules(question: str, before: Sequence[EarlierTurn]) -> RewrittenQ
 def _swap_part(
     rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
 ) -> RewrittenQuestion | None:
-    """Replace a part of the last question by an incomplete follow-up, by the first rule that keeps all its words."""
+    """Replace part of the last question by the follow-up, by the first rule that keeps all the follow-up's words."""
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),
@@ -230,7 +230,7 @@ def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser)
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Return the words with a stem, except question words; "tall" of "how tall" is included."""
+    """Return the words with a stem, except question words. "tall" in "how tall" is included."""
     content = text if _PATTERNS["measured"].match(text) else _PATTERNS["asks"].sub("", text)
     return [word for word in content.split() if tokeniser.stems(word)]
 
@@ -240,7 +240,7 @@ def _has_verb(rest: str) -> bool:
 
 
 def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
-    """Return whether a pronoun refers to an earlier turn and not to the question itself."""
+    """Return whether a pronoun refers to an earlier turn rather than to the question itself."""
     if _PATTERNS["demonstrative"].search(fold(rest)) or (_has_verb(rest) and _PATTERNS["besides"].search(rest)):
         return len(_content(rest, tokeniser)) < _FEW_TERMS
     if possessive := _PATTERNS["possessive"].search(rest):

@@ -22,7 +22,7 @@ _SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_
 
 @dataclass(frozen=True)
 class AnswerJudgement:
-    """The result of one question; `cited` is the number of gold sentences whose page is cited."""
+    """The result of one question. `cited` is how many gold sentences are on a cited page."""
 
     question: LabelledQuestion
     outcome: AnswerOutcome
@@ -41,8 +41,8 @@ class AnswerReport:
     """The metrics over all questions. Shares are 0 to 1.
 
     A right page is the page of a gold sentence; `right_page_cited` includes the citations of refusals. `refused` and
-    `not_certain` (refused or uncertain) have the share of each kind of unanswerable question. All other shares are of
-    the answerable questions. `overlap` is the median share of a question's content words in its gold sentences.
+    `not_certain` (refused or uncertain) are shares of each kind of unanswerable question; all other shares are of the
+    answerable questions. `overlap` is the median share of a question's content words in its gold sentences.
     """
 
     judged: tuple[AnswerJudgement, ...]
@@ -88,7 +88,7 @@ def measure_answers(
     tokeniser: KeywordTokeniser,
     progress: ProgressListener | None = None,
 ) -> AnswerReport:
-    """Ask every question and compare the citations with its gold sentences, by file name and page."""
+    """Ask every question, and compare the cited files and pages with those of its gold sentences."""
     judged: list[AnswerJudgement] = []
     overlaps: list[float] = []
     for question in track_progress(questions, progress or SilentListener(), "ask"):
@@ -120,7 +120,7 @@ def _share(hits: Sequence[bool]) -> float:
 
 
 def _shares_by_kind(judged: Sequence[AnswerJudgement], outcomes: Collection[AnswerOutcome]) -> dict[str, float]:
-    """Return the share of unanswerable questions with one of these outcomes, by kind of question."""
+    """Return, for each kind of unanswerable question, the share with one of these outcomes."""
     by_kind: dict[str, list[bool]] = defaultdict(list)
     for one in judged:
         if not one.question.answerable:
@@ -128,14 +128,14 @@ def _shares_by_kind(judged: Sequence[AnswerJudgement], outcomes: Collection[Answ
     return {kind: _share(hits) for kind, hits in sorted(by_kind.items())}
 
 
-SENTENCES = (1, 3)  # numbers of quoted sentences that are measured
+SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """Whether the chunks for one question contain a gold answer (`in_chunks`), and what its quotes contain.
+    """Whether the chunks for one question contain a gold answer (`in_chunks`), and whether quotes of them do.
 
-    By number of quoted sentences: `held` is true if the quote contains a gold answer, `confidence` is its confidence.
+    `held` (whether the quote contains a gold answer) and `confidence` are keyed by the number of quoted sentences.
     """
 
     identity: str
@@ -146,28 +146,28 @@ class GoldAnswerOutcome:
     thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
 
     def is_refused(self, sentences: int) -> bool:
-        """Whether a quote of this number of sentences would be refused."""
+        """Return whether the question would be refused if this number of sentences were quoted."""
         return self.thresholds.outcome(self.confidence[sentences]) == "not found"
 
 
 @dataclass(frozen=True)
 class GoldAnswerReport:
-    """Shares of all questions with gold answers, 0 to 1; a refused question counts as not held."""
+    """The outcomes of all questions with gold answers, and shares of these questions, 0 to 1."""
 
     name: str
     outcomes: tuple[GoldAnswerOutcome, ...]
 
     @property
     def in_chunks(self) -> float:
-        """Share of questions with an answer in the chunks: the upper bound for quotes."""
+        """The share of questions with an answer in the chunks, which is an upper bound for quotes."""
         return _share([one.in_chunks for one in self.outcomes])
 
     def held(self, sentences: int, *, abstain: bool) -> float:
-        """Return the share of questions whose quote holds an answer. With `abstain`, a refused quote does not count."""
+        """Return the share of questions whose quote contains an answer. With `abstain`, refused ones do not count."""
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:
-        """Share of questions that would be refused. Every refusal is wrong, because every question has an answer."""
+        """Return the share of refused questions. Every refusal is wrong, because every question has an answer."""
         return _share([one.is_refused(sentences) for one in self.outcomes])
 
     def to_json(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def measure_gold_answers(
     identities: Sequence[str] | None = None,
     progress: ProgressListener | None = None,
 ) -> GoldAnswerReport:
-    """Quote answers to questions with gold answers, or to those in `identities`. Raises UsageError if none has any."""
+    """Quote answers to the questions with gold answers (in `identities`). Raises UsageError if there are none."""
     wanted = answers.keys() & set(answers if identities is None else identities)
     chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
     if not chosen:

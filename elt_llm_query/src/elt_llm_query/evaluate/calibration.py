@@ -1,11 +1,11 @@
 """Calibrate the confidence on a collection: regularised logistic regression with held-out checks.
 
 Questions whose answer is among the chunks are answerable. The same questions with their documents removed, and
-questions about other subjects, are unanswerable. All figures are of held-out questions. Only a scale and the weights of
-the evidence that depends most on the documents' subject are free, and an L2 penalty pulls them towards the shipped
+questions about other subjects, are unanswerable. All metrics are for held-out questions. Only a scale and the weights
+of the evidence that depends most on the documents' subject are free, and an L2 penalty pulls them towards the shipped
 weights (Chelba and Acero, "Adaptation of Maximum Entropy Capitalizer: Little Data Can Help a Lot", EMNLP 2004). The
-threshold is not fitted: generated questions use the documents' words, and a threshold fitted to them refuses people's
-questions, which do not.
+threshold is not fitted: generated questions use the documents' words, and a threshold fitted to them would refuse
+people's questions, which use other words.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ from elt_llm_query.evaluate.reports import rounded
 from elt_llm_query.extractive.confidence import SHIPPED_THRESHOLDS, SHIPPED_WEIGHTS, ConfidenceWeights
 
 FREE = ("cosine", "passage_cosine", "unknown", "residue_distance", "named_rest")
-# The strength of the penalty in questions: for the intercept, the scale, and a free weight.
+# Strength of the penalty on the intercept, the scale and each free weight, as a number of questions.
 PULL_INTERCEPT, PULL_SCALE, PULL_WEIGHT = 20.0, 40.0, 40.0
-_UNDECIDED = 1.0  # an example with shipped log odds of about this size is near the threshold
+_UNDECIDED = 1.0  # an example whose shipped log odds are within about this distance of 0 is near the threshold
 _STEPS, _ENOUGH = 50, 1e-9  # Newton steps at most, and the step that ends the fit
 MOST_WORSE_AUROC = 0.005  # greatest loss of AUROC, for any kind of questions, that fitted weights may cause
 MOST_MORE_REFUSED = 0.02  # greatest additional share of answerable questions that fitted weights may refuse
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LabelledEvidence:
-    """Evidence by name, and whether there was an answer. Examples of one `group` are held out together.
+    """Evidence by name, and whether the question was answerable. Examples with equal `group` are held out together.
 
     `weight`, around 1, is how much the example counts.
     """
@@ -82,12 +82,12 @@ def logits(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> 
 
 
 def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights) -> Array:
-    """The confidence of each example, 0 to 1, shape (len(examples),)."""
+    """Return the confidence of each example, 0 to 1, shape (len(examples),)."""
     return _sigmoid(logits(examples, weights))
 
 
 def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Shift the intercept so that examples near the threshold with the shipped weights stay near it on average."""
+    """Shift the intercept so that examples near the threshold under the shipped weights stay near it on average."""
     before = logits(examples, SHIPPED_WEIGHTS)
     # Subtracting the least distance keeps shares above 0 even if all examples are far from the threshold.
     distance = np.abs(before)
@@ -106,7 +106,7 @@ FEWEST = 10  # answerable and unanswerable questions each; fewer held-out questi
 
 @dataclass(frozen=True)
 class HeldOutFigures:
-    """Metrics of held-out questions. Shares and areas are 0 to 1. The loss is in nats; lower is better."""
+    """Metrics for held-out questions. Shares and areas are 0 to 1. The loss is in nats; lower is better."""
 
     auroc: Mapping[str, float]
     loss: float
@@ -123,8 +123,8 @@ class HeldOutFigures:
 class FittedCalibration:
     """The weights to use after a calibration.
 
-    `objection` is the reason for keeping the shipped weights, and is empty if the fitted weights are used. `before` has
-    the metrics of the shipped weights and `after` those of the fitted weights; both are None for too few questions.
+    `objection` is the reason for keeping the shipped weights, and is empty if the fitted weights are used. `before` and
+    `after` are the metrics with the shipped and with the fitted weights; both are None if there were too few questions.
     """
 
     weights: ConfidenceWeights
@@ -147,7 +147,7 @@ class FittedCalibration:
 
 
 def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
-    """Fit the weights to the outcomes of questions, or keep the shipped weights if these are better."""
+    """Fit the weights to the outcomes of questions, but keep the shipped weights if the fitted ones are no better."""
     usable = [one for one in outcomes if one.evidence and (one.question.kind != ANSWERABLE or one.right)]
     kinds = [one.question.kind for one in usable]
     questions = Counter(kinds)
@@ -155,7 +155,7 @@ def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
     if min(answerable, len(usable) - answerable) < FEWEST:
         counts = f"{answerable} answerable questions and {len(usable) - answerable} others"
         return FittedCalibration(SHIPPED_WEIGHTS, questions, None, None, f"{counts} are too few to fit anything")
-    # Answerable and unanswerable questions have equal total weights, and so have the kinds of unanswerable questions.
+    # Answerable and unanswerable questions have equal total weights, and so do all kinds of unanswerable questions.
     share = {kind: 0.5 if kind == ANSWERABLE else 0.5 / (len(questions) - 1) for kind in questions}
     weight = {kind: len(usable) * share[kind] / count for kind, count in questions.items()}
     examples = [
@@ -171,7 +171,7 @@ def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
 
 
 def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
-    """Return the confidence of each example by weights fitted to the other folds, shape (len(examples),)."""
+    """Return each example's confidence under weights fitted to the other folds, shape (len(examples),)."""
     folds = np.array([int(hashlib.sha256(one.group.encode()).hexdigest(), 16) % FOLDS for one in examples])
     held_out = np.zeros(len(examples))
     for fold in set(folds.tolist()):
@@ -200,7 +200,7 @@ def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confid
 def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
     """Return the reason for keeping the shipped weights, or an empty text if the fitted weights are better."""
     if after.loss >= before.loss:
-        return "held-out questions are judged no better by weights fitted to the others"
+        return "weights fitted to the other questions do not judge held-out questions better"
     for kind, share in after.auroc.items():
         if share < before.auroc[kind] - MOST_WORSE_AUROC:
             return f"held-out questions are separated less well ({kind})"

@@ -39,7 +39,7 @@ class CorpusDocument:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A corpus and questions with the documents that answer them."""
+    """A corpus, questions, and the graded documents that are relevant to each question."""
 
     name: str
     documents: tuple[CorpusDocument, ...]
@@ -72,13 +72,13 @@ def read_dataset(directory: Path) -> Dataset:
 
 
 def read_unanswerable(directory: Path) -> dict[str, str]:
-    """Read the unanswerable questions of a dataset by id, from an optional file. Raises UsageError."""
+    """Read a dataset's unanswerable questions by id; none if it has no such file. Raises UsageError."""
     path = directory / UNANSWERABLE
     return read_questions(path) if path.exists() else {}
 
 
 def read_answers(directory: Path) -> dict[str, tuple[str, ...]]:
-    """Read the alternative answers of each question from its `metadata`. Raises UsageError for one without text."""
+    """Read the accepted answers to each question from its `metadata`. Raises UsageError for an answer without text."""
     answers_of: dict[str, tuple[str, ...]] = {}
     for where, row in _json_lines(directory / QUERIES):
         metadata = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
@@ -96,7 +96,7 @@ def read_questions(path: Path) -> dict[str, str]:
     for where, query_id, row in _identified_rows(path, "question"):
         questions[query_id] = text = _text(where, row, "text")
         try:
-            normalise_question(text)  # refuse it now, not after an hour of embedding
+            normalise_question(text)  # refuse a bad question now, not after an hour of embedding
         except UsageError as error:
             raise UsageError(f"{where}: question '{query_id}' cannot be asked. {error}", hint=LAYOUT_HINT) from error
     return questions
@@ -140,7 +140,7 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _identified_rows(path: Path, noun: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield position, id and row of each line. Raises UsageError for an id that occurs twice."""
+    """Yield the position (file and line), id and content of each row. Raises UsageError for a repeated id."""
     seen: set[str] = set()
     for where, row in _json_lines(path):
         identity = _text(where, row, "_id")
@@ -177,7 +177,7 @@ FORM = 'Each line is JSON: {"id", "question", "kind", "answer", "gold": [{"docum
 
 @dataclass(frozen=True)
 class GoldPlace:
-    """One sentence that holds an answer or a part of it. `page` is None for files without pages."""
+    """A sentence that contains an answer or part of it. `page` is None for files without pages."""
 
     document: str
     page: int | None
@@ -195,7 +195,7 @@ class LabelledQuestion:
 
     @property
     def answerable(self) -> bool:
-        """Whether the documents hold the answer."""
+        """Whether the documents contain the answer."""
         return self.kind == ANSWERABLE
 
 

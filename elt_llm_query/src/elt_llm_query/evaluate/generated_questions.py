@@ -28,7 +28,7 @@ MOST_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class QuestionTemplates:
-    """Question templates of a language; `{0}` is the heading, the term or the column, and `{1}` the key of the row."""
+    """A language's question templates. `{0}` is the heading, the term or the column, `{1}` the row's first cell."""
 
     about: str
     meaning: str
@@ -54,7 +54,7 @@ def templates_for(language: str) -> QuestionTemplates:
 
 
 def heading_question(title: str, templates: QuestionTemplates) -> str | None:
-    """Turn a heading without its number into a question; None if no words are left. A question stays as it is."""
+    """Turn a heading, without its number, into a question; None if no words are left. Questions are kept as is."""
     words = _FRAME.sub("", _unnumbered(title)).strip(" .:;-")
     if not _is_usable(words):
         return None
@@ -76,7 +76,7 @@ def definitions(text: str, templates: QuestionTemplates) -> Iterator[tuple[str, 
 
 
 def row_questions(header: list[str], cells: list[str], templates: QuestionTemplates) -> Iterator[str]:
-    """Yield a question for each filled cell of a table row except the first; the question does not quote the cell."""
+    """Yield a question for each filled cell of a table row but the first. Questions do not quote the cell itself."""
     key = cells[0]
     if len(cells) != len(header) or not _is_usable(key) or len(key.split()) > MOST_TERM_WORDS + 2:
         return
@@ -86,13 +86,13 @@ def row_questions(header: list[str], cells: list[str], templates: QuestionTempla
 
 
 def is_header(cells: list[str]) -> bool:
-    """Return whether the cells are column names: at least two short, distinct cells that all have letters."""
+    """Return whether the cells are column names: at least two short, distinct cells that all contain letters."""
     named = all(_is_usable(cell) and len(cell.split()) <= MOST_TERM_WORDS for cell in cells)
     return len(cells) > 1 and named and len(set(cells)) == len(cells)
 
 
 def cells_of(line: str) -> list[str]:
-    """Split a row, in Markdown or with bars between the cells; a line that is no row is one cell."""
+    """Split a row, in Markdown or with bars between the cells. Any other line is one cell."""
     text = line.strip()
     inner = text[1:-1] if len(text) > 1 and text.startswith("|") and text.endswith("|") else text
     return [cell.strip() for cell in f" {inner} ".split(" | ")]
@@ -131,8 +131,8 @@ HEADING, DEFINITION, ROW = "heading", "definition", "table row"
 KINDS = (HEADING, DEFINITION, ROW)
 DEFAULT_NUMBER, MOST_QUESTIONS = 200, 5000
 MOST_SPANS = 5  # questions with more answers, such as "Introduction", do not separate rankings
-SHORTEST_SECTION = 80  # characters; a shorter section only holds headings
-_AT_ONCE = 1000  # nodes read together
+SHORTEST_SECTION = 80  # characters; a shorter section contains only headings
+_AT_ONCE = 1000  # nodes that are read together
 _MOST_OTHERS, _MOST_FROM_OTHERS = 10, 60  # other collections that are opened, and questions from all of them
 
 
@@ -152,7 +152,7 @@ class AnswerSpan:
 
 @dataclass(frozen=True)
 class GeneratedQuestion:
-    """A question with the spans that answer it; `kind` is its origin."""
+    """A question with the spans that answer it; `kind` is what it was made from."""
 
     text: str
     kind: str
@@ -207,7 +207,7 @@ def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[Evaluat
 
 
 def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
-    """Rank answer spans by the chunks that contain them. A chunk without an answer span is represented by its id."""
+    """Rank answer spans by the chunks that contain them. A chunk without an answer span counts by its node id."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         spans = [(chunk.source_id, *chunk.span)]
@@ -242,7 +242,7 @@ def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[t
 def _heading_questions(
     document_id: str, outline: Outline, end: int, templates: QuestionTemplates
 ) -> Iterator[tuple[str, AnswerSpan]]:
-    """Yield questions for the headings with text directly below them."""
+    """Yield a question for each heading that has text directly below it."""
     stops = [*(section.start for section in outline.sections[1:]), end]
     for section, stop in zip(outline.sections, stops, strict=False):
         text = heading_question(section.title, templates)
@@ -253,7 +253,7 @@ def _heading_questions(
 def _choose_questions(
     by_kind: Sequence[Sequence[GeneratedQuestion]], number: int, seed: int
 ) -> list[GeneratedQuestion]:
-    """Choose an equal share of each kind. If a kind has too few questions, the other kinds get more."""
+    """Choose equally many questions of each kind. If a kind has too few, the other kinds get more."""
     chosen: list[GeneratedQuestion] = []
     for position, questions in enumerate(sorted(by_kind, key=len)):
         share = (number - len(chosen)) // (len(by_kind) - position)

@@ -1,6 +1,6 @@
 """Ranking metrics between 0 and 1, as trec_eval computes them.
 
-`ranked` has distinct document ids, best first. `grades` has the grade of each relevant document, 1 or more.
+`ranked` lists distinct document ids, best first. `grades` maps each relevant document to its grade, 1 or more.
 """
 
 import math
@@ -25,12 +25,12 @@ def recall(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> floa
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> float:
-    """1 / rank of the first relevant document, 0 if none is among the first `depth`; trec_eval's cut `recip_rank`."""
+    """1 / rank of the first relevant document, or 0 if it is beyond `depth`; trec_eval's `recip_rank`, cut off."""
     return next((1.0 / rank for rank, document in enumerate(ranked[:depth], 1) if document in grades), 0.0)
 
 
 def precision(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Share of the first `depth` ranks with a relevant document, empty ranks included; trec_eval's `P`."""
+    """Number of relevant documents among the first `depth`, divided by `depth`; trec_eval's `P`."""
     return len(grades.keys() & set(ranked[:depth])) / depth
 
 
@@ -68,5 +68,5 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measure_ranking(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
-    """Compute every metric of one ranking, keyed by the names that reports print."""
+    """Compute every metric for one ranking, by the names that reports print."""
     return {name: measure(ranked, grades) for name, measure in MEASURES.items()}

@@ -33,19 +33,19 @@ from elt_llm_query.grounding.sentences import collection_term_weights
 from elt_llm_query.retrieve.cache import CachingEmbedding, DocumentTexts, LruCache
 from elt_llm_query.search import SearchPipeline
 
-_MOST_CACHED = 50_000  # vectors; about 80 MB of 384 numbers each
+_MOST_CACHED = 50_000  # vectors; about 80 MB at 384 numbers each
 
 ANSWERABLE, UNANSWERABLE, FOREIGN, REMOVED = "answerable", "unanswerable", "foreign", "document removed"
 MOST_READ = 8  # chunks that an answer is quoted from
-FEWEST_LEFT = 3  # chunks that must be left after documents were removed; fewer could not mislead
+FEWEST_LEFT = 3  # chunks that must be left after documents were removed; fewer are no test
 
 
 @dataclass(frozen=True)
 class RefusalQuestion:
     """A question for measuring refusals.
 
-    `is_right` decides whether an answer is right; it is used for answerable questions. `without` are ids of documents
-    whose chunks are removed before the question is answered.
+    `is_right` decides whether an answer is right, and is used only for answerable questions. `without` are ids of
+    documents whose chunks are removed before the question is answered.
     """
 
     identity: str
@@ -89,7 +89,7 @@ class RefusalOutcome:
 
 
 class QuotingSession(Closeable):
-    """Quotes from one generation with one profile's settings, with a cache of vectors."""
+    """Quotes answers from one generation with one profile's settings, and caches vectors."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class QuotingSession(Closeable):
         )
 
     def chunks(self, question: str, without: Collection[str] = ()) -> Sequence[RetrievedChunk]:
-        """Return the chunks to quote from, best first. Chunks of lower rank replace those of removed documents."""
+        """Return the chunks to quote from, best first. Lower-ranked ones replace those from documents in `without`."""
         if not without:
             return sorted(self._pipeline.search(question).chunks, key=lambda chunk: -chunk.score)
         left = [
@@ -186,7 +186,7 @@ class RefusalFigures:
 
 @dataclass(frozen=True)
 class RefusalReport:
-    """The metrics of refusals. `by_kind` has at least one kind of unanswerable question."""
+    """The metrics of refusals. `by_kind` contains at least one kind of unanswerable question."""
 
     name: str
     answerable: int
@@ -208,7 +208,7 @@ class RefusalReport:
 
 
 def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalReport:
-    """Compute the metrics of at least one answerable and one unanswerable question."""
+    """Compute the metrics from outcomes, with at least one answerable and one unanswerable question."""
     by_kind: dict[str, list[RefusalOutcome]] = {}
     for outcome in outcomes:
         by_kind.setdefault(outcome.question.kind, []).append(outcome)
@@ -227,8 +227,8 @@ def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalRepo
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
     """Return the chance, 0 to 1, that a value of the first list exceeds a value of the second list.
 
-    Ties count half, and both lists have at least one value. It is the rank-sum statistic of Mann and Whitney (1947),
-    scaled.
+    Ties count half. Both lists contain at least one value. The result is the rank-sum statistic of Mann and Whitney
+    (1947), scaled to this range.
     """
     ordered = np.sort(lower)
     below, not_above = (np.searchsorted(ordered, higher, side) for side in ("left", "right"))
@@ -236,7 +236,7 @@ def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
 
 
 def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[CoveragePoint, ...]:
-    """Return a point for each distinct confidence, highest first; `scored` pairs a confidence with being right."""
+    """Return a point for each distinct confidence, highest first. `scored` pairs confidences with correctness."""
     confidence = np.array([one for one, _ in scored])
     wrong = np.array([not right for _, right in scored])
     points = []
@@ -270,7 +270,7 @@ def _figures_of_kind(answerable: Sequence[RefusalOutcome], others: Sequence[Refu
 
 
 def questions_of_dataset(dataset: Dataset, directory: Path) -> list[RefusalQuestion]:
-    """Return the judged questions of a dataset and its unanswerable questions, if it has any.
+    """Return a dataset's questions with relevant documents, and its unanswerable questions, if any.
 
     An answer is right if it contains one of the question's answers or, for a question without answers, cites a relevant
     document.
@@ -299,7 +299,7 @@ def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[Refu
 
 
 def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
-    """Return questions about other subjects, without duplicates."""
+    """Return one `RefusalQuestion` for each distinct text, marked as a question about another subject."""
     return [
         RefusalQuestion(f"foreign-{number:04}", text, FOREIGN)
         for number, text in enumerate(dict.fromkeys(questions), 1)

@@ -1,4 +1,4 @@
-"""Evaluation reports of a profile, and the thresholds that a build must reach."""
+"""Evaluation reports on profiles, and thresholds that their metrics must reach."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from elt_llm_query.evaluate.metrics import MEASURES
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """The result of one question. `relevant` holds the rank, from 1, of each relevant key, None for a missing one."""
+    """The result of one question. `relevant` maps each relevant key to its rank, from 1, or None if not found."""
 
     identity: str
     question: str
@@ -50,7 +50,7 @@ class ProfileReport:
         return len(self.results)
 
     def values(self, figure: str) -> list[float]:
-        """Return one metric of every question. The order of the questions is the same for every profile."""
+        """Return one metric for every question. The order of questions is the same for every profile."""
         return [result.figures[figure] for result in self.results]
 
     def to_json(self) -> dict[str, Any]:

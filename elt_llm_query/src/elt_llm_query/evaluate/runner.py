@@ -21,7 +21,7 @@ DEPTH = 100  # ranks
 
 
 def comparison_profiles(settings: Settings) -> dict[str, Settings]:
-    """Return profiles with each retriever alone, their fusion, the given settings, and the built-in `classic`."""
+    """Return profiles to compare: each retriever alone, their fusion, the given settings, and built-in `classic`."""
     return {
         "bm25": _with(settings, strategy="sparse", use_reranker=False),
         "dense": _with(settings, strategy="dense", use_reranker=False),
@@ -37,7 +37,7 @@ def with_strategy(settings: Settings, name: str) -> Settings:
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Return settings that measure the ranking: 100 candidates per retriever, all chunks unchanged, no cache."""
+    """Return settings that measure the ranking: 100 or more candidates per retriever, no shaping, no cache."""
     return _with(
         settings,
         retriever_top_k=max(DEPTH, settings.query.retriever_top_k),
@@ -58,7 +58,7 @@ def _with(settings: Settings, **changed: object) -> Settings:
 
 @dataclass(frozen=True)
 class EvaluationQuestion:
-    """One question of an evaluation. `rank` turns chunks into ranked keys; `grades` grades the relevant keys."""
+    """A question to evaluate. `rank` turns chunks into ranked keys; `grades` maps each relevant key to its grade."""
 
     identity: str
     text: str
@@ -75,7 +75,7 @@ def evaluate(
     corpus_ids: Mapping[str, str] | None = None,
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Evaluate profiles on a dataset in the generation; `corpus_ids` maps sources to corpus ids if the two differ."""
+    """Evaluate profiles on a dataset whose corpus `generation` contains. `corpus_ids` maps sources to other ids."""
     named = corpus_ids or {}
 
     def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:
@@ -93,7 +93,7 @@ def measure_profiles(
     profiles: Mapping[str, Settings],
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Ask at least one question with each profile, and return the reports; times are of searches for 100 candidates."""
+    """Ask all questions, at least one, with each profile. The times in the reports are for 100 candidates."""
     listed, listener = list(questions), progress or SilentListener()
     listener.stage("ask", len(listed) * len(profiles))
     reports = []
@@ -104,7 +104,7 @@ def measure_profiles(
 
 
 def rank_documents(chunks: Sequence[RetrievedChunk], depth: int = DEPTH) -> list[str]:
-    """Return corpus ids in the order of their best chunk. Each id is followed by the documents with the same text."""
+    """Return sources in the order of their best chunks, each followed by other sources with the same text."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         ranked.setdefault(chunk.source)

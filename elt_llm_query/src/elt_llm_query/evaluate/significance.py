@@ -16,7 +16,7 @@ from elt_llm_query.evaluate.reports import ProfileReport
 
 ROUNDS = 10_000
 SEED = 1
-_LARGEST_BATCH = 2_000_000  # numbers at once, 16 MB
+_LARGEST_BATCH = 2_000_000  # random numbers drawn at once, 16 MB
 _TOLERANCE = 1e-12  # smaller differences are rounding errors
 
 
@@ -57,7 +57,7 @@ class ProfileComparison:
     differences: tuple[FigureDifference, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON, with each difference by the name of its metric."""
+        """Return the comparison as JSON, with the differences by metric."""
         return {
             "first": self.first,
             "second": self.second,
@@ -76,7 +76,7 @@ def compare_reports(first: ProfileReport, second: ProfileReport, seed: int = SEE
 def paired_difference(
     figure: str, first: Sequence[float], second: Sequence[float], seed: int = SEED
 ) -> FigureDifference:
-    """Compute the paired difference of one metric. Both sequences have one value for each question, at least one."""
+    """Compute the paired difference of one metric. Each sequence contains one value per question, at least one."""
     paired = np.asarray(second, np.float64) - np.asarray(first, np.float64)
     paired[np.abs(paired) < _TOLERANCE] = 0.0
 

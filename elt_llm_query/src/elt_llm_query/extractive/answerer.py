@@ -54,7 +54,7 @@ _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
 _NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.4
 _NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
-_NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
+_NEAR_BEST_ELSEWHERE = 0.15  # replaces both for a sentence from another document than the best sentence's
 _NEAR_BEST_OF_DOCUMENT = 0.42  # the same, for the best sentence of a document, and across languages
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
@@ -152,10 +152,10 @@ def choose_sentences(
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
-    Nothing is added to a `definition` that is asked for. An item of a list is added only to the opening or another item
-    of its list. The chunks `others` are of other documents, which may state something else, so they may be less near.
-    Set `twofold` for a question about two things: the sentence about the second thing may be less similar to the whole
-    question. Set `across` for a question in another language than the sentences, whose scores are closer to each other.
+    If a `definition` is asked for and the best sentence gives it, nothing is added. An item of a list is added only to
+    the opening or another item of the same list. Sentences of the chunks `others`, from other documents than the best
+    sentence, may score lower, because they may add something else. Set `twofold` for a question about two things, where
+    the sentence about the second may score lower. Set `across` if question and sentences are in different languages.
     Decisions 3, 43 and 55 in docs/decisions measure these limits.
     """
     if not scored:
@@ -178,7 +178,7 @@ def choose_sentences(
 
 
 def best_of_each_document(scored: Scored, chunks: Sequence[RetrievedChunk]) -> list[ScoredSentence]:
-    """Return the best sentence of each document, best first, without documents whose best score is much too low."""
+    """Return the best sentence of each document, best first, unless it scores much lower than the best of all."""
     floor = scored[0].score - _NEAR_BEST_OF_DOCUMENT + _NEARER_BY_COVERAGE * scored[0].coverage
     best: dict[tuple[str, str], ScoredSentence] = {}
     for one in scored:
@@ -189,7 +189,7 @@ def best_of_each_document(scored: Scored, chunks: Sequence[RetrievedChunk]) -> l
 
 
 def compared_sentences(context: ScoringContext, scored: Scored) -> list[ScoredSentence]:
-    """Return the best sentence for each thing that the question compares; nothing if one of them has none."""
+    """Return the best sentence for each of two things that the question compares; nothing if either has none."""
     found = _COMPARED.search(fold(context.question.text))
     if not found or not scored:
         return []

@@ -153,7 +153,7 @@ def list_profile_calibrations(
 ) -> list[ProfileCalibration]:
     """Return the calibration state of every profile that was ever fitted, for the generation `identity`.
 
-    The stored calibrations `kept` are latest first.
+    `kept` are the stored calibrations, latest first.
     """
     listed = []
     for name, settings in profiles.items():

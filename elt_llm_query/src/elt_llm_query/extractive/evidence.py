@@ -149,7 +149,7 @@ class AnswerEvidence:
     other_language: float
     """1 if the question is not in English: cosines of the embedding are lower in other languages."""
     unit_distance: float
-    """Embedding distance of the noun after "how many" to the nearest noun that a chosen sentence counts; else 0."""
+    """Embedding distance of the noun after "how many" to the nearest noun counted in a chosen sentence, or 0."""
     event_missing: float
     """If a date is expected, the weighted share of the words for the event that the sentence with the date lacks."""
     residue_distance: float
@@ -176,7 +176,7 @@ class AnswerEvidence:
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; down is better."""
     valueless: float
-    """1 if the question asks for a figure and no chosen sentence has any, nor is a row; down is better."""
+    """1 if the question asks for a figure, but no chosen sentence contains one or is a table row; down is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""

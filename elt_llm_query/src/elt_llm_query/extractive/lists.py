@@ -1,4 +1,4 @@
-"""Lists of the documents: find those near the retrieved chunks, and choose the one that a question asks for.
+"""Find the lists near the retrieved chunks, and choose the one that a question asks for.
 
 A question for steps or for several things is answered by a whole list. Its items rarely share words with the question,
 so the list is compared together with its headings and the sentence that opens it. Decision 37 has the measurements.
@@ -23,8 +23,8 @@ _BEFORE = 2500  # characters before a chunk in which its lists may start
 _AFTER = 3000  # characters after a chunk in which its lists may end
 _FEWEST_ITEMS = 2
 _LONGEST_LIST = 2500  # characters
-_MOST_WORDS_AN_ITEM = 45  # on average; numbered paragraphs of a law are longer, and are no list of things
-_WEIGHT_WHOLE = 0.6  # of the cosine with headings and items; the rest is for the heading and the opening alone
+_MOST_WORDS_AN_ITEM = 45  # on average; the numbered paragraphs of a law are longer, but do not list things
+_WEIGHT_WHOLE = 0.6  # weight of the cosine with heading and items; the rest is for heading and opening alone
 _COST_OF_RANK = 0.02  # is subtracted from the score for each rank of the chunk
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
@@ -55,7 +55,7 @@ class FoundList:
 def best_list(
     context: ScoringContext, chunks: Sequence[RetrievedChunk], read_document: DocumentReader
 ) -> FoundList | None:
-    """Return the list near the chunks, best chunk first, that is most similar to the question; None without lists."""
+    """Return the list near the chunks (best first) that is most similar to the question, or None without lists."""
     found: dict[tuple[str, str, int, int], tuple[int, RetrievedChunk, str, str]] = {}
     for rank, chunk in enumerate(chunks):
         text, outline = read_document(chunk)
@@ -77,7 +77,7 @@ def best_list(
 
 
 def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and opening of the lists of the chunk's section that overlap the chunk."""
+    """Yield start, end and opening of each list that overlaps the chunk, within the chunk's section."""
     first, last = chunk.span
     starts = [section.start for section in outline.sections]
     section_start = max((start for start in starts if start <= first), default=0)
@@ -93,8 +93,8 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
     """Yield start, end and opening of each list in a text.
 
     The opening is the sentence before the list if it ends with a colon, else an empty text. `titles` are the known
-    headings. A list inside another list is also yielded alone. Long lists, lists of long paragraphs, and lists whose
-    first item is not in the text are left out.
+    headings. A list inside another list is also yielded by itself. Lists that are long, have long items, or lack their
+    first item in the text are left out.
     """
     pieces = split_pieces(text, titles)
     position = 0

@@ -202,7 +202,7 @@ class CandidateFeatures:
     coverage: float
     """Weighted share of the question's words that the sentence itself has."""
     around: float
-    """Weighted share that only its headings and the preceding sentence have, counted half."""
+    """Weighted share that occurs only in its headings or the preceding sentence, counted half."""
     chunk_score: float
     """Score of its chunk divided by the score of the best chunk."""
     support: float

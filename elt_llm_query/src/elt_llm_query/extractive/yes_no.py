@@ -1,7 +1,7 @@
 """Start the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
 
-The clause that shares most with the question is read: what it allows, requires or denies. Decision 43 has the rules and
-their measurements.
+What the clause with most of the question's words allows, requires or denies decides the question. Decision 43 explains
+and measures the rules.
 """
 
 import re
@@ -36,7 +36,7 @@ def is_bare_reply(sentence: SentenceCandidate) -> bool:
 def deciding_sentence(
     context: ScoringContext, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> tuple[ScoredSentence, Verdict] | None:
-    """Return the first of the sentences, best first, that answers a yes-or-no question, with its verdict."""
+    """Return the best sentence that answers a yes-or-no question, with its verdict. `scored` is best first."""
     if context.question.kind != "yes_no" or NEGATION.search(fold(context.question.text)):
         return None
     for one in scored:
@@ -55,7 +55,7 @@ def opening_word(question: str, language: str, verdict: Verdict) -> str:
 
 
 def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChunk) -> bool:
-    """Return whether the question has a number, in digits or words, that neither the sentence nor its headings have."""
+    """Return whether a number in the question, in digits or words, is missing in the sentence and its headings."""
     there = find_numbers(f"{chunk.context} {sentence.candidate.topic} {sentence.candidate.readable}")
     return not all(any(number.agrees(other) for other in there) for number in find_numbers(question))
 
@@ -78,7 +78,7 @@ def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | Non
 
 
 def _main_clause(context: ScoringContext, text: str) -> str:
-    """Return the clause, other than a condition, that shares most with the question."""
+    """Return the clause, other than a condition, that contains most of the question's words."""
     clauses = [clause for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
     main = [clause for clause in clauses if not _PATTERNS["condition"].match(clause.strip())] or [text]
     return max(main, key=lambda clause: context.weights.coverage(context.question, context.stems(clause)))

@@ -47,13 +47,13 @@ class AnswerStatement:
 
     @property
     def clauses(self) -> list[str]:
-        """Return the clauses that can be compared with the sources separately: at least two, or none."""
+        """The clauses that can be compared with the sources separately: at least two, or none."""
         parts = [part for part in _JOINTS.split(self.claim) if part]
         return parts if len(parts) > 1 and all(len(part.split()) >= _FEWEST_CLAUSE_WORDS for part in parts) else []
 
 
 def move_marks_inside(text: str) -> str:
-    """Write "end. [1]" as "end [1].", so that marks stay with their sentence."""
+    """Rewrite "end. [1]" as "end [1].", so that citation marks stay with their sentence."""
     return _AFTER_END.sub(
         lambda found: f"{found.group(2) if found.group(2)[0] == ' ' else ' ' + found.group(2)}{found.group(1)}", text
     )
@@ -65,7 +65,7 @@ def strip_citation_marks(text: str) -> str:
 
 
 def split_statements(text: str) -> list[AnswerStatement]:
-    """Split a text into its sentences, which must contain their marks; every visible character is in a sentence."""
+    """Split a text into sentences, whose citation marks must precede the full stop. No visible character is lost."""
     statements = []
     for start, end in sentence_spans(text):
         written = text[start:end]
@@ -80,14 +80,14 @@ def split_statements(text: str) -> list[AnswerStatement]:
 
 
 def _without_start(pattern: re.Pattern[str], text: str) -> str:
-    """Remove what the pattern matches at the start of the folded text, if folding keeps the positions."""
+    """Remove what the pattern matches at the start of the folded text, provided that folding keeps positions."""
     folded = fold(text)
     start = pattern.match(folded) if len(folded) == len(text) else None
     return text[start.end() :] if start else text
 
 
 def _numbers(mark: str) -> list[int]:
-    """Return the numbers of a citation mark; [2-4] has three numbers."""
+    """Return the numbers in a citation mark; [2-4] contains three."""
     numbers: list[int] = []
     for part in re.split(r"[,;]", mark.strip(" \t[]")):
         ends = [int(number) for number in re.findall(r"\d+", part)]
@@ -99,7 +99,7 @@ def _numbers(mark: str) -> list[int]:
 
 
 def _claims_nothing(text: str) -> bool:
-    """Whether the text is a greeting, an introduction, a question, a heading, or about the documents or the writer."""
+    """Whether the text is a greeting, introduction, question or heading, or is about the documents or the writer."""
     bare = strip_markup(text)
     if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
         return True
@@ -112,7 +112,7 @@ def _claims_nothing(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Quote:
-    """The words chunk.text[start:end]; `readable` is their text without table syntax, if it differs."""
+    """The quoted words chunk.text[start:end]. `readable` is a version without table syntax, if it differs."""
 
     chunk: RetrievedChunk
     start: int
@@ -131,7 +131,7 @@ class Quote:
 
 
 def number_quotes(quotes: Sequence[Quote]) -> tuple[list[int], tuple[Citation, ...]]:
-    """Return the number of each quote, from 1 in order, and one citation per number; equal spans share a number."""
+    """Number the quotes in order, from 1, and return the numbers with one citation each. Equal spans share a number."""
     keys = [(quote.chunk.collection, quote.chunk.source_id, quote.span) for quote in quotes]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys), 1)}
     firsts = dict(zip(reversed(keys), reversed(quotes), strict=True))
@@ -158,7 +158,7 @@ def quote_citation(quote: Quote, number: int) -> Citation:
 
 
 def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]) -> tuple[Citation, ...]:
-    """Set the page and section of each citation to those at the start of its excerpt; `outlines` are by source id."""
+    """Set each citation's page and section to those at the start of its excerpt. `outlines` are by source id."""
     return tuple(
         citation.model_copy(
             update={"page": outline.page_at(citation.span[0]), "section": outline.section_at(citation.span[0])}
@@ -177,5 +177,5 @@ def cited_chunks(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]
             return 0
         return min(chunk.span[1], cited.span[1]) - max(chunk.span[0], cited.span[0])
 
-    # A quoted list may extend beyond its chunk. Of equal chunks, `max` returns the first, which is the best.
+    # A quoted list may extend beyond its chunk. If chunks tie, `max` returns the first, which is the best-ranked.
     return tuple(max(chunks, key=lambda chunk: shared(chunk, cited)) for cited in citations)

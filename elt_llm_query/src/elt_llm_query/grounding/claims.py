@@ -21,7 +21,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 _PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
 _BE, _BY, _DENYING, _LIMITS, _REFERRING = map(_PATTERNS.words, ("be", "by", "denying", "limits", "referring"))
 _NEGATORS: Final = language_words("negators", folded=True) | _DENYING
-_PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")  # before stems of four or more characters
+_PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")  # negate a stem of four or more characters
 _SCOPE: Final = 5  # words after a negation that it may negate
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019]|[.&+#/-](?=\w)){0,60}|[%$€£]")
@@ -49,7 +49,7 @@ class SentenceToken:
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """The tokens of a text in order, its numbers and rules, and the sets of its stems and words."""
+    """A text with its tokens in order, its numbers, its rules, and the sets of its stems and words."""
 
     text: str
     tokens: tuple[SentenceToken, ...]
@@ -65,7 +65,7 @@ class ParsedSentence:
 
     @property
     def without_rules(self) -> "ParsedSentence":
-        """Return the sentence without the words of its rules ("must not"), because rules are compared separately."""
+        """The sentence without its rule words ("must not"), because rules are compared separately."""
         tokens = tuple(
             replace(token, denied=False, denies=False) if token.start in self.rules.inside else token
             for token in self.tokens
@@ -75,7 +75,7 @@ class ParsedSentence:
 
     @property
     def names(self) -> list[SentenceToken]:
-        """Return the tokens of the sentence that are names."""
+        """The tokens that are names."""
         return [token for token in self.tokens if token.name]
 
 
@@ -122,7 +122,7 @@ def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
                 break
             denied.add(other.start())
             last = other.end()
-        if fold(one.group()) == "nicht":  # follows the verb and its objects as often as it precedes them
+        if fold(one.group()) == "nicht":  # "nicht" often follows the words that it negates
             denied |= {other.start() for other in found[max(0, position - 2) : position]}
     return denied, denying
 
@@ -136,12 +136,12 @@ class AlignmentSlot:
 
     @property
     def proper(self) -> bool:
-        """Return whether the difference has a name or number on either side."""
+        """Whether either side of the difference contains a name or number."""
         return any(token.name or token.number for token in (*self.ours, *self.theirs))
 
     @property
     def nouns(self) -> bool:
-        """Whether both sides have a capitalised word within the sentence: in German, two different nouns."""
+        """Whether both sides contain a capitalised word within the sentence: in German, two different nouns."""
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
@@ -149,8 +149,8 @@ class AlignmentSlot:
 class Alignment:
     """The differences between a claim and a source sentence, aligned word by word.
 
-    `slots` are the differences; `pairs` are differences of one word against one word. `crossed` is true if two names or
-    numbers have exchanged positions, `denied` if only one side has a negation.
+    `slots` are the differences in content; `pairs` are places where one word replaces another. `crossed` is true if two
+    names or numbers have exchanged positions, `denied` if only one side contains a negation.
     """
 
     slots: tuple[AlignmentSlot, ...]
@@ -160,7 +160,7 @@ class Alignment:
 
 
 def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
-    """Align a claim with a sentence. If they have too few words in common, no differences are returned."""
+    """Align a claim with a source sentence. If they have too few words in common, no differences are returned."""
     ours, theirs = list(map(_key, claim.tokens)), list(map(_key, source.tokens))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     shared = sum(block.size for block in matcher.get_matching_blocks())
@@ -210,7 +210,7 @@ def _slot(
 ) -> AlignmentSlot | None:
     other = tuple(token for token in theirs if token.stems and _lacks(claim, source, token))
     mine = tuple(token for token in ours if token.stems and _lacks(source, claim, token))
-    # A name in place of another name is wrong even if the sentence has it elsewhere, unless the claim has both names.
+    # A name in place of another is wrong even if the source contains it elsewhere, unless the claim contains both.
     if not mine and any(token.name for token in other):
         mine = tuple(token for token in ours if token.name)
     if not mine or not other or (any(token.word in _REFERRING for token in theirs) and not any(t.name for t in other)):
@@ -219,7 +219,7 @@ def _slot(
 
 
 def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) -> bool:
-    """Return whether a sentence lacks the word or, if the word is part of a number, the amount."""
+    """Return whether `sentence` lacks the word of `own` or, if the word is part of a number, the amount."""
     for number in own.numbers:
         if number.start <= token.start < number.end:
             return not any(number.agrees(other) for other in sentence.numbers)
@@ -232,7 +232,7 @@ _COMMON_VERBS = 0.75  # share of the words between two names that claim and sour
 
 
 def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
-    """Return how much better two names or numbers of a claim fit each other's position in the source, 0 to 1."""
+    """Return how much better two of the claim's names or numbers would fit the source if exchanged, 0 to 1."""
     names = [name for name in _unique_names(claim) if _positions(source, name)][:_MOST]
     return max((_exchange(claim, source, left, right) for left, right in combinations(names, 2)), default=0.0)
 
@@ -240,8 +240,8 @@ def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
 def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
     """Whether two names around a verb have changed roles.
 
-    In the same voice the order differs: "France declared war on England" against "England declared war on France". In
-    another voice the order is the same: "A wrote B" against "A was written by B".
+    If claim and source are both active or both passive, the order then differs: "France declared war on England",
+    "England declared war on France". Otherwise, the order is the same: "A wrote B", "A was written by B".
     """
     names = [name for name in _unique_names(claim) if name.name and len(_positions(source, name)) == 1][:_MOST]
     for left, right in combinations(names, 2):
@@ -259,7 +259,7 @@ def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
 
 
 def _unique_names(sentence: ParsedSentence) -> list[SentenceToken]:
-    """Return the names and numbers that occur once. A name of several words is represented by its last word."""
+    """Return the names and numbers that occur once. The last word of a name represents the whole name."""
     tokens = sentence.tokens
     heads = [
         token
@@ -320,14 +320,14 @@ def _verbs(tokens: Sequence[SentenceToken]) -> set[str]:
 def _passive(sentence: ParsedSentence, first: int, last: int) -> bool:
     """Return whether the words around two names are in the passive voice, such as "was written by"."""
     between = [token.word for token in sentence.tokens[first + 1 : last]]
-    before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]  # may have "was"
+    before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]  # may contain "was"
     return bool(_BY.intersection(between[-4:])) and bool(  # "by" at most four words before the second name
         _BE.intersection([*between, *before]) or len(between) <= _REACH
     )
 
 
 class ContradictionFinder:
-    """Finds antonyms in a claim and a sentence, and negations in only one of them. Both are parsed with `tokeniser`.
+    """Finds antonyms between a claim and a sentence, and negations in only one of them. `tokeniser` parses both.
 
     Antonyms are compared by their stems, so that "increased" is an antonym of "decreases".
     """
@@ -341,7 +341,7 @@ class ContradictionFinder:
             self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return antonyms and one-sided negations. One antonym and one negation cancel out ("not easy" for "hard")."""
+        """Return antonyms and one-sided negations. A single antonym and negation cancel out ("not easy" for "hard")."""
         pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
         # At aligned positions, antonyms count even if both words also occur elsewhere.
         aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]
@@ -354,11 +354,11 @@ class ContradictionFinder:
         return found
 
     def _key(self, word: str) -> str:
-        """The stem of a folded word, or the word itself if it is a stopword."""
+        """Return the stem of a folded word, or the word itself if it is a stopword."""
         return next(iter(self._tokeniser.stems(word)), word)
 
     def _opposed(self, claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
-        """Return the words of the claim whose antonym, or negation by a prefix ("unable"), is only in the source."""
+        """Return the claim's words whose antonym, or negation by a prefix ("unable"), occurs only in the source."""
         keys = {self._key(token.word): token.text for token in claim.tokens if not token.name}
         theirs = {self._key(token.word) for token in source.tokens}
         ours, others = {key: text for key, text in keys.items() if key not in theirs}, theirs - keys.keys()
@@ -373,7 +373,7 @@ class ContradictionFinder:
 
 
 def _negated_only_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
-    """Return words that one sentence negates and the other has without a negation; the first word of each negation."""
+    """Return words that `one` negates and `other` contains without negation: the first shared word per negation."""
     shared_words = []
     is_open = False
     for token in one.tokens:

@@ -1,7 +1,7 @@
 """Ground a written answer: compare each sentence with the chunks and give a verdict with citations.
 
-The answer needs no quotes or citations: this module finds the best source of each sentence, and marks sentences that
-the chunks do not support or that they contradict.
+The answer need not contain quotes or citations: this module finds the best source for each sentence, and marks
+sentences that the chunks do not support or even contradict.
 """
 
 import math
@@ -54,7 +54,7 @@ _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|unge
 
 @dataclass(frozen=True)
 class SourceSentence:
-    """text[start:end] of a chunk; `before` are words of the two preceding sentences, `over` words of its headings."""
+    """A sentence at start:end of a chunk. `before`: words of the two sentences before it; `over`: of its headings."""
 
     chunk: int
     start: int
@@ -65,7 +65,7 @@ class SourceSentence:
 
 
 class SourceIndex:
-    """Every sentence of the chunks, with the weight of each word among them and the words that are names."""
+    """Every sentence of the chunks. Knows the weight of each word, and which words are names, in these chunks."""
 
     def __init__(self, chunks: Sequence[RetrievedChunk], tokeniser: KeywordTokeniser, *, german: bool) -> None:
         self.chunks = chunks
@@ -80,7 +80,7 @@ class SourceIndex:
         self.stems = frozenset(self._frequency)
 
     def read(self, text: str) -> ParsedSentence:
-        """Parse a text. The words that are names in these chunks count as names."""
+        """Parse a text. Words that are names in these chunks count as names."""
         return parse_sentence(text, self.tokeniser, self._is_name)
 
     def weight(self, stem: str) -> float:
@@ -89,7 +89,7 @@ class SourceIndex:
         return 0.2 + math.log1p((size - count + 0.5) / (count + 0.5))
 
     def _is_name(self, word: str, at_start: bool) -> bool:
-        """Whether a capitalised word is a name: German capitalises nouns, every language the start of sentences."""
+        """Whether a capitalised word is a name, and not just a German noun or the first word of a sentence."""
         folded = fold(word)
         if not self.tokeniser.stems(word) and not word.isupper():
             return False
@@ -104,7 +104,7 @@ class SourceIndex:
         candidates = sentence_candidates([chunk])
         leads = {(one.start, one.end): one for one in candidates if one.kind != "prose" or one.under_question}
         sentences: list[SourceSentence] = []
-        # Each row of a table is a sentence: in all rows together any number would support any claim.
+        # Each table row is a sentence of its own: if rows were joined, any of their numbers could support a claim.
         spans = (line for span in sentence_spans(chunk.text) for line in split_table_rows(chunk.text, span))
         for start, end in sorted({*spans, *leads}):
             lead = leads.get((start, end))
@@ -120,20 +120,20 @@ _DEFINITE, _PRONOUNS = map(_PATTERNS.words, ("definite", "pronouns"))
 
 @dataclass(frozen=True)
 class ClaimComparison:
-    """The comparison of a claim with sentences: the share of its words that they contain, and their disagreements."""
+    """The comparison of a claim with source sentences: how much of it they contain, and where they disagree."""
 
     sentences: tuple[SourceSentence, ...]
-    coverage: float  # share of the weight of the claim's words, without names and numbers, that the sentences have
-    elsewhere: float  # share of the same weight that only other sentences have
+    coverage: float  # weighted share of the claim's words, without names and numbers, in the sentences
+    elsewhere: float  # weighted share of these words that occurs only in other sentences
     numbers: tuple[str, ...]  # numbers of the claim that the sentences lack
-    names: tuple[str, ...]  # names of the claim that neither the sentences nor the text around them have
-    borrowed: tuple[str, ...]  # names of the claim that only the preceding sentences or the headings have
+    names: tuple[str, ...]  # names of the claim that neither the sentences nor the text around them contain
+    borrowed: tuple[str, ...]  # names of the claim that only the preceding sentences or the headings contain
     contrary: tuple[str, ...]  # words with an antonym in the sentences, and words negated on one side only
-    other_force: tuple[str, ...]  # "may" where the sentences have "must", or vice versa
+    other_force: tuple[str, ...]  # "may" where the sentences state "must", or vice versa
     exchanged: float  # the greatest `exchange_score`
     swapped: bool  # whether two names have changed roles
-    replaced: tuple[AlignmentSlot, ...]  # positions where the first sentence has another name, number or noun
-    traded: int  # names only in the claim or names only in the first sentence, whichever are fewer
+    replaced: tuple[AlignmentSlot, ...]  # places where the first sentence contains another name, number or noun
+    traded: int  # number of names only in the claim, or only in the first sentence, whichever is smaller
 
 
 def _has_name(words: frozenset[str], stems: frozenset[str], token: SentenceToken) -> bool:
@@ -153,13 +153,13 @@ def _same_root(left: str, right: str) -> bool:
 
 
 def _spelled_out(token: SentenceToken, text: str) -> bool:
-    """Return whether a text has successive words whose initials are the letters of an abbreviation."""
+    """Return whether a text contains successive words whose initials form the abbreviation."""
     letters = r"\w*\W{1,3}(?:of |the |and )?".join(re.escape(letter) for letter in token.word if letter.isalpha())
     return bool(letters) and len(token.word) <= 6 and bool(re.search(rf"\b{letters}", fold(text)))
 
 
 def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSentence) -> bool:
-    """Return whether the token is part of a name of several words whose initials are a word of the source."""
+    """Return whether the token belongs to a name of several words whose initials form a word in the source."""
     tokens = claim.tokens
     first = last = tokens.index(token)
     while first > 0 and tokens[first - 1].name:
@@ -170,21 +170,21 @@ def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSent
     return len(initials) > 1 and any(one.word.replace(".", "") == initials for one in source.tokens)
 
 
-# A logistic regression on sentences with an altered or the same meaning, see docs/decisions/0020-grounding.md.
+# A logistic regression on sentences whose meaning was altered or kept, see docs/decisions/0020-grounding.md.
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("weights.toml").read_text(encoding="utf-8"))
 INTERCEPT: Final[float] = _WEIGHTS["intercept"]
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
-_COMPARED = 6  # sentences with the most words of a claim, which are embedded
-_ALONE = 3  # sentences of these that are compared in detail
+_COMPARED = 6  # sentences that are embedded: those with the most words of a claim
+_ALONE = 3  # sentences, among these, that are compared in detail
 _GAIN, _GAIN_ELSEWHERE = 0.12, 0.25  # coverage that a second sentence of the same or of another chunk must add
 _RELEVANT = 0.25  # coverage of the claim above which a sentence can contradict it
-_OFTEN = 2  # greatest count of missing numbers or names that is a feature
-_OTHER_FORCE = 0.7  # "may" for "must" is neither supported nor an antonym
+_OFTEN = 2  # more missing numbers or names than this do not change the feature
+_OTHER_FORCE = 0.7  # the feature `contrary` for "may" in place of "must", which is less than an antonym
 
 
 @dataclass(frozen=True)
 class ClaimSupport:
-    """The sentences that support a claim best, their features, and the chance, 0 to 1, that they support it."""
+    """The comparison with the best source sentences, its features, and the chance, 0 to 1, that they support it."""
 
     comparison: ClaimComparison
     features: dict[str, float]
@@ -192,7 +192,7 @@ class ClaimSupport:
 
 
 class SupportFinder:
-    """Finds the one or two sentences that support a claim best. Embeds each text once."""
+    """Finds the one or two sentences that best support a claim. Each text is embedded once."""
 
     def __init__(self, sources: SourceIndex, embedding: EmbeddingModel, contraries: ContradictionFinder) -> None:
         self._sources = sources
@@ -201,10 +201,10 @@ class SupportFinder:
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def support(self, text: str, chunk: int | None = None) -> ClaimSupport | None:
-        """Find the best support of a claim, in all chunks or in one.
+        """Find the best support for a claim, in all chunks or in one.
 
-        Returns None if there is no sentence to compare or the claim has no word. A sentence of another chunk is added
-        only to a sentence that does not support the claim alone.
+        Returns None if there is no sentence to compare or the claim contains no word. Sentences of two chunks are
+        combined only if no single sentence supports the claim.
         """
         claim = self._sources.read(text)
         within = [one for one in self._sources.sentences if chunk in {None, one.chunk}]
@@ -236,7 +236,7 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence with most of the words that the first sentence lacks, from its chunk if possible."""
+        """Return the sentence with most of the claim's words that `first` lacks, from the same chunk if possible."""
         already = self._coverage(claim, first.sentence.stems)
         fitting = []
         for one in within:
@@ -310,7 +310,7 @@ class SupportFinder:
     def _numbers(self, claim: ParsedSentence, sentences: Sequence[SourceSentence]) -> tuple[str, ...]:
         missing = []
         for number in claim.numbers:
-            # The stems of the six nearest words, without the number itself.
+            # The stems of the six words nearest to the number.
             near = sorted((one for one in claim.tokens if one.stems), key=lambda one: abs(one.start - number.start))
             around = {stem for token in near[1:7] if not token.number for stem in token.stems}
             agreeing = [one.sentence for one in sentences if any(map(number.agrees, one.sentence.numbers))]
@@ -323,7 +323,7 @@ class SupportFinder:
     def _locate_name(
         self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
     ) -> Literal["there", "beside", "missing"]:
-        """Return whether a name is in the sentences, only in the headings or sentences before, or missing."""
+        """Return whether a name is in the sentences, only in their headings or preceding sentences, or missing."""
         parsed = [one.sentence for one in sentences]
         is_acronym = token.text.isupper() and len(token.text) > 1
         if any(
@@ -339,13 +339,13 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the claim has another noun that the chunks use elsewhere; a noun that they lack may be a synonym."""
+        """Whether the claim replaced a noun by one from elsewhere in the chunks. Any other noun may be a synonym."""
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """Return the antonyms and one-sided negations of the relevant sentence that has the most of them."""
+        """Return antonyms and one-sided negations, from the relevant sentence with the most of them."""
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)
@@ -364,20 +364,20 @@ class SupportFinder:
 
 Verdict = Literal["supported", "partly", "unsupported", "no claim"]
 
-_ENOUGH = 0.5  # chance of support from which a claim is supported
+_ENOUGH = 0.5  # least chance of support for a supported claim
 _PARTLY = 0.25  # chance of support below which a claim is unsupported
 _EXCHANGED = 0.3  # exchange score above which two names or numbers count as exchanged
-_UNLIKE = 1.1  # share of missing words plus embedding distance (0 to 2) above which a claim is unsupported
+_UNLIKE = 1.1  # a claim is unsupported if its share of missing words plus embedding distance (0 to 2) is greater
 
 
 @dataclass(frozen=True)
 class GroundedSentence:
-    """A sentence of the answer with its verdict and the reasons.
+    """A sentence of the answer, with its verdict and the reasons. A sentence such as a greeting is "no claim".
 
-    `score` is the chance, 0 to 1, that the sources support it; `quotes` are the best supporting spans: at most one for
-    each clause and two for one claim, and none for an unsupported sentence. `cited` are the citation numbers in the
-    written sentence. `unsupporting` are the cited numbers whose chunk does not support the sentence; it is empty for an
-    unsupported sentence. A sentence without a claim, such as a greeting, has the verdict "no claim".
+    `score` is the chance, 0 to 1, that the sources support the sentence. `quotes` are the best supporting spans: one or
+    two for the sentence or, if its clauses were compared separately, for each clause. `cited` are the citation numbers
+    in the written sentence. `unsupporting` are those whose chunk does not support the sentence. `quotes` and
+    `unsupporting` are empty for an unsupported sentence.
     """
 
     text: str
@@ -393,7 +393,7 @@ class GroundedSentence:
 class GroundedAnswer:
     """The answer with citations of the supporting spans, and every sentence with its verdict.
 
-    `share` is the mean score of the sentences with a claim, 0 to 1; 1 if there are none.
+    `share` is the mean score, 0 to 1, of the sentences that make a claim; 1 if there are none.
     """
 
     text: str
@@ -414,9 +414,9 @@ def ground_answer(
 ) -> GroundedAnswer:
     """Compare every sentence of a written answer with the chunks it was written from.
 
-    A number [n] refers to sources[n - 1]; numbers without a source are removed and noted, all others replaced by the
-    numbers of the supporting spans. `strict` drops the unsupported sentences. Frequent callers pass `contraries`,
-    created once with the same tokeniser. Raises ModelError if embedding fails.
+    A number [n] in the answer refers to sources[n - 1]. Numbers without a source are removed, which a note reports; all
+    others are replaced by the numbers of the supporting spans. `strict` drops the unsupported sentences. Frequent
+    callers pass `contraries`, created once with the same tokeniser. Raises ModelError if embedding fails.
     """
     text = move_marks_inside(answer_text)
     german = tokeniser.language == "de" or question_language(text) == "de"
@@ -501,7 +501,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
 def _cite(
     text: str, statements: Sequence[AnswerStatement], judged: Sequence[GroundedSentence], dropped: Collection[str]
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Leave out sentences with a dropped verdict, write the quote numbers after the others, and return citations."""
+    """Drop sentences with a verdict in `dropped`, and add citation marks to the others. Also return the citations."""
     quotes = [quote for sentence in judged if sentence.verdict not in dropped for quote in sentence.quotes]
     numbers, citations = number_quotes(quotes)
     number_of = dict(zip(((quote.chunk.node_id, quote.span) for quote in quotes), numbers, strict=True))
@@ -512,7 +512,7 @@ def _cite(
             continue
         marks = dict.fromkeys(f"[{number_of[quote.chunk.node_id, quote.span]}]" for quote in sentence.quotes)
         written += text[last : statement.start] + f"{statement.text} {''.join(marks)}".rstrip()
-        # The line end after the sentence stays: the next sentence may be a list item.
+        # The line end after the sentence is kept, because the next sentence may be a list item.
         last = len(text[: statement.end].rstrip())
     return (written + text[last:]).strip(), citations
 
@@ -522,7 +522,7 @@ def _notes(judged: Sequence[GroundedSentence], count: int, *, strict: bool) -> I
     if unknown:
         named = ", ".join(f"[{number}]" for number in unknown)
         yield f"The answer cited {named}, which {'do' if len(unknown) > 1 else 'does'} not exist: removed."
-    # A sentence without any supporting citation gets others, which replace its own.
+    # If no citation of a sentence supports it, all are replaced, which is not reported here.
     failing = sum(len(one.unsupporting) for one in judged if len(one.unsupporting) < len(one.cited))
     if failing:
         subject = "citation of the answer does" if failing == 1 else "citations of the answer do"

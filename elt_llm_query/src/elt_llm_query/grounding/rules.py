@@ -1,7 +1,7 @@
 """Rules and numbers in a sentence: what is allowed, required, forbidden or limited, and by how much.
 
-"No club may change its name more than once" and "a club may change its name at most once" are the same rule: a negation
-is read together with the limit, condition or time that it negates.
+"No club may change its name more than once" and "a club may change its name at most once" are the same rule, because a
+negation is read together with the limit, condition or time that it negates.
 """
 
 import re
@@ -20,7 +20,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 
 _PLAIN: Final = str.maketrans("äöüß\u2019", "aous'")
 _PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
-# The wordings are tried in this order, so longer wordings precede shorter wordings that they contain.
+# Phrases are tried in this order, so a longer phrase precedes any shorter phrase that it contains.
 _MONTH: Final = alternatives(month_names(["en"]))
 _WORDINGS: Final = _PATTERNS.rows("rule_words")
 _MARK: Final = re.compile(
@@ -33,7 +33,7 @@ _MARK: Final = re.compile(
 
 @dataclass(frozen=True)
 class RuleMark:
-    """A rule word or phrase at start:end of a text, folded in `words`; `kind` is its kind in `rule_words`."""
+    """A rule word or phrase at start:end of a text. `words` is the folded text, `kind` the kind in `rule_words`."""
 
     kind: str
     start: int
@@ -54,7 +54,7 @@ MEASURES: Mapping[str, str] = {
     word: measure for measure, words in _TABLES["measures"].items() for word in words.split()
 }
 _SIGNS = {"$": "dollar", "€": "euro", "£": "sterling"}
-# For each measure, a smaller measure, and how many of the smaller one it has.
+# For each unit, a smaller unit, and how many of the smaller one it contains.
 _OF_SMALLER = {"week": ("day", 7.0), "year": ("month", 12.0), "hour": ("minute", 60.0)}
 _VALUES = {**_SPECIAL, **number_words("ordinals", folded=True), **number_words("numbers", folded=True)}
 _ONES, _TENS = (
@@ -63,14 +63,14 @@ _ONES, _TENS = (
 )
 # "twenty-four" is one number, not "twenty" and "four".
 _COMPOUND = re.compile(rf"\b({_TENS})[- ](one|{_ONES})\b")
-_ROUGH_ERROR = 0.06  # greatest difference between an approximate and an exact number, as a share of the greater
+_ROUGH_ERROR = 0.06  # greatest difference between an approximate number and an exact one, as a share of the greater
 
 
 @dataclass(frozen=True)
 class NumberValue:
     """A number at text[start:end] with every value it may mean (1.000 is one or a thousand) and its unit, if known.
 
-    `weak` is true if the word may be no number (second, both, half), `rough` if the text marks the number as
+    `weak` is true if the word may have another meaning (second, both, half), `rough` if the text marks the number as
     approximate.
     """
 
@@ -96,7 +96,7 @@ class NumberValue:
 
 
 def find_numbers(text: str) -> list[NumberValue]:
-    """Find the numbers of a text in order, except "one" and "first"; positions refer to `text`."""
+    """Find the numbers in a text, in order, except "one" and "first". Positions refer to `text`."""
     lowered = fold(text) if len(fold(text)) == len(text) else text.lower()
     figures = [NumberValue(*one.span(), _possible_values(one.group())) for one in _FIGURE.finditer(lowered)]
     figures += [
@@ -116,7 +116,7 @@ def find_numbers(text: str) -> list[NumberValue]:
 
 
 def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
-    """Return the smallest unit of a number, such as days for weeks, and the values of the number in that unit."""
+    """Return the smaller unit of a number, such as days for weeks, and the number's values in that unit."""
     unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
     return unit, frozenset(value * count for value in number.values)
 
@@ -137,7 +137,7 @@ def _possible_values(digits: str) -> frozenset[float]:
 
 
 def _scale(lowered: str, number: NumberValue) -> NumberValue:
-    """Multiply a number by the scale word that follows."""
+    """Multiply a number by the scale word that follows it, such as "million", if any."""
     after = re.match(r"[ -]{0,2}([a-z]+)\b", lowered[number.end : number.end + 16])
     scale = _SCALES.get(after[1]) if after else None
     has_sign = lowered[max(0, number.start - 1) : number.start] in _SIGNS
@@ -147,7 +147,7 @@ def _scale(lowered: str, number: NumberValue) -> NumberValue:
 
 
 def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
-    """Add the unit beside a number and whether it is approximate."""
+    """Add the unit beside a number, and whether the number is approximate."""
     before = lowered[max(0, number.start - 14) : number.start]  # long enough for "approximately "
     after = re.match(r"[ -]?(%|[a-z]+)", lowered[number.end : number.end + 16])
     measure = _SIGNS.get(before[-1:], "") or (MEASURES.get(after[1], "") if after else "")
@@ -163,8 +163,8 @@ _TIMES: Final = frozenset({"till", "from"})
 _HARD: Final = frozenset({"over", "under", "most", "least"})
 _REACH: Final = 34  # characters between a limit and the number after it
 _REACH_BACK: Final = 26  # characters from the start of a number to the limit after it ("five or more")
-_LEAST_COMMON: Final = 0.34  # share of the stems of the shorter clause that two compared clauses must share
-_FOLLOWING: Final = 4  # words after a limit without a number that name its subject
+_LEAST_COMMON: Final = 0.34  # of the shorter clause's stems: the share that two compared clauses must have in common
+_FOLLOWING: Final = 4  # words after a limit without a number: they name what is limited
 _BARE_TIMES: Final = _PATTERNS.words("bare_times")
 _NEED_NOT_IF_DENIED: Final = frozenset(
     {"muss", "mussen", "mus", "braucht", "brauchen", "ist verpflichtet", "sind verpflichtet"}
@@ -175,8 +175,8 @@ _NEED_NOT_IF_DENIED: Final = frozenset(
 class RuleLimit:
     """A limit or condition of a rule. `up` is true for "at least" and "from", and false for "at most" and "until".
 
-    The subject of the limit is in `numbers`, or else in `stems`. For a condition ("without", "unless"), `up` is true
-    only if it is negated.
+    `numbers` or, if there are none, `stems` identify what is limited. For a condition ("without", "unless"), `up` is
+    true only if the condition is negated.
     """
 
     up: bool
@@ -188,7 +188,7 @@ class RuleLimit:
 
 @dataclass(frozen=True)
 class RuleClause:
-    """The rule of one clause: its force ("may", "must", "neednot" or ""), its negation, and its limits."""
+    """The rule in one clause: its force ("may", "must", "neednot" or ""), whether it is negated, and its limits."""
 
     force: str
     denied: bool
@@ -211,8 +211,8 @@ class RuleSet:
 
 
 def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str], Sequence[str]]) -> RuleSet:
-    """Read the rules of a text; empty for a text without rules. The function `stems` reduces words to their stems."""
-    # Lower case without umlauts, if that leaves every character at its position.
+    """Read the rules in a text; a text without rules has an empty result. `stems` returns the stems of a text."""
+    # Lower case without umlauts, provided that every character keeps its position.
     lowered = text.lower().translate(_PLAIN) if len(text.lower()) == len(text) else ""
     found = _MARK.finditer(lowered)
     marks = [RuleMark(str(one.lastgroup).partition("_")[0], *one.span(), one.group()) for one in found]
@@ -230,7 +230,7 @@ def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str],
 def compare_rules(claim: RuleSet, source: RuleSet) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Compare each clause of a claim with the most similar clause of a source sentence.
 
-    Return the words that contradict a rule, and those that only change its force ("may" for "must").
+    Return the words in which the claim contradicts a rule, and those that only change its force ("may" for "must").
     """
     contrary: list[str] = []
     other_force: list[str] = []
@@ -303,7 +303,7 @@ def _clause(
 
 
 def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
-    """Return the force of the first modal verb; in German, a negation turns "muss" and "braucht" into "need not"."""
+    """Return the first modal verb's force. In German, a negation turns "muss" and "braucht" into "need not"."""
     limited = any(mark.kind in _HARD for mark in inside)
     for mark in inside:
         if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
@@ -312,7 +312,7 @@ def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
 
 
 def _negated_bounds(negations: Sequence[RuleMark], inside: Sequence[RuleMark]) -> list[RuleMark]:
-    """Return the negations of limits, times and conditions, each with the rule word that it negates."""
+    """Return the negations of limits, times and conditions, each followed by the rule word that it negates."""
     negated: list[RuleMark] = []
     bounds = [mark for mark in inside if mark.kind in {"over", "under", "till", "from", "without"}]
     for negation in negations:
@@ -348,7 +348,7 @@ def _limit(
 
 
 def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[NumberValue, ...]:
-    """Return the number of a limit: the next number, or else the number just before ("five or more")."""
+    """Return the number of a limit: the next number, or the preceding one, as in "five or more"."""
     trailing = mark.words.startswith(("or ", "and ", "oder ")) or mark.words.startswith("ubers")
     following = [one for one in numbers if mark.end <= one.start < min(end, mark.end + _REACH)]
     leading = [one for one in numbers if mark.start - _REACH_BACK <= one.start < mark.start]

@@ -1,4 +1,4 @@
-"""Split the chunks into sentences, list the quotable sentences, match terms of the question, and embed."""
+"""Split chunks into sentences, find the quotable ones, match the question's terms, and embed texts."""
 
 import math
 import re
@@ -44,7 +44,7 @@ _KEPT_FREQUENCIES = 10_000  # stems
 
 @dataclass(frozen=True)
 class TextPiece:
-    """The words text[start:end] of a chunk; `new_paragraph` if a blank line or the start of the chunk precedes them."""
+    """The part text[start:end] of a chunk. `new_paragraph` means that it follows a blank line or starts the chunk."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class TextPiece:
 
 
 def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
-    """Split a chunk into pieces in order; `titles` are the known headings above it."""
+    """Split a chunk's text into pieces, in order. `titles` are known headings, which may occur in the text."""
     spans = [piece for span in sentence_spans(text) for piece in split_table_rows(text, span)]
     known = {_bare_title(title) for title in titles} - {""}
     pieces: list[TextPiece] = []
@@ -74,12 +74,12 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
 
 
 def strip_markup(text: str) -> str:
-    """Remove Markdown's emphasis, links, heading and list marks; the result is on one line."""
+    """Remove Markdown's marks for emphasis, links, headings and lists, and join the text into one line."""
     return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _UNDERLINED.sub("", text))).split())
 
 
 def strip_syntax(text: str) -> str:
-    """Remove links, emphasis, template tags and numbers of footnotes; line breaks and list marks remain."""
+    """Remove the marks of links and emphasis, template tags and footnote numbers. Line breaks and list marks remain."""
     without_links = _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", _TEMPLATE.sub("", text)))
     return _SYNTAX.sub("", _EMPHASIS.sub(r"\1", without_links))
 
@@ -90,7 +90,7 @@ def is_table_row(text: str) -> bool:
 
 
 def split_table_rows(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Split a span so that each row of a table has its own span."""
+    """Split a span so that each table row gets its own span."""
     prose = None
     for line in re.finditer(r"[^\n]+", text[span[0] : span[1]]):
         start = span[0] + line.end() - len(line.group().lstrip())
@@ -121,7 +121,7 @@ def _piece_kind(text: str) -> TextPieceKind:
 
 
 def _is_heading(text: str, titles: Collection[str], *, alone: bool, over_table: bool) -> bool:
-    """Return whether a line is a heading: a known title, capitals, or a short separate line without full stop."""
+    """Return whether a line is a heading: a known title, all capitals, or a short separate line without full stop."""
     short = len(text.split()) <= _LONGEST_HEADING
     if _bare_title(text) in titles or (text.isupper() and short):
         return True
@@ -138,17 +138,17 @@ CandidateKind = Literal["prose", "row", "item"]
 _WORD = re.compile(r"\w+")
 _FIGURE = re.compile(r"[^\w|]{0,5}\d[\d.,' ]{0,20}[^\w|]{0,5}|[-\u2212\u2013\u2014]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
-_FEWEST_ROWS = 3  # of a table without a rule whose first row is recognised as the header
-_FEWEST_WORDS, _FEWEST_ROW_WORDS = 4, 2  # of a quotable sentence, and of a quotable table row
-_LONGEST_LABEL = 8  # words without punctuation or digits that are a label and no sentence
+_FEWEST_ROWS = 3  # needed to recognise the first row as a header, in a table without a rule below it
+_FEWEST_WORDS, _FEWEST_ROW_WORDS = 4, 2  # in a quotable sentence, and in a quotable table row
+_LONGEST_LABEL = 8  # words; so few without punctuation or digits are a label, not a sentence
 
 
 @dataclass(frozen=True)
 class SentenceCandidate:
-    """One quotable sentence, chunk.text[start:end]. `lead` is the header of its table or the first line of its list.
+    """One quotable sentence, chunk.text[start:end]. `lead` is the header of its table, or the opening of its list.
 
-    `topic` is the heading or question above it in its chunk; `under_question` is true if the topic is a question, which
-    the sentence answers. `whole` is false if the chunk starts or ends in the middle of the sentence.
+    `topic` is the heading or question above the sentence; `under_question` is true if the topic is a question, which
+    the sentence then answers. `whole` is false if the chunk starts or ends in the middle of the sentence.
     """
 
     chunk: int
@@ -163,7 +163,7 @@ class SentenceCandidate:
 
     @cached_property
     def readable(self) -> str:
-        """Return the sentence without markup; a table row becomes "column: value; column: value"."""
+        """The sentence without markup, after its lead. A table row becomes "column: value; column: value"."""
         if self.kind == "row":
             return _row_text(self.lead, self.text)
         sentence = strip_markup(self.text)
@@ -171,12 +171,12 @@ class SentenceCandidate:
 
     @cached_property
     def readable_with_question(self) -> str:
-        """Return the sentence, after the question above it if there is one."""
+        """The readable sentence, after the question above it if there is one."""
         return f"{strip_markup(self.topic)} {self.readable}" if self.under_question else self.readable
 
 
 def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandidate]:
-    """Return the quotable sentences of each chunk in order; of copies in overlapping chunks, the longest is kept."""
+    """Return the quotable sentences of each chunk, in order. If chunks overlap, only the longest copy is kept."""
     candidates = [candidate for number, chunk in enumerate(chunks) for candidate in _chunk_candidates(number, chunk)]
     kept: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     chosen = []
@@ -193,7 +193,7 @@ def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandid
 def row_as_text(header: str, row: str, years: Collection[str] = ()) -> str:
     """Write a row as "Label: value", or with more columns "Label - column: value; column: value".
 
-    A unit in brackets in the header of the labels is written after the label. If some columns are for one of `years`,
+    A unit in brackets that heads the first column is written after the label. If some columns are for one of `years`,
     the columns for other years are left out.
     """
     names, values = _cells(header), _cells(row)
@@ -216,12 +216,12 @@ def years_in(text: str) -> tuple[str, ...]:
 
 
 def columns_of_years(header: str, years: Collection[str]) -> list[int]:
-    """Return the columns, counted from 0, whose heads have one of the years."""
+    """Return the columns, counted from 0, whose heads contain one of the years."""
     return [number for number, name in enumerate(_cells(header)) if set(_YEAR.findall(name)) & set(years)]
 
 
 def row_label(row: str) -> str:
-    """Return the first cell of a row without markup."""
+    """Return the first cell of a row, without markup."""
     return _cells(row)[0]
 
 
@@ -240,7 +240,7 @@ def _named_values(names: Sequence[str], values: Sequence[str]) -> str:
 def _cells(row: str) -> list[str]:
     last = row.strip().splitlines()[-1] if row.strip() else ""
     bare = last.strip()
-    # Markdown has a bar at both ends; a row of a PDF has one at the start only before an empty first cell.
+    # A Markdown row has a bar at both ends; a row from a PDF starts with one only if its first cell is empty.
     bare = bare.strip("|") if bare.endswith("|") or not bare.startswith("| ") else bare
     return [strip_markup(cell) for cell in re.split(r"\||\t", bare)]
 
@@ -271,7 +271,7 @@ def _chunk_candidates(number: int, chunk: RetrievedChunk) -> Iterator[SentenceCa
 
 @dataclass
 class _PrecedingContext:
-    """The heading, question, table header and list opening above the next piece of a chunk."""
+    """The heading, question, table header and list opening that precede the next piece of a chunk."""
 
     heading: str = ""
     question: str = ""
@@ -280,7 +280,7 @@ class _PrecedingContext:
     stays: bool = True
 
     def update(self, pieces: Sequence[TextPiece], position: int) -> bool:
-        """Add a sentence to the context, and return whether it is only context, such as a heading."""
+        """Add a piece to the context, and return whether it is only context, such as a heading."""
         piece = pieces[position]
         following = pieces[position + 1] if position + 1 < len(pieces) else None
         if piece.kind == "question":
@@ -307,24 +307,24 @@ class _PrecedingContext:
             self.header = run[0]
             return True
         if is_table_row(self.header) and len(_cells(self.header)) == len(_cells(run[0])):
-            return ruled  # the heading names a group of rows within the table
+            return ruled  # the heading names a group of rows of the same table
         self.header = self.heading if before == "heading" else ""
         return False
 
 
 def _names_columns(run: Sequence[str]) -> bool:
-    """Return whether the first row of a table is its header: as many cells as the next, no figures except years."""
+    """Return whether a table's first row is its header: as many cells as the next row, no figures except years."""
     if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
         return False
     first, *others = _cells(run[0])
-    # Over rows of figures, the first cell may be empty or name the unit, and the others may be dates.
+    # Above rows of figures, the first cell may be empty or name the unit, and the other cells may be dates.
     if all(_FIGURE.fullmatch(cell) for row in run[1:] for cell in _cells(row)[1:] if cell):
         return all(cell and not _FIGURE.fullmatch(_YEAR.sub("", cell)) for cell in others)
     return all(cell and not re.search(r"\d", _YEAR.sub("", cell)) for cell in (first, *others))
 
 
 def _has_content(piece: TextPiece) -> bool:
-    """Return whether a sentence is long enough to answer a question."""
+    """Return whether a piece contains enough words to answer a question."""
     if _LEADERS.search(piece.text):
         return False
     words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
@@ -336,19 +336,19 @@ def _has_content(piece: TextPiece) -> bool:
 
 
 _SHORTEST_SHARED_PREFIX = 5  # characters
-# Anchored and bounded, so that no text costs more than its length.
+# Anchored and bounded, so that the time is linear in the length of the text.
 _LABELLED_NUMBER = re.compile(r"(?<![^\W\d])([^\W\d]{3,30})[ \u00a0-]?(\d{1,9}(?:\.\d{1,9}){0,5})\b")
 
 
 @dataclass(frozen=True)
 class TermWeights:
-    """`idf(stem)` grows with rarity, largest for unknown stems; `known(stem)` is true if any document has the stem."""
+    """`idf(stem)` is a weight that grows with rarity; `known(stem)` is true if any document contains the stem."""
 
     idf: Callable[[str], float]
     known: Callable[[str], bool]
 
     def total(self, question: ParsedQuestion) -> float:
-        """The weight of all the question's terms; never 0."""
+        """Return the summed weight of the question's terms; never 0."""
         return sum(self.idf(term) for term in question.terms) or 1.0
 
     def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
@@ -360,7 +360,7 @@ class TermWeights:
 
 
 def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
-    """Return the weights of stems over all these collections together, as in BM25; 0 or more."""
+    """Return the weights of stems, as in BM25, over all these collections together; 0 or more."""
     total = sum(generation.size for generation in generations)
 
     @lru_cache(_KEPT_FREQUENCIES)
@@ -374,7 +374,7 @@ def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
 
 
 def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeights:
-    """Estimate the weights from the stems of the retrieved chunks alone, without those of the collection."""
+    """Estimate the weights from the stems of the retrieved chunks alone, without the rest of the collection."""
     size = len(stems_of_chunks)
     counts = Counter(stem for stems in stems_of_chunks for stem in set(stems))
 
@@ -385,7 +385,7 @@ def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeight
 
 
 def match_term(term: str, stems: Collection[str]) -> float:
-    """Return 1 if `stems` has the term, 0.8 if a stem shares its long prefix (register, registration), else 0."""
+    """Return 1 if `stems` contains the term, 0.8 if a stem shares a long prefix (register, registration), else 0."""
     if term in stems:
         return 1.0
     if len(term) < _SHORTEST_SHARED_PREFIX or any(letter.isdigit() for letter in term):
@@ -400,7 +400,7 @@ def _same_prefix(left: str, right: str) -> bool:
 
 
 def count_rival_numbers(question: str, text: str) -> int:
-    """Count labelled numbers of the question ("rule 7") whose label the text has only with other numbers ("rule 8")."""
+    """Count numbers in the question ("rule 7") whose label occurs in the text only with other numbers ("rule 8")."""
     there: dict[str, set[str]] = {}
     for label, number in _LABELLED_NUMBER.findall(fold(text)):
         there.setdefault(label, set()).add(number)
@@ -409,7 +409,7 @@ def count_rival_numbers(question: str, text: str) -> int:
 
 
 def truncate_for_embedding(text: str, embedding: EmbeddingModel) -> str:
-    """Cut the text at the model's token limit; a token has at least one character, so short texts need no counting."""
+    """Cut the text at the model's token limit. A text with no more characters than that needs no counting."""
     limit = embedding.token_limit
     if len(text) <= limit:
         return text

@@ -1,4 +1,4 @@
-"""The engine in other frameworks: a retriever and a query engine of LlamaIndex, and a retriever of LangChain."""
+"""The engine in other frameworks: as a LlamaIndex retriever and query engine, and as a LangChain retriever."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,9 @@ from elt_llm_core.text.outline import page_label
 def chunk_metadata(
     chunk: RetrievedChunk, *, citations: Sequence[Citation] = (), notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the metadata of a chunk in JSON types: its place, ranks and scores, and the citations that quote it.
+    """Return a chunk's metadata as JSON types: all its fields except the text, and the citations that quote it.
 
-    `citation` is the place in words, such as `handbook.pdf, page 30, Appeals`. `notes` are those of the search.
+    The entry `citation` names the source, such as `handbook.pdf, page 30, Appeals`. `notes` are the search's notes.
     """
     page = page_label(chunk.source, chunk.page)
     return {

@@ -1,4 +1,4 @@
-"""The engine as a retriever of LangChain. It needs the extra `langchain`."""
+"""The engine as a LangChain retriever. Requires the extra `langchain`."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,9 @@ from elt_llm_query.integrations import chunk_metadata
 
 
 class LangChainRetriever(BaseRetriever):
-    """Retrieves chunks with an engine, as documents whose metadata have the place, the ranks and the scores.
+    """Retrieves chunks with an engine and returns them as documents, whose metadata come from `chunk_metadata`.
 
-    The metadata are those of `elt_llm_query.integrations.chunk_metadata`. The caller owns the engine. The other fields
-    are options of `Engine.search`.
+    The caller closes the engine. The other fields are passed to `Engine.search`; None means the configured value.
     """
 
     engine: Engine

@@ -1,4 +1,4 @@
-"""The engine as a retriever and as a query engine of LlamaIndex."""
+"""The engine as a LlamaIndex retriever and as a LlamaIndex query engine."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from elt_llm_query.integrations import chunk_metadata
 
 
 class LlamaIndexRetriever(BaseRetriever):
-    """Retrieves chunks with an engine: understood, retrieved, fused, reranked and shaped as for `elt-llm search`.
+    """Retrieves chunks with an engine, in the same way as `elt-llm search`.
 
-    The score of a node is its final score. Its metadata are those of `elt_llm_query.integrations.chunk_metadata`. The
-    caller owns the engine. The options are those of `Engine.search`.
+    A node's score is the chunk's score in the final ranking, and its metadata come from `chunk_metadata`. The caller
+    closes the engine. The options are passed to `Engine.search`; None means the configured value.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class LlamaIndexRetriever(BaseRetriever):
 
 
 class LlamaIndexQueryEngine(BaseQueryEngine):
-    """Answers questions with an engine. The answer is checked, and cites its sources or states that there is none.
+    """Answers questions with an engine. Answers cite their sources, or state that the documents hold no answer.
 
-    The nodes of a response are the chunks behind the answer, each with the citations that quote it. Its metadata are
-    the fields of the `QueryResult` except answer, chunks and trace. The caller owns the engine.
+    A response's nodes are the chunks that the answer is based on, each with the citations that quote it. The response's
+    metadata are the fields of the `QueryResult` except answer, chunks and trace. The caller closes the engine.
     """
 
     def __init__(self, engine: Engine, *, where: Sequence[str] = (), strategy: StrategyName | None = None) -> None:
@@ -61,7 +61,7 @@ class LlamaIndexQueryEngine(BaseQueryEngine):
         return await asyncio.to_thread(self._query, query_bundle)
 
     def _get_prompt_modules(self) -> dict[str, Any]:
-        """Return no prompts: those of the engine are files of the configuration."""
+        """Return no prompts, because the engine reads its prompts from configuration files."""
         return {}
 
 
@@ -77,7 +77,7 @@ def _response(result: QueryResult) -> Response:
 
 def _node(chunk: RetrievedChunk, citations: Sequence[Citation] = (), notes: Sequence[str] = ()) -> NodeWithScore:
     metadata = chunk_metadata(chunk, citations=citations, notes=notes)
-    hidden = sorted(metadata.keys() - {"citation"})  # language and embedding models read only the place in words
+    hidden = sorted(metadata.keys() - {"citation"})  # models read only the source named by `citation`
     node = TextNode(
         id_=chunk.node_id,
         text=chunk.text,

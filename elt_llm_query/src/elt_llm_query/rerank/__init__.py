@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def create_reranker(query: "QuerySettings", sources: ModelSources = NO_MODELS) -> Reranker:
-    """Build the reranker that the settings name; with `use_reranker: false` the fused order is kept.
+    """Build the configured reranker; with `use_reranker: false`, one that keeps the fused order.
 
     Raises ModelError for a missing or damaged model, SettingsError for a model that the settings do not allow.
     """

@@ -1,10 +1,10 @@
 """The embedding reranker computes the cosine and keyword score of every candidate and ranks by a weighted mean.
 
-The weight of cosines is adapted to each question: keyword scores count more if few chunks have much higher keyword
+The weight of cosines is adapted to each question: keyword scores count more if a few chunks have much higher keyword
 scores than the rest. docs/decisions compares the alternatives. The best candidates are also matched with the question
 word by word. Sources: Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval",
-ACM TOIS 2023 (convex combination of scaled scores); Lucene's coordination factor (a chunk with more of the question's
-words is better than one with one of them often); Metzler and Croft, "A Markov Random Field Model for Term
+ACM TOIS 2023 (convex combination of scaled scores); Lucene's coordination factor (a chunk with many of the question's
+words is better than a chunk that repeats one of them); Metzler and Croft, "A Markov Random Field Model for Term
 Dependencies", SIGIR 2005 (words that follow each other in the question and in the chunk).
 """
 
@@ -25,11 +25,11 @@ Cancelled = Callable[[], bool]
 """A function that returns True if nobody waits for the result any more."""
 
 ORDER_SHARE = 0.8
-"""Weight of the order of the words relative to their scaled score, whose weight is 1."""
+"""Weight of the word-order score relative to the keyword score, whose weight is 1."""
 FOREIGN_WEIGHT = 0.9
 """Least weight of cosines if question and collection are in different languages."""
 CURVE = 0.7
-"""Exponent that makes scores comparable with those of cosine and keywords alone, which calibrated the confidence."""
+"""Exponent that keeps scores on the scale of cosine and keywords alone, for which the confidence was calibrated."""
 
 
 def min_max(scores: ArrayLike) -> Scores:
@@ -102,14 +102,14 @@ LONGEST_WHOLE = 40  # characters; longer words are not split into parts
 
 @dataclass(frozen=True, slots=True)
 class TermMatch:
-    """The weighted shares of the question's words and of its neighbouring word pairs in a chunk, 0 to 1 each."""
+    """The weighted shares, 0 to 1, of the question's words and of its neighbouring word pairs that a chunk contains."""
 
     coverage: float
     order: float
 
 
 class QuestionMatcher:
-    """A matcher of chunks with one question, by stems. `weights` has a positive weight for each question stem."""
+    """Matches chunks with one question by stems. `weights` contains a positive weight for each question stem."""
 
     def __init__(self, question_stems: Sequence[str], weights: Mapping[str, float]) -> None:
         self._weights = weights
@@ -157,13 +157,13 @@ class QuestionMatcher:
         return min(1.0, sum(weight for pair, weight in self._pairs.items() if pair in matched) / self._pairs_total)
 
 
-HEAD_SIZE = 30  # candidates of all collections together; more take longer and change no metric
+HEAD_SIZE = 30  # candidates of all collections together; a larger head takes longer and improves no metric
 
 
 def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
-    """Return, per collection, the indexes of the HEAD_SIZE best candidates of all collections.
+    """Return, by index, which candidates of each collection are among the HEAD_SIZE best of all collections.
 
-    Ties with the last one are included.
+    Ties with the last of these are included.
     """
     joined = np.concatenate([*scores, np.zeros(0)])
     least = np.partition(joined, -HEAD_SIZE)[-HEAD_SIZE] if len(joined) > HEAD_SIZE else 0.0
@@ -219,7 +219,7 @@ def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[Se
 
 @dataclass(frozen=True)
 class RerankResult:
-    """A ranking with notes. `model_scores` has the unscaled score of the reranker's model for each node id."""
+    """A ranking with notes. `model_scores` pairs node ids with the unscaled scores from the reranker's model."""
 
     candidates: list[SearchCandidate]
     notes: tuple[str, ...] = ()
@@ -237,7 +237,7 @@ class _CompletedPool:
     def weight(self, weight: float) -> float:
         """Return the weight of cosines in this pool; `weight` applies if the pool has both kinds of scores.
 
-        Across languages, few words but names and numbers are shared, and cosines count at least FOREIGN_WEIGHT.
+        Different languages share few words except names and numbers, so cosines then count at least FOREIGN_WEIGHT.
         """
         if self.cosines is None:
             return 0.0

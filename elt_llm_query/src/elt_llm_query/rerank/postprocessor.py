@@ -11,7 +11,7 @@ from elt_llm_query.retrieve.pools import OpenCollection, Pool
 
 
 class RerankPostprocessor(BaseNodePostprocessor):
-    """A postprocessor that reranks nodes of one collection. Without a question, the order of the nodes is kept."""
+    """Reranks nodes of one collection. Without a question, the order of the nodes is kept."""
 
     _reranker: Reranker = PrivateAttr()
     _collection: OpenCollection = PrivateAttr()

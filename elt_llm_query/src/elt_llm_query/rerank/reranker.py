@@ -31,11 +31,11 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name that the trace shows."""
+        """The name shown in the trace."""
 
     @property
     def calls_model(self) -> bool:
-        """Return whether a model reads each candidate. If so, the number of candidates must be limited."""
+        """Whether a model reads each candidate. If so, the caller must limit the number of candidates."""
 
     @property
     def needs_vector(self) -> bool:
@@ -43,15 +43,15 @@ class Reranker(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes that every search result of this reranker has."""
+        """Notes that are added to every search result."""
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates, best first; equal scores are ordered by node id. A slow model checks `cancelled`."""
+        """Rank all candidates, best first, ties by node id. A slow model stops once `cancelled` returns True."""
 
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """One score per chunk, on the scale of the model, or None if the model returned no score. Greater is better."""
+    """One score per chunk, on the model's own scale, or None if the model returned none. Greater is better."""
 
     scores: tuple[float | None, ...]
     notes: tuple[str, ...] = ()
@@ -62,26 +62,26 @@ class ChunkScorer(Protocol):
 
     @property
     def name(self) -> str:
-        """The name in the trace."""
+        """The name shown in the trace."""
 
     @property
     def description(self) -> str:
-        """The name of the model and the settings that its scores depend on."""
+        """The model's name and the settings that affect its scores."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes that every search result has."""
+        """Notes that are added to every search result."""
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
         """Return one score per chunk. Raises ModelError if the model cannot be called.
 
-        A slow model checks `cancelled`; once `cancelled` returns True, the remaining scores are None.
+        A slow model stops once `cancelled` returns True, and the remaining scores are None.
         """
 
 
 @dataclass(frozen=True)
 class ModelSources:
-    """The language model, the folder of models, and whether a hosted model is allowed."""
+    """Where a reranker can find a model: the language model in use, a folder, and hosted services if allowed."""
 
     llm: "LLM | None" = None
     models_dir: Path | None = None
@@ -97,10 +97,10 @@ NO_MODELS = ModelSources()
 
 
 class FusedOrderReranker:
-    """A reranker that keeps the fused order. The score is the fused score as a share of the greatest possible one.
+    """Keeps the fused order. A candidate's score is its fused score divided by the greatest possible fused score.
 
-    If only one retriever was used, the score is its own metric: the cosine (0 if negative), or the BM25 score as a
-    share of the best BM25 score.
+    If only one retriever was used, the score is the retriever's own metric: the cosine (0 if negative), or the BM25
+    score divided by the best BM25 score.
     """
 
     name = "none"
@@ -122,11 +122,12 @@ class FusedOrderReranker:
 
 
 class ModelReranker:
-    """A reranker by weight x min-max model score + (1 - weight) x keyword score.
+    """Ranks by weight x model score + (1 - weight) x keyword score, both scaled to 0..1.
 
-    Model scores are scaled over the candidates of all collections together. Keyword scores are those of the embedding
-    reranker. If the strategy does not use keywords, the model score decides alone. A chunk without a model score gets
-    the mean score. If the model returns no scores at all, the embedding reranker ranks, and a note reports this.
+    Model scores are scaled by min-max over the candidates of all collections together. The embedding reranker computes
+    the keyword scores. Without keyword scores, only the model score counts. A chunk that the model did not score gets
+    the mean score. If the model returns no scores at all, the embedding reranker ranks the chunks, and a note reports
+    this.
     """
 
     calls_model = True
@@ -141,11 +142,11 @@ class ModelReranker:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the notes of the model that scores the chunks."""
+        """The notes of the model that scores the chunks."""
         return self.scorer.notes
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates, best first; the result has the scores of the model and notes on failures."""
+        """Rank all candidates, best first. The result also contains the model's scores and notes on failures."""
         candidates = [candidate for pool in pools for candidate in pool.candidates]
         if not candidates:
             return RerankResult([])
@@ -165,7 +166,7 @@ class ModelReranker:
         return RerankResult(ranked, judged.notes, by_node)
 
     def _score(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None) -> ChunkScores:
-        # The index and the embeddings were built from this text too: the context of a chunk, then its own text.
+        # The keyword index and the embeddings were built from the same text: a chunk's context, then its own text.
         nodes = [
             node
             for pool in pools
@@ -181,7 +182,7 @@ class ModelReranker:
 
 
 def reranker_identity(reranker: Reranker) -> tuple[str, ...]:
-    """Return a key that is equal for rerankers with the same name and model."""
+    """Return a cache key: rerankers with the same name and model have equal keys."""
     return (reranker.name, reranker.scorer.description) if isinstance(reranker, ModelReranker) else (reranker.name,)
 
 

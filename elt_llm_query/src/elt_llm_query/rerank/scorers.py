@@ -1,4 +1,4 @@
-"""Models that score chunks: a local cross-encoder, an LLM, and Cohere's service where the settings allow it."""
+"""Models that score chunks: a local cross-encoder, an LLM, and, if the settings allow it, Cohere's service."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class CrossEncoderScorer:
 
     @property
     def description(self) -> str:
-        """Return the folder of the model, with its token limit."""
+        """The model's folder and token limit."""
         return f"{self._model.folder}, {self._model.token_limit} tokens"
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
@@ -73,8 +73,8 @@ _SCORE = re.compile(
 class LlmScorer:
     """A scorer that asks a LlamaIndex language model.
 
-    A chunk has no score if the reply omits the chunk, scores the chunk twice, or has a score outside 0 to 10. All
-    chunks of a prompt have no score if the model fails.
+    A chunk gets no score if the reply omits it, gives it two different scores, or gives it a score outside 0 to 10. If
+    the model fails, no chunk of that prompt gets a score.
     """
 
     name = "llm"
@@ -85,11 +85,11 @@ class LlmScorer:
 
     @property
     def description(self) -> str:
-        """Return the name of the model."""
+        """The model's name."""
         return str(self._llm.metadata.model_name)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Return scores from 0 to 10, or None without a usable score; a note has the number of missing scores."""
+        """Return scores from 0 to 10, or None for a chunk without a usable score. A note reports how many lack one."""
         gone = cancelled or (lambda: False)
         scores: list[float | None] = []
         failures: dict[str, None] = {}
@@ -123,7 +123,7 @@ def scoring_prompt(question: str, chunks: Sequence[str]) -> str:
 def parse_scores(reply: str, count: int) -> list[float | None]:
     """Parse the scores of the chunks 1 to `count` from lines such as `1: 7`, `[1] = 7/10`, or JSON.
 
-    The score is None for a chunk that the reply omits or scores twice, and for a score outside 0 to 10.
+    A chunk's score is None if the reply omits it, gives it two different scores, or a score outside 0 to 10.
     """
     scores: dict[int, set[float]] = {}
     for match in _SCORE.finditer(reply[:MOST_REPLIED]):
@@ -133,7 +133,7 @@ def parse_scores(reply: str, count: int) -> list[float | None]:
 
 
 def open_llm_scorer(llm: "LLM | None") -> LlmScorer:
-    """Build a scorer with the language model in use. Raises SettingsError if there is no language model."""
+    """Build a scorer from the language model in use. Raises SettingsError if there is none."""
     if llm is None:
         raise SettingsError(
             "query.reranker_strategy is llm, but no language model is in use",
@@ -150,7 +150,7 @@ _INSTALL = "Run: uv pip install llama-index-postprocessor-cohere-rerank"
 
 
 class CohereScorer:
-    """A scorer that sends question and chunks to Cohere; `failures` are the error classes of its client."""
+    """A scorer that sends question and chunks to Cohere. `failures` are exceptions that Cohere's client raises."""
 
     name = "cohere"
 
@@ -168,11 +168,11 @@ class CohereScorer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note that the question and its chunks were sent to Cohere."""
+        """A note that the question and its chunks left the machine."""
         return (f"The question and its chunks were sent to Cohere ({self._model}).",)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Return relevance scores from 0 to 1, or None for an omitted chunk. Raises ModelError if Cohere fails."""
+        """Return relevance scores from 0 to 1, or None for chunks Cohere omits. Raises ModelError if Cohere fails."""
         nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(chunks)]
         try:
             ranked = self._postprocessor.postprocess_nodes(nodes, QueryBundle(question))
@@ -183,7 +183,7 @@ class CohereScorer:
 
 
 def cohere_is_ready(environment: Mapping[str, str]) -> bool:
-    """Return whether the Cohere integration is installed and the environment has a key."""
+    """Return whether the Cohere integration is installed and the environment contains an API key."""
     try:
         return bool(environment.get(COHERE_KEY_VARIABLE)) and util.find_spec(_INTEGRATION) is not None
     except ModuleNotFoundError:
@@ -219,10 +219,10 @@ def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bo
 def choose_scorer(
     name: str | None, sources: ModelSources, environment: Mapping[str, str]
 ) -> tuple[ChunkScorer | None, tuple[str, ...]]:
-    """Choose a local cross-encoder, else a hosted model, else None; the notes report a missing model.
+    """Choose a local cross-encoder, else Cohere, else None. The notes report a cross-encoder that cannot be opened.
 
-    A hosted model is chosen only if the settings allow hosted models, name no model, and its library and key are
-    present. A configured name always means a cross-encoder, so no hosted model replaces a missing cross-encoder.
+    A configured `name` is always a cross-encoder's, so Cohere never replaces it. Without a name, Cohere is chosen if
+    the settings allow hosted models and its library and key are present.
     """
     if name is not None or find_model_folder(DEFAULT_MODEL, sources.models_dir) is not None:
         try:

@@ -19,12 +19,12 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 Clock = Callable[[], float]
 _KEPT_DOCUMENTS = 16
-_KEPT_SENTENCES = 8000  # vectors; about 12 MB of 384 numbers each
+_KEPT_SENTENCES = 8000  # vectors; about 12 MB at 384 numbers each
 
 
 @dataclass(frozen=True)
 class CacheCounts:
-    """The number of hits and misses of a cache, and the number of values that it holds."""
+    """A cache's number of hits and misses, and the number of values in it."""
 
     hits: int
     misses: int
@@ -73,17 +73,17 @@ class LruCache(Generic[Key, Value]):
 
     @property
     def counts(self) -> CacheCounts:
-        """Return the hits, misses and size of the cache."""
+        """The hits, misses and size of the cache."""
         with self._lock:
             return CacheCounts(self._hits, self._misses, len(self._values))
 
 
 VectorCache = LruCache[tuple[bytes, str], NDArray[np.float32]]
-"""Vectors by the key of their model's fingerprint and their text."""
+"""Cached vectors, by embedding model (its fingerprint's key) and text."""
 
 
 class CachingEmbedding(WrappedEmbedding):
-    """A model that embeds only texts whose vectors are not cached. Many threads may use it."""
+    """Wraps an embedding model, and embeds only texts whose vectors are not cached. Many threads may use it."""
 
     _kept: VectorCache = PrivateAttr()
 
@@ -131,12 +131,12 @@ class QueryCaches(Generic[Value]):
 
     @property
     def counts(self) -> dict[str, CacheCounts]:
-        """The counts of each cache by its name."""
+        """The counts of each cache, by cache name."""
         return {"embeddings": self._vectors.counts, "results": self.results.counts, "answers": self.answers.counts}
 
 
 class DocumentTexts:
-    """Reads the text and the outline of a chunk's document, and caches those of the documents used last."""
+    """Reads the text and the outline of a chunk's document, and caches both for the most recently used documents."""
 
     def __init__(self, generations: Sequence[Searchable]) -> None:
         self._generations = {generation.collection: generation for generation in generations}

@@ -8,7 +8,7 @@ all conditions.
 - Numbers and dates have an order. `=` also accepts a range: `year=2019..2021`, `modified_at=2024-01-01..2024-03-31`.
 - A date is a year, a month, a day or a moment (UTC). `dates=2024-03` matches all of March; `dates<=2024-03` matches
   everything until the end of March. A chunk that names only a month is neither before nor after a day of that month.
-- If a field has several values, such as topics, one value must fulfil the condition. `!=` and `not in` exclude the
+- If a field has several values, such as topics, at least one must fulfil the condition. `!=` and `not in` exclude the
   chunks that `=` and `in` find, so chunks without a value remain.
 """
 
@@ -51,7 +51,7 @@ class Condition:
 
     @property
     def denies(self) -> bool:
-        """Whether the condition excludes the nodes that have one of the values."""
+        """Whether the condition excludes, rather than selects, the nodes with one of its values."""
         return self.operator in ("!=", "not in")
 
     def __str__(self) -> str:
@@ -66,9 +66,10 @@ def parse_conditions(where: Sequence[str]) -> tuple[Condition, ...]:
 
 
 def document_conditions(where: Sequence[str]) -> DocumentConditions:
-    """Parse the conditions of a key or a group, such as `tenant_id=acme`. They are the same for every collection.
+    """Parse the conditions that decide which documents an API key or a group sees, such as `tenant_id=acme`.
 
-    Only `=` and `in` are supported: a document without the field must never fulfil a condition. Raises UsageError.
+    They apply to every collection. Only `=` and `in` are supported, because a document without the field must never
+    be visible. Raises UsageError.
     """
     conditions = []
     for one in parse_conditions(where):
@@ -87,8 +88,8 @@ def document_conditions(where: Sequence[str]) -> DocumentConditions:
 def matching_values(field: FieldValues, condition: Condition) -> list[int]:
     """Return the indexes of the field's values that match the operands.
 
-    `!=` and `not in` give the same indexes as `=` and `in`. Raises UsageError if the type of the field does not support
-    the operator, or an operand has another type.
+    `!=` and `not in` give the same indexes as `=` and `in`. Raises UsageError if the field's type does not support the
+    operator, or if an operand is not of this type.
     """
     if field.type not in ("text", "path"):
         return [index for operand in condition.operands for index in _ordered_indexes(field, condition, operand)]
@@ -152,7 +153,7 @@ def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> 
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day that contain `last` and end later; with `before`, those that end with it too."""
+    """Return the year, month and day around `last` that end after it; with `before`, also those that end with it."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 
@@ -173,7 +174,7 @@ def _equal_or_within(field: FieldValues, value: FieldValue) -> tuple[int, int]:
 
 
 def _of_type(field: FieldValues, condition: Condition, operand: str) -> FieldValue:
-    """Convert an operand to the type of the field. Raises UsageError if the operand has another type."""
+    """Convert an operand to the field's type. Raises UsageError if this is not possible."""
     operand = operand.strip()
     if field.type == "number":
         if not _NUMBER.fullmatch(operand):
@@ -201,15 +202,15 @@ _OTHER_NAMES = {
     "author": "authors",
     "doc": "document",
 }
-_NEAREST_AMONG = 2000  # values that are compared; more would take too long
+_NEAREST_AMONG = 2000  # values compared to suggest a similar one; more would take too long
 
 
 @dataclass
 class FilteredQueryBundle(QueryBundle):
-    """A question for one collection, with the chunks that may be returned; None allows all chunks.
+    """A question for one collection. Only chunks in `allowed` may be returned; None allows all chunks.
 
-    `names` are names in the question with their alternatives. `limit` is the greatest number of hits if it is lower
-    than the limit of the retriever. `vector` is the embedding of the question.
+    `names` are names in the question with their alternatives. `limit` is the greatest number of hits, unless the
+    retriever's own limit is lower. `vector` is the embedding of the question.
     """
 
     allowed: AllowedChunks | None = None
@@ -219,7 +220,7 @@ class FilteredQueryBundle(QueryBundle):
 
 
 def limited_top_k(top_k: int, question: QueryBundle) -> int:
-    """Return the greatest number of hits for this question by a retriever with `top_k`."""
+    """Return `top_k`, or the question's own limit if it has a lower one."""
     limit = question.limit if isinstance(question, FilteredQueryBundle) else None
     return top_k if limit is None else min(top_k, limit)
 
@@ -228,8 +229,8 @@ def limited_top_k(top_k: int, question: QueryBundle) -> int:
 class FilterLimits:
     """The allowed chunks of each collection, with notes.
 
-    `of_documents` is true if every condition is about whole documents: then the text around an allowed chunk is
-    allowed too.
+    `of_documents` is true if every condition is about whole documents. Then the text around an allowed chunk is also
+    allowed.
     """
 
     allowed: tuple[AllowedChunks, ...]
@@ -256,7 +257,7 @@ def filter_limits(conditions: Sequence[Condition], generations: Sequence[Searcha
 
 
 def _value_filter(condition: Condition, field: FieldValues | None) -> ValueFilter:
-    """Return the condition as value codes. A filter without codes excludes all chunks, or none if it denies."""
+    """Return a filter by value codes. Without codes, it allows no chunk, or every chunk if the condition denies."""
     values = matching_values(field, condition) if field else []
     if condition.field == COLLECTION:
         return ValueFilter((), denies=bool(values) != condition.denies)

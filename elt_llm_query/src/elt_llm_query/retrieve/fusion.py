@@ -25,8 +25,8 @@ NodeKey = tuple[str, str]  # a collection and a node id
 class SearchCandidate:
     """A chunk that a retriever returned. Ranks count from 1; a rank is None if that retriever did not return the chunk.
 
-    `coverage` (0 to 1) is the weighted share of the question's words in the chunk, and `order` (0 to 1) that of its
-    neighbouring word pairs. `fused_score` is on the scale of the fusion. `score` is the latest score, 0 to 1.
+    `coverage` (0 to 1) is the weighted share of the question's words that the chunk contains, `order` (0 to 1) the same
+    share of the question's neighbouring word pairs. `fused_score` is not scaled. `score` is the latest score, 0 to 1.
     """
 
     node_id: str
@@ -42,7 +42,7 @@ class SearchCandidate:
 
     @property
     def key(self) -> NodeKey:
-        """Return the collection and the node id, which identify the candidate."""
+        """The collection and the node id, which together identify the candidate."""
         return self.collection, self.node_id
 
     def parts(self) -> ScoreParts:
@@ -59,7 +59,7 @@ class SearchCandidate:
 def join_rankings(
     collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float
 ) -> list[SearchCandidate]:
-    """Return candidates in fused order with the ranks of both retrievers; `scale` maps fused scores to 0 to 1."""
+    """Return candidates in fused order with the ranks of both retrievers; fused scores x `scale` are 0 to 1."""
     dense_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(dense, 1)}
     keyword_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(keyword, 1)}
     missing = (None, None)
@@ -87,7 +87,7 @@ def to_node(candidate: SearchCandidate) -> NodeWithScore:
 
 
 def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
-    """Convert a LlamaIndex node to a candidate; a node of a foreign retriever keeps only its score."""
+    """Convert a LlamaIndex node to a candidate; a node from any other retriever keeps only its id and score."""
     metadata = node.node.metadata
     if {"node_id", "fused_score", "keyword_rank"} <= metadata.keys():
         return SearchCandidate(**{name: metadata[name] for name in SearchCandidate.__dataclass_fields__})
@@ -96,7 +96,7 @@ def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
 
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
-LIKENESS_SLOPE = 0.2  # by which a dense weight of .5 is lowered for a question of keywords alone
+LIKENESS_SLOPE = 0.2  # how much a dense weight of .5 is lowered if the question consists only of keywords
 # The errors of a damaged index, a full disk or a model that does not respond; any other error is a bug.
 RETRIEVER_FAILURES = (EltError, OSError, ValueError, RuntimeError)
 
@@ -143,12 +143,12 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) 
 
 
 def attainable_fused_score(fusion: Fusion, weights: Sequence[float]) -> float:
-    """Return the greatest possible fused score: that of a node which is first in every ranking."""
+    """Return the greatest possible fused score, which a node gets if it is first in every ranking."""
     return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
 
 
 def adapted_dense_weight(configured: float, likeness: float) -> float:
-    """Return the weight of the dense retriever, lower the more the question resembles keywords (likeness 0 to 1).
+    """Return the dense retriever's weight, which falls the more the question resembles keywords (likeness 0 to 1).
 
     A configured weight of .5 becomes .3 at likeness 1; configured weights of 0 and 1 do not change.
     """

@@ -1,4 +1,4 @@
-"""Open collections, their retrieval, and the pools of candidates that one query variant gets.
+"""Open collections, retrieve from them, and pool the candidates for one query variant.
 
 Several collections are searched concurrently, with one question vector per embedding model. Which scores may be
 compared across collections:
@@ -8,7 +8,7 @@ compared across collections:
 - Cosines of different embedding models may not be compared. The candidates of each model are scaled separately.
 - BM25 scores may not be compared, because the weight of a word depends on its index. Each score is divided by the
   greatest score that the question could attain in the collection: the sum of the weights of its words. A word that the
-  collection lacks has the weight of the rarest word. So a chunk with one of ten words has a low share, even if it is
+  collection lacks has the greatest weight. So a chunk with one of ten words has a low share, even if it is
   the best chunk of its collection. The greatest share is then scaled to 1; for one collection this equals BM25 divided
   by the greatest BM25.
 - Fused ranks are compared without scaling: the first chunks of two collections count as equally good.
@@ -62,7 +62,7 @@ class OpenCollection:
         return self.embedding.fingerprint.key
 
     def is_foreign(self, language: str) -> bool:
-        """Whether a question in this language matches the texts only by meaning; false for "", an unknown language."""
+        """Whether a question in `language` can match the texts only by meaning; False if it is unknown ("")."""
         return self.embedding.multilingual and language not in {"", self.generation.tokeniser.language}
 
     @property
@@ -111,7 +111,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class CollectionResults:
-    """The hits in one collection and notes on failed retrievers. `worked` is true if one retriever did not fail."""
+    """The hits in one collection and notes on failures. `worked` is true if at least one retriever succeeded."""
 
     collection: OpenCollection
     hits: RetrieverResults
@@ -174,8 +174,8 @@ def retrieve_from_collections(
     """Search every collection with the chosen retrievers.
 
     Other threads search the large collections, while this thread searches the small collections one after the other.
-    `allowed` has the allowed chunks of each collection; by default all chunks are allowed. `limits` has the greatest
-    number of hits of each retriever per collection; by default the limit of the retriever applies.
+    `allowed` lists the allowed chunks of each collection; by default, all are allowed. `limits` lists, per collection,
+    the greatest number of hits from each retriever; by default, the retriever's own limit applies.
     Raises RetrievalError if every retriever of every collection failed.
     """
     pending = []
@@ -256,7 +256,7 @@ def fuse_collections(
     ]
 
 
-FEWEST_CANDIDATES = 8  # that each retriever of a collection may return: the number of chunks in an answer prompt
+FEWEST_CANDIDATES = 8  # per retriever and collection: as many as the chunks in an answer prompt
 
 
 def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | None = None) -> list[int]:

@@ -25,7 +25,7 @@ BOTH_RETRIEVERS = RetrieverChoice(dense=True, keyword=True)
 
 @dataclass(frozen=True)
 class AlternativeNames:
-    """A name in the question and other names with the same meaning. A chunk with an alternative matches the name."""
+    """A name in the question, and other names with the same meaning, which also match chunks."""
 
     name: str
     others: tuple[str, ...]
@@ -35,10 +35,10 @@ class AlternativeNames:
 class QueryVariant:
     """One wording of the question. `text` is embedded as a question, and its words are the keywords of the search.
 
-    `hypothetical_answers` are embedded as chunks; the search vector is the mean of their vectors and the vector of the
-    question. The words of `also` are additional keywords, which are not embedded. `names` are names in the text with
-    their alternatives, which add no weight. `likeness` is 0 for a question in words and 1 for keywords alone.
-    `language` is the code of the language of the text; empty if no function word shows it.
+    `hypothetical_answers` are embedded as chunks; the search vector is the mean of their vectors and the question's
+    vector. The words in `also` are additional keywords, which are not embedded. `names` are names in the text with
+    their alternatives; a name and its alternatives count once. `likeness` is how much the text resembles keywords: 0
+    for a sentence, 1 for keywords alone. `language` is the text's language code, or empty if no function word shows it.
     """
 
     text: str
@@ -63,20 +63,20 @@ def term_weights(question_stems: Sequence[str], index: Searchable) -> dict[str, 
     """Return the weight of each distinct stem, in the order of the question.
 
     The weight is above 0 and is the most that one word can add to a BM25 score. A word that the collection lacks has
-    the weight of the rarest word.
+    the greatest weight.
     """
     frequencies = index.frequencies(tuple(dict.fromkeys(question_stems)))
     return {stem: stem_weight(index.size, frequency) for stem, frequency in frequencies.items()}
 
 
-ALTERNATIVE_WEIGHT = 0.8  # of another name relative to the name that was typed
+ALTERNATIVE_WEIGHT = 0.8  # of an alternative name relative to the name that was typed
 
 
 def keyword_query(text: str, names: Sequence[AlternativeNames], index: Searchable) -> KeywordQuery:
-    """Return the query for the words of a text, where a chunk with an alternative name matches the name.
+    """Return the keyword query for a text. A chunk with all words of an alternative name matches the name too.
 
-    An alternative counts in chunks with all its words. Its score is weighted by at most ALTERNATIVE_WEIGHT, and by less
-    if its words are rarer than those of the name, so that it cannot exceed the greatest score of the name.
+    The alternative's score is weighted by at most ALTERNATIVE_WEIGHT, and by less if its words are rarer than those of
+    the name, so that it cannot exceed the name's greatest score.
     """
     stem = index.tokeniser.stems
     if not names:

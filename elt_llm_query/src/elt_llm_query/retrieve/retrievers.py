@@ -14,7 +14,7 @@ from elt_llm_query.retrieve.query_variant import keyword_query
 
 
 class DenseRetriever(BaseRetriever):
-    """A retriever of the nearest nodes by cosine, without their texts; equal cosines are ordered by node id."""
+    """Retrieves the nearest nodes by cosine, without their texts; equal cosines are ordered by node id."""
 
     def __init__(self, generation: Searchable, embedding: EmbeddingModel, top_k: int) -> None:
         self._generation = generation
@@ -34,7 +34,7 @@ class DenseRetriever(BaseRetriever):
         return _as_nodes(self.ranking(query_bundle))
 
     def _vector(self, query_bundle: QueryBundle) -> NDArray[np.float32]:
-        # The caller embeds the question once for all collections of one model.
+        # The caller has usually embedded the question once for all collections with the same model.
         if isinstance(query_bundle, FilteredQueryBundle) and query_bundle.vector is not None:
             return query_bundle.vector
         if query_bundle.embedding:
@@ -43,11 +43,11 @@ class DenseRetriever(BaseRetriever):
 
 
 class KeywordRetriever(BM25Retriever):
-    """A retriever of the nodes with the best BM25 scores, without their texts; equal scores are ordered by node id.
+    """Retrieves the nodes with the best BM25 scores, without their texts; equal scores are ordered by node id.
 
-    The class corrects three faults of its parent. The tokeniser of the index stems the question, nodes without a
-    matching word are not returned, and `similarity_top_k` keeps its value in a smaller collection. The collection
-    computes the scores, so that it need not have an index of bm25s.
+    Unlike in the parent class, the index's tokeniser stems the question, nodes without a matching word are not
+    returned, and `similarity_top_k` keeps its value in a smaller collection. The collection computes the scores, so no
+    bm25s index is needed.
     """
 
     def __init__(self, generation: Searchable, top_k: int) -> None:

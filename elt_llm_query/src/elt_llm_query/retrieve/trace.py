@@ -1,7 +1,7 @@
 """The trace of one question: timed stages, and one record of details for each kind of stage.
 
-A stage is stored as `TraceStage`, whose details are plain JSON. Code that runs a stage fills a record of details, and
-code that reads a trace restores the record by `of`, `last` or `all`.
+A stage is stored as `TraceStage`, whose details are plain JSON. Code that runs a stage fills in a `StageDetails`
+record; code that reads a trace restores the record with `of`, `last` or `all`.
 """
 
 import time
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NotRequired, Self, TypedDict
 from elt_llm_core.results import TraceStage
 
 Ranking = Sequence[tuple[str, float]]  # node ids with their scores, best first
-LeftOut = Sequence[str] | Mapping[str, str]  # ids of nodes left out; as a mapping, to the nodes read instead
+LeftOut = Sequence[str] | Mapping[str, str]  # ids of nodes left out; in a mapping, each with the node read instead
 
 # The reasons for leaving a candidate out, in the order in which they are applied.
 REASONS = (
@@ -62,7 +62,7 @@ def _keyed(key: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class StageDetails:
-    """The details of one kind of stage; `stage` is its name in the trace."""
+    """The details of one kind of stage, which is named `stage` in the trace."""
 
     stage: ClassVar[str] = ""
 
@@ -83,7 +83,7 @@ class StageDetails:
         return next((cls.of(stage) for stage in reversed(stages) if stage.name == cls.stage), cls())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the details by their names in the trace."""
+        """Return the details as JSON values, by their names in the trace."""
         values = ((item, getattr(self, item.name)) for item in fields(self))
         return {
             item.metadata.get("key", item.name): value
@@ -115,7 +115,7 @@ class UnderstandDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class FilterDetails(StageDetails):
-    """The filter conditions, the number of allowed nodes (`left`) and of all nodes per collection."""
+    """The filter conditions, and per collection the number of allowed nodes (`left`) and of all nodes (`of_all`)."""
 
     stage: ClassVar[str] = "filter"
     where: Sequence[str] = ()
@@ -176,7 +176,7 @@ class FuseDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingDetails(StageDetails):
-    """A ranking over all collections. `parts` has the score parts of each candidate, in the same order."""
+    """A ranking over all collections. `parts` contains the metrics behind each score, in the same order."""
 
     ranking: Ranking = ()
     parts: Sequence[tuple[str, ScoreParts]] = ()
@@ -198,7 +198,7 @@ class RerankDetails(RankingDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class CombineDetails(RankingDetails):
-    """The combined ranking of all search passes of a question, with the questions of the passes after the first."""
+    """The combined ranking of all search passes for a question, and what the passes after the first searched for."""
 
     stage: ClassVar[str] = "combine"
     variants: Sequence[str] | None = _keyed("variants")
@@ -219,7 +219,7 @@ class ShapeDetails(StageDetails):
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the details by their names in the trace, where each reason in `left_out` is a separate name."""
+        """Return the details by their names in the trace; each reason in `left_out` becomes an entry of its own."""
         details = super().as_json()
         del details["left_out"]
         return {**details, **self.left_out}
@@ -247,7 +247,7 @@ def left_out_by_reason(stage: TraceStage) -> dict[str, LeftOut]:
 
 
 def traced_budget(stages: Sequence[TraceStage]) -> dict[str, dict[str, int]]:
-    """Return the budgets and numbers of candidates of the last pass, per collection."""
+    """Return, per collection, the budgets and numbers of candidates in the last pass."""
     budgets: dict[str, dict[str, int]] = {}
     for stage in stages:
         for name, budget in stage.details.get("budget", {}).items():
@@ -275,7 +275,7 @@ class StageLog:
 
     @contextmanager
     def stage(self, name: str, started: float | None = None) -> Iterator[OpenStage]:
-        """Time the block, or from `started` (time.perf_counter), and append a stage unless the block raises."""
+        """Time the block from its start or from `started` (time.perf_counter), and append a stage unless it raises."""
         since, current = time.perf_counter() if started is None else started, OpenStage()
         yield current
         took_ms = (time.perf_counter() - since) * 1000

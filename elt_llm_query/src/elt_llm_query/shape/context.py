@@ -21,7 +21,7 @@ from elt_llm_query.retrieve.trace import LeftOut
 class CandidateChunk:
     """A candidate with its stored node; `alternates` are other occurrences of the same text.
 
-    If the chunk was expanded, `node` has the wider text, and `matches` are the nodes that were found.
+    If the chunk was expanded, `node` contains the wider text, and `matches` are the nodes that the search found.
     """
 
     candidate: SearchCandidate
@@ -31,17 +31,17 @@ class CandidateChunk:
 
     @property
     def document(self) -> tuple[str, str]:
-        """Return the collection and the id of the chunk's document."""
+        """The collection and the id of the chunk's document."""
         return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:
-        """Convert to a result chunk; its metadata has the other locations of the text and the nodes that were found."""
+        """Convert to a result chunk. Its metadata list other locations of the text and the nodes that were found."""
         metadata = dict(self.node.metadata)
         if self.alternates:
             metadata["alternates"] = [alternate.location() for alternate in self.alternates]
         if self.matches:
             metadata["matches"] = [{"node_id": one.node_id, "span": [one.start, one.end]} for one in self.matches]
-        # Context written by a language model helps to find a chunk, and is no part of the document.
+        # Context written by a language model helps to find a chunk, but is not part of the document.
         context = self.node.context.removesuffix(str(self.node.metadata.get("enrichment") or "")).rstrip("\n")
         return RetrievedChunk(
             **(asdict(self.candidate) | self.location()),
@@ -75,7 +75,7 @@ def parent_span(chunk: CandidateChunk) -> Span | None:
 
 
 def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
-    """Keep the best-ranked chunk of each parent, with all ranked chunks of that parent as its matches."""
+    """Keep the best-ranked chunk of each parent; its matches are all ranked chunks of that parent."""
     merged: dict[object, CandidateChunk] = {}
     for chunk in chunks:
         parent = parent_span(chunk)
@@ -104,7 +104,7 @@ LONGEST_SENTENCE = 600
 
 @dataclass(frozen=True)
 class ExpandedSpan:
-    """A chunk, and the span of its document that an answer reads."""
+    """A chunk, and the span of its document to which the chunk is expanded."""
 
     chunk: CandidateChunk
     span: Span
@@ -115,7 +115,7 @@ def widen_span(text: str, span: Span, sentences: int) -> Span:
     start, end = span
     reach = LONGEST_SENTENCE * sentences
     low, high = max(0, start - reach), min(len(text), end + reach)
-    # A sentence that crosses the limit is not whole.
+    # A sentence that crosses the limit is not whole, so it is not added.
     before = sentence_spans(text[low:start])[1 if low > 0 else 0 :]
     after = sentence_spans(text[end:high])[: -1 if high < len(text) else None]
     start = low + before[-sentences:][0][0] if before else start
@@ -164,7 +164,7 @@ DocumentKey = tuple[str, str]  # a collection and a document id
 
 
 class ContextExpander:
-    """An expander that adds the configured context to each chunk. Documents are fetched only if needed."""
+    """Expands each chunk by the text around it, as configured. Documents are fetched only if needed."""
 
     def __init__(self, generations: Mapping[str, Searchable], query: QuerySettings) -> None:
         self._generations = generations
@@ -173,7 +173,7 @@ class ContextExpander:
     def expand(
         self, chunks: Sequence[CandidateChunk], left_out: dict[str, LeftOut]
     ) -> tuple[list[CandidateChunk], dict[str, list[int]]]:
-        """Return the expanded chunks and the spans of chunks that grew; merged chunks are recorded in `left_out`."""
+        """Return the expanded chunks, and the spans of those that grew. Merged chunks are recorded in `left_out`."""
         spans = []
         for chunk in chunks:
             parent = parent_span(chunk) if self._query.read_parents else None

@@ -27,7 +27,7 @@ READ = "read"
 UNKNOWN_REASON = "not recorded"
 NOT_RANKED = "not in the last ranking"  # a strategy with several passes may drop candidates
 NEAR = 5  # unread chunks that are listed as near misses
-# Reasons of chunks whose text is read as part of another chunk.
+# Reasons for leaving out a chunk whose text is still read, as part of another chunk.
 _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged with one it touches"}
 
 
@@ -35,7 +35,7 @@ _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged wit
 class CandidateOutcome:
     """The reason why a candidate was left out, or READ.
 
-    `instead` is the node that was read instead. `place` is the rank, from 1, among the chunks that were read.
+    `instead` is the node that was read in its place. `place` is the rank, from 1, among the chunks that were read.
     """
 
     reason: str
@@ -71,10 +71,10 @@ def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk
 
 
 def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[NodeKey, CandidateOutcome]) -> list[dict[str, Any]]:
-    """Return the best candidates that are not read, best first, each with its reason and the missing score.
+    """Return the best candidates that were not read, best first, each with the reason and the missing score.
 
-    `lacked` is the difference between the score of the candidate and the score that it needed: the lowest score that
-    is read, or the minimum relevance. It is None if the reason does not depend on the score.
+    `lacked` is how far the candidate's score is below the score that it needed: the lowest score of a chunk that was
+    read, or the minimum relevance. It is None if the reason does not depend on the score.
     """
     ranked = _ranked(stages)
     read = [score for key, score in ranked if outcomes[key].reason == READ]
@@ -102,14 +102,14 @@ def _ranked(stages: Sequence[TraceStage]) -> list[tuple[NodeKey, float]]:
 
 @dataclass(frozen=True)
 class MatchedTerms:
-    """The words of the question in a chunk; `within` are those matched by another name or as part of a longer word."""
+    """The question's words in a chunk. Words in `within` match by another name or as part of a longer word."""
 
     words: tuple[str, ...]
     within: tuple[str, ...]
 
 
 class QuestionTerms:
-    """The words of one question in one collection; `names` are names in the question with alternatives."""
+    """The words of one question, weighted for one collection. `names` are names in the question with alternatives."""
 
     def __init__(self, question: str, generation: Searchable, names: Sequence[AlternativeNames] = ()) -> None:
         tokeniser = generation.tokeniser
@@ -124,7 +124,7 @@ class QuestionTerms:
             {"written": written.get(stem, stem), "stem": stem, "weight": weight, "nodes": frequencies[stem]}
             for stem, weight in weights.items()
         ]
-        """By distinct stem: the word as written, the stem, its weight (0 or more) and the number of nodes with it."""
+        """For each distinct stem: the word as written, the stem, its weight (0 or more), and how many nodes have it."""
         self._matcher = QuestionMatcher(stems, weights)
         self._names, self._generation = tuple(names), generation
 
@@ -145,7 +145,7 @@ def explain_stage(
 ) -> TraceStage:
     """Build a stage that explains the other stages; `chunks` are the result of the search.
 
-    Its details have the words of the question in each collection (`terms`), a description and outcome of every
+    Its details contain the question's words for each collection (`terms`), a description and the outcome of every
     candidate (`chunks`), the number of candidates per outcome (`outcomes`), and the `near misses`.
     """
     log = StageLog()

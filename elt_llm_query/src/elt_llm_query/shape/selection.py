@@ -14,7 +14,7 @@ Similarities = NDArray[np.float64]
 
 
 def merge_equal_texts(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
-    """Keep the best-ranked chunk of each text, with lower-ranked chunks of the same text as its alternates."""
+    """Keep the best-ranked chunk of each text; its alternates are the other chunks with the same text."""
     merged: dict[str, CandidateChunk] = {}
     for chunk in chunks:
         text = chunk.node.text.strip()
@@ -26,8 +26,8 @@ def merge_equal_texts(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
 def near_duplicates(similarity: Similarities, threshold: float) -> dict[int, int]:
     """Map the index of each near duplicate to the index of its better-ranked original.
 
-    `similarity` has shape (n, n), in ranked order. A chunk is compared only with chunks that are kept, so the last of a
-    chain of similar chunks is not dropped for the first.
+    `similarity` has shape (n, n), in ranked order. A chunk is compared only with chunks that are kept: if B is like A,
+    and C is like B but not like A, then only B is dropped.
     """
     kept: list[int] = []
     duplicates: dict[int, int] = {}
@@ -64,10 +64,10 @@ def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> Similar
 def marginal_relevance_order(
     relevance: Sequence[float], similarity: Similarities, threshold: float, limit: int
 ) -> list[int]:
-    """Return the indexes of at most `limit` chunks in order of marginal relevance; equal values by index.
+    """Return the indexes of at most `limit` chunks in order of marginal relevance, ties by index.
 
     Each step chooses the chunk with the greatest threshold x relevance - (1 - threshold) x similarity, where similarity
-    is the greatest one to a chosen chunk. A threshold of 1 means relevance only, 0 variety only.
+    is the greatest one to any chunk chosen before. A threshold of 1 means relevance only, 0 variety only.
     Source: Carbonell and Goldstein, "The Use of MMR", SIGIR 1998.
     """
     scores = np.asarray(relevance, dtype=np.float64)

@@ -29,7 +29,7 @@ def drop_below(
 
 
 def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget: int) -> list[int]:
-    """Return the indexes to drop, lowest score and latest first, until `budget` tokens or one chunk are left."""
+    """Return the indexes of chunks to drop, lowest score first, until `budget` tokens or one chunk are left."""
     total = sum(tokens)
     left_out: list[int] = []
     lowest_first = sorted(range(len(tokens)), key=lambda index: (scores[index], -index))
@@ -41,13 +41,13 @@ def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget
     return left_out
 
 
-# Texts that are fetched per selected chunk: LOOKAHEAD replaces duplicates, and VARIETY gives MMR a choice.
+# Factors for fetching more texts than needed: LOOKAHEAD to replace duplicates, VARIETY to give MMR a choice.
 LOOKAHEAD = 2
 VARIETY = 4
 
 
 class ChunkShaper:
-    """A shaper that selects and expands the chunks of a ranking, and records a reason for each dropped chunk."""
+    """Selects and expands the chunks of a ranking, and records a reason for each dropped chunk."""
 
     def __init__(self, collections: Sequence[OpenCollection], query: QuerySettings, max_tokens: int) -> None:
         self._by_name = {collection.name: collection for collection in collections}
@@ -70,8 +70,8 @@ class ChunkShaper:
         """Return at most `top_k` chunks in their final order with notes, and record the dropped chunks in `stage`.
 
         With `to_read`, small collections are added whole after the other chunks, and all chunks together stay within
-        the token limit of the model. Under `limits`, no collection is added whole, and chunks are expanded only if the
-        limits are about whole documents.
+        the language model's token limit. If there are filters (`limits`), no collection is added whole, and chunks are
+        expanded only if all filters are about whole documents.
         """
         small = self._small if to_read and not limits else {}
         notes: list[str] = []
@@ -99,7 +99,7 @@ class ChunkShaper:
     def _relevant(
         self, ranked: Sequence[SearchCandidate], notes: list[str]
     ) -> tuple[list[SearchCandidate], list[SearchCandidate], float]:
-        """Return relevant and irrelevant candidates and the minimum score; it is halved if no candidate reaches it."""
+        """Return relevant candidates, the others, and the minimum score, which is halved if no candidate reaches it."""
         minimum = configured = self._query.min_relevance_score
         relevant, irrelevant = drop_below(ranked, minimum)
         if irrelevant and not relevant:
@@ -112,7 +112,7 @@ class ChunkShaper:
     def _select(
         self, candidates: Sequence[SearchCandidate], top_k: int, *, as_found: bool
     ) -> tuple[list[CandidateChunk], dict[str, LeftOut]]:
-        """Return `top_k` chunks, or all if fewer, and the nodes that were left out, by reason.
+        """Return `top_k` chunks, or all if there are fewer, and the nodes that were left out, by reason.
 
         With `as_found`, chunks are not expanded, so two chunks of one parent are both selected.
         """
@@ -175,7 +175,7 @@ class ChunkShaper:
         # A chunk that was not expanded has at most as many tokens as its embedding model can read.
         if not any(chunk.matches for chunk in chunks) and sum(one.token_limit for one in models) <= self._max_tokens:
             return chunks
-        # The embedding model estimates the tokens of the language model.
+        # The embedding model's tokeniser estimates the number of the language model's tokens.
         texts = (f"{chunk.node.context}\n{chunk.node.text}" for chunk in chunks)
         tokens = [len(model.token_spans(text)) for model, text in zip(models, texts, strict=True)]
         scores = [chunk.candidate.score for chunk in chunks]
@@ -183,14 +183,14 @@ class ChunkShaper:
         if beyond:
             left_out["beyond llm.max_context_tokens"] = [chunks[index].node.node_id for index in beyond]
             notes.append(
-                f"{len(beyond)} of {len(chunks)} chunks were left out, the least relevant ones: together they have"
+                f"The least relevant {len(beyond)} of {len(chunks)} chunks were left out: all chunks together have"
                 f" {sum(tokens)} tokens, and llm.max_context_tokens is {self._max_tokens}."
             )
         return [chunk for index, chunk in enumerate(chunks) if index not in beyond]
 
 
 def _all_chunks(generation: Searchable, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:
-    """Return every chunk of a collection by source and position; ranked chunks keep their ranks and scores."""
+    """Return every chunk of a collection, sorted by source and position; ranked chunks keep their ranks and scores."""
     by_id = {one.node_id: one for one in ranked if one.collection == generation.collection}
     nodes = generation.nodes(list(generation.every_id()))
     nodes.sort(key=lambda node: (node.source, node.document_id, node.start, node.ordinal))

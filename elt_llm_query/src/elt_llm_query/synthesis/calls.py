@@ -49,7 +49,7 @@ class PromptSource:
         page = f' page="{chunk.page}"' if chunk.page else ""
         section = f' section="{_attribute(chunk.section)}"' if chunk.section else ""
         heading = f'number="{self.number}" title="{_attribute(chunk.source_title or chunk.source)}"{page}{section}'
-        # The tag already has the section and the title.
+        # The tag already contains the section and the title.
         context = "" if context in (chunk.section, chunk.source_title) else context
         body = "\n".join(filter(None, (context, chunk.text)))
         return f"<source {heading}>\n{_FENCE.sub('(source', body)}\n</source>"
@@ -74,8 +74,8 @@ def sources_text(sources: Sequence[PromptSource], *, best_outside: bool) -> str:
 class ContextWindow:
     """The size of a model's context in tokens, of which `to_write` are reserved for the answer.
 
-    `count` returns an upper bound of the tokens of a text. `most_sources` limits the tokens of all sources together.
-    `section` is the settings section that configures the window.
+    `count` returns an upper bound on the number of tokens in a text. `most_sources` limits the tokens of all sources
+    together. `section` is the settings section that configures the window.
     """
 
     size: int
@@ -86,17 +86,17 @@ class ContextWindow:
 
     @property
     def to_read(self) -> int:
-        """Return the number of tokens that a prompt may have."""
+        """The number of tokens that a prompt may have."""
         return self.size - self.to_write - MARGIN
 
     @property
     def hint(self) -> str:
-        """Return a hint on the settings that make more room for a prompt."""
+        """A hint on the settings that make more room for a prompt."""
         return f"Raise {self.section}.context_window, or lower {self.section}.num_predict."
 
 
 def context_window_of(llm: LLM, bound: TokenUpperBound, most_sources: int) -> ContextWindow:
-    """Return the context window of a model. Its tokeniser is not available, so `bound` gives upper bounds of tokens."""
+    """Return a model's context window. As its tokeniser is not available, `bound` gives upper bounds on tokens."""
     size, to_write = llm.metadata.context_window, llm.metadata.num_output
     return ContextWindow(size, to_write, most_sources, bound.most, model_server_of(llm).section)
 
@@ -125,10 +125,10 @@ def fit_sources(
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One model call. `planned` is an upper bound of the tokens of its prompt, `fewest` a lower bound.
+    """One model call. `planned` is an upper bound on the number of tokens in its prompt, `fewest` a lower bound.
 
-    `counted` is the number of tokens read, and `written` of tokens written, according to the server; None if it reports
-    none. If the server read fewer than `fewest`, it cut the prompt: `elt_llm_core.models.completion` raises
+    `counted` is how many tokens the server reports to have read, and `written` how many it wrote; None if it reports
+    nothing. If `counted` is below `fewest`, the server cut the prompt: `elt_llm_core.models.completion` raises
     PromptTooLong.
     """
 
@@ -155,7 +155,7 @@ class ModelCalls:
     def ask(
         self, purpose: str, prompt: Prompt, values: dict[str, str], on_piece: OnPiece | None = None, history: Turns = ()
     ) -> LlmCompletion:
-        """Return what the model writes.
+        """Send the prompt and return what the model writes.
 
         Raises ResponseGenerationError for a prompt that does not fit the window: such a prompt is not sent, because the
         server would cut it. Raises ModelError if the model fails, including PromptTooLong for a prompt that was cut.
@@ -176,7 +176,7 @@ class ModelCalls:
         return written
 
     def planned(self, messages: Sequence[ChatMessage]) -> int:
-        """Return an upper bound of the number of tokens of messages."""
+        """Return an upper bound on the number of tokens in the messages."""
         return sum(self.window.count(message.content or "") + _PER_MESSAGE for message in messages)
 
     @property
@@ -186,12 +186,12 @@ class ModelCalls:
 
     @property
     def is_cancelled(self) -> bool:
-        """Return whether the caller has cancelled the answer."""
+        """Whether the caller has cancelled the answer."""
         return self.cancelled is not None and self.cancelled()
 
     @property
     def tokens_used(self) -> int:
-        """Tokens read and written in all calls, by the server's count; for uncounted prompts, the upper bound."""
+        """Tokens read and written in all calls, as the server counts; a prompt without a count adds its upper bound."""
         return sum(
             (entry.planned if entry.counted is None else entry.counted) + (entry.written or 0) for entry in self.ledger
         )

@@ -17,7 +17,7 @@ class QuestionRewritten:
 
 @dataclass(frozen=True)
 class SourcesFound:
-    """The chunks that the answer is made from, in the order of the numbers they are cited by."""
+    """The chunks that the answer is made from, in the order of their citation numbers."""
 
     chunks: tuple[RetrievedChunk, ...]
 
@@ -45,12 +45,12 @@ def ignore_events(_event: Event) -> None:
 
 
 def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """Sort chunks by the numbers that an answer cites them by: best first, ties keep their order."""
+    """Sort chunks by their citation numbers in an answer: best first, ties keep their order."""
     return tuple(sorted(chunks, key=lambda chunk: -chunk.score))
 
 
 def send_answer(text: str, chunks: Sequence[RetrievedChunk], listen: Listener, again: Literal["", "back"] = "") -> None:
-    """Send a complete answer with its sources. Use `back` to send the first answer again after a worse second."""
+    """Send a complete answer with its sources. Pass `back` to send the first answer again after a worse second."""
     listen(SourcesFound(in_citation_order(chunks)))
     listen(AnswerStarted(again))
     listen(AnswerDelta(text))

@@ -1,7 +1,7 @@
 """Iterative answers: if an answer is not good enough, the model searches further and answers again.
 
-Source: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", ICLR 2023; here with four actions, and
-a quality gate in code decides whether to start.
+Source: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", ICLR 2023. Here, there are four
+actions, and code decides whether an answer is good enough.
 """
 
 import re
@@ -35,7 +35,7 @@ from elt_llm_query.synthesis.prompts import Prompt, Prompts
 from elt_llm_query.understanding.question import parse_question
 
 ARTEFACT = "enterprise_model"
-_ENOUGH_COVERAGE, _ENOUGH_SUPPORT = 0.6, 0.5  # if an answer has less of either, the model searches further
+_ENOUGH_COVERAGE, _ENOUGH_SUPPORT = 0.6, 0.5  # if an answer has less coverage or support, the model searches further
 _STEP_TOP_K, _MOST_ADDED = 8, 4  # chunks that a step retrieves, and chunks that it adds
 _MOST_NEIGHBOURS = 12  # related entities that a GRAPH step searches for
 _HOW = re.compile(
@@ -81,8 +81,8 @@ def measure_quality(
     tokeniser: KeywordTokeniser,
     idf: Callable[[str], float],
 ) -> AnswerQuality:
-    """Measure the quality of an answer with this support that was written from these chunks."""
-    # A chunk with the answer need not contain words that only ask, such as "long" in "how long".
+    """Measure the quality of an answer, given its support and the chunks that it was written from."""
+    # A chunk with the answer need not contain words that only serve to ask, such as "long" in "how long".
     weights = {stem: idf(stem) for stem in parse_question(_HOW.sub(" ", question), tokeniser).terms}
     present = {
         stem for chunk in chunks for stem in tokeniser.stems(f"{chunk.source_title} {chunk.context} {chunk.text}")
@@ -106,7 +106,7 @@ class SearchStep:
 
 
 def parse_step(reply: str) -> SearchStep:
-    """Read the first step that a reply names; DONE if the reply names none, or none with a query."""
+    """Return the first step with a query in a reply; DONE if there is none, or if DONE comes first."""
     for kind, rest in _STEP.findall(reply):
         text = rest.strip(" \t\"'`*.<>[]()")
         if kind == "DONE":
@@ -117,11 +117,11 @@ def parse_step(reply: str) -> SearchStep:
 
 
 AskStep = Callable[[str, dict[str, str]], tuple[str, Mapping[str, object]]]
-"""A function that asks for a step by its name and prompt values, and returns the reply and details for the trace."""
+"""A function that asks a model for a step, by name and prompt values, and returns the reply and trace details."""
 
 
 def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
-    """Return a function that asks for steps with these model calls; its details are the ledger entry of the call."""
+    """Return an AskStep that uses these model calls; the details for the trace are the call's ledger entry."""
 
     def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
         reply = calls.ask(name, prompt, values).text
@@ -132,7 +132,7 @@ def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
 
 @dataclass(frozen=True)
 class FurtherSearch:
-    """The functions and the limit of further searches; `measure` returns how well chunks cover the question."""
+    """What further searches need: three functions, of which `measure` returns how well chunks cover the question."""
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
@@ -147,9 +147,9 @@ def search_further(
     further: FurtherSearch,
     log: StageLog,
 ) -> list[RetrievedChunk]:
-    """Return the chunks with those that the steps added, each once, in order; every step is a stage of the log.
+    """Return the chunks, followed by new ones from the search steps. Every step is recorded as a stage of the log.
 
-    The search ends after DONE or the last step, or when the chunks have all words of the question and did not before.
+    The search ends after DONE or the last step, or once the chunks contain all question words, unless they always did.
     Raises the errors of the language model and RetrievalError.
     """
     collected = list(chunks)
@@ -183,9 +183,9 @@ def search_further(
 
 
 def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
-    """List title and section of each chunk without its text, for the decision what to search next."""
+    """List the distinct titles and sections of the chunks, so that the model can decide what to search for next."""
     sections = dict.fromkeys(" > ".join(filter(None, (chunk.source_title, chunk.section))) for chunk in chunks)
-    # Each on one line: a title with a line end must not look like an instruction to the model.
+    # Each is on one line, so that a title with a line break cannot look like an instruction to the model.
     return "\n".join(f"- {' '.join(section.split())}" for section in sections)
 
 
@@ -252,7 +252,7 @@ class IterativeAnswerer:
             return first
         try:
             return self._improve(request, first, quality, log, listen, was_cancelled)
-        except (ModelTimeout, ResponseGenerationError) as error:  # the same model has answered before
+        except (ModelTimeout, ResponseGenerationError) as error:  # the first answer can still be used
             self._send_again(first, listen)
             note = f"Searching further failed: {str(error).rstrip('.')}."
             return replace(first, answer=replace(answer, notes=(*answer.notes, note)))
@@ -325,7 +325,7 @@ class IterativeAnswerer:
         return measure_quality(question, chunks, support, self._extractive.tokeniser, idf)
 
     def _search(self, step: SearchStep, where: Sequence[str]) -> Sequence[RetrievedChunk]:
-        """Run a search step. A query without words returns no chunks: a model may write one."""
+        """Run a search step. A query without words, which a model may write, returns no chunks."""
         names = find_entity_neighbours(step.text, self._generations) if step.kind == "GRAPH" else ()
         strategy: StrategyName | None = None if step.kind == "RETRIEVE" else "sparse"
         query = " ".join(names) or step.text

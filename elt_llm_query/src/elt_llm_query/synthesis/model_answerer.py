@@ -29,9 +29,9 @@ from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.synthesis.refusals import goes_beyond_refusal, is_blank, is_refusal, mentions_refusal
 from elt_llm_query.understanding.question import asked_language, question_language
 
-# Below this confidence the model is not asked. It is low: only questions about other subjects have less.
+# Below this confidence, the model is not asked. Only questions about other subjects have so low a confidence.
 PARTIAL_SOURCES = 0.1
-_STYLE_SHARE = 8  # the style that a caller asks for takes at most one eighth of the context window
+_STYLE_SHARE = 8  # the caller's style takes at most one eighth of the context window
 _NAMES = (
     ("de", "de german deutsch"),
     ("en", "en english englisch"),
@@ -51,7 +51,7 @@ _TAG = re.compile(r"\s?</?source(?:\snumber=[\"'](\d{1,3})[\"'])?[^<>\n]{0,200}>
 _DIGITS = re.compile(r"\d+")
 _MARK = re.compile(r"\[(\d{1,4})\]")
 _RUN = re.compile(r"\[\d{1,4}\](?: ?\[\d{1,4}\])*")
-# An unfinished mark, and the space before it: from the last bracket that is not closed, or the space.
+# The possible start of a mark at the end of a text: an unclosed bracket and the space before it, or a space.
 _UNFINISHED = re.compile(r"(?:\s|\s?(?:\[[^\[\]]{0,40}|\([^()]{0,40}|\u3010[^\u3010\u3011]{0,120}|<[^<>]{0,240}))\Z")
 
 
@@ -67,7 +67,7 @@ def normalise_marks(text: str) -> str:
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
-    """Replace each [n] by the position, from 1, of source n in `sources`, or by a number above all positions."""
+    """Replace each [n] by the position, from 1, of source n in `sources`; without a source, by a greater number."""
     positions = {source.number: position for position, source in enumerate(sources, 1)}
 
     def renumber(mark: re.Match[str]) -> str:
@@ -144,7 +144,7 @@ def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
 
 
 def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ...]]:
-    """Return the style that a caller asks for, or nothing and a note if it takes too much of the context window."""
+    """Return the caller's style or, if it takes too much of the context window, an empty style and a note."""
     most, tokens = window.size // _STYLE_SHARE, window.count(style)
     if tokens <= most:
         return style, ()
@@ -154,7 +154,7 @@ def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ..
 
 
 class UnmarkedStream:
-    """Passes on pieces of an answer without citation marks. A piece that may be part of a mark waits for its rest."""
+    """Passes on pieces of an answer without citation marks. The start of a possible mark waits for its end."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._on_piece = on_piece
@@ -179,7 +179,7 @@ class UnmarkedStream:
 
 
 class ModelAnswerer:
-    """Writes and checks answers, in many threads. `extractive` gathers the evidence, and must abstain and cite."""
+    """Writes and checks answers. Many threads may share one object. `extractive` gathers the evidence and must cite."""
 
     def __init__(self, llm: LLM, extractive: ExtractiveAnswerer, settings: Settings, prompts: Prompts) -> None:
         self._llm = llm
@@ -213,7 +213,7 @@ class ModelAnswerer:
         return replace(answer, notes=(*answer.notes, *notes))
 
     def calls(self, cancelled: Callable[[], bool] | None = None) -> ModelCalls:
-        """Create an object for the model calls of one answer, with its own ledger."""
+        """Create the object that makes and records the model calls for one answer."""
         window = context_window_of(self._llm, self._bound, self._settings.llm.max_context_tokens)
         return ModelCalls(self._llm, window, cancelled)
 
@@ -279,7 +279,7 @@ class ModelAnswerer:
         )
 
     def _refusal_text(self, question: str, evidence: Answer) -> str:
-        """Return the refusal in the configured language if it has a refusal text, else in the question's language."""
+        """Return the refusal in the configured language if that is a known one, else in the question's language."""
         named = (self._settings.llm.answer_language or "").strip().casefold()
         language = _LANGUAGES.get(named) or asked_language(question, question_language(question))
         return refusal_text(language, evidence.citations if self._settings.answer.enable_citation else ())
@@ -288,7 +288,7 @@ class ModelAnswerer:
     def _with_account(
         evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None, notes: tuple[str, ...]
     ) -> Answer:
-        """Add the details of the draft and of every model call to the evidence."""
+        """Add details on the draft and on every model call to the answer `evidence`."""
         context = {
             "window": calls.window.size,
             "to write": calls.window.to_write,

@@ -1,4 +1,4 @@
-"""Prompts: the shipped ones, or those of the same name below `config/prompts`."""
+"""Prompts: the shipped ones, except those that a file with the same name in `config/prompts` replaces."""
 
 import re
 import tomllib
@@ -67,10 +67,10 @@ def shipped_prompt(name: PromptName) -> Prompt:
 
 
 def load_prompts(config_dir: Path | None, shown_from: Path | None = None) -> Prompts:
-    """Read every prompt from `prompts/NAME.yaml` in the configuration where that file exists, else the shipped one.
+    """Read each prompt from `prompts/NAME.yaml` in the configuration folder or, without that file, the shipped one.
 
-    Raises SettingsError, naming the file, for a file that is not a prompt, lacks a required value, or misspells a value
-    or its own name, which would otherwise be ignored silently.
+    Raises SettingsError, naming the file, if a file is not a prompt or lacks a required value. Also raises it for a
+    misspelt value or file name, which would otherwise be ignored silently.
     """
     folder = config_dir / "prompts" if config_dir else None
     for path in sorted(folder.glob("*.y*ml")) if folder else ():

@@ -1,4 +1,4 @@
-"""Detect refusals: texts of a model which state that the sources do not hold the answer."""
+"""Detect refusals, in which a model states that the sources do not contain the answer."""
 
 import re
 from pathlib import Path
@@ -12,11 +12,11 @@ _MARK = re.compile(r"\[\d{1,3}\]")
 _PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
 _REFUSALS = tuple(refusal for (refusal,) in _PATTERNS.rows("refusals"))
 _HEDGES = _PATTERNS.pattern("hedges")
-_SHORT = 40  # words; a longer text that mentions in passing what the sources lack is an answer nevertheless
+_SHORT = 40  # words; a longer text is an answer, even if it mentions in passing what the sources lack
 
 
 def is_blank(text: str) -> bool:
-    """Whether the text has no word, only punctuation or nothing."""
+    """Whether the text contains no word."""
     return not _words(text)
 
 
@@ -32,13 +32,13 @@ def is_refusal(text: str) -> bool:
 
 
 def mentions_refusal(text: str) -> bool:
-    """Whether a short text mentions that the sources do not hold something."""
+    """Whether a text is short and mentions that the sources lack something."""
     words = _words(text)
     return len(words.split()) <= _SHORT and bool(_HEDGES.search(words))
 
 
 def goes_beyond_refusal(text: str) -> bool:
-    """Whether a text claims something after its first sentence, a refusal."""
+    """Whether a text that starts with a refusal claims something after its first sentence."""
     return any(map(_makes_claim, split_statements(text)[1:]))
 
 

@@ -1,4 +1,4 @@
-"""Aliases from `config/aliases.yaml`, which are groups of names with the same meaning."""
+"""Aliases: groups of names with the same meaning, which `config/aliases.yaml` lists."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ NO_ALIASES = Aliases()
 
 
 def aliases_from(names_by_term: Mapping[str, Sequence[str]]) -> Aliases:
-    """Build aliases from a mapping of terms to other names, without repeated names."""
+    """Build aliases from a mapping of terms to other names; repeated names are kept once."""
     groups = []
     for term, names in names_by_term.items():
         distinct: dict[tuple[str, ...], str] = {}

@@ -39,7 +39,7 @@ class _Name:
 
 
 class AliasIndex:
-    """An index that finds aliases in questions by their words, or by their stems in the language of a collection."""
+    """Finds aliases in questions by their words, or by their stems in the language of a collection."""
 
     def __init__(self, aliases: Aliases, generations: Sequence[Searchable]) -> None:
         self._tokenisers = {id(one.tokeniser): one.tokeniser for one in generations}
@@ -56,7 +56,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """For each group of aliases, return its first name in the question, and its other names in the collections."""
+        """Return, per group of aliases, the first name in the question and the other names in the collections."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
@@ -65,7 +65,7 @@ class AliasIndex:
         for sequence in sequences:
             for start, first in enumerate(sequence):
                 for name in self._by_first.get(first, ()):
-                    # A name that is also a stopword, such as IT, must be written exactly so.
+                    # A name that is also a stopword, such as IT, must be written in exactly this case.
                     if any(sequence[start : start + len(form)] == form for form in name.forms) and (
                         not name.is_stopword or name.written in as_written
                     ):
@@ -92,7 +92,7 @@ _DAY_SECOND = re.compile(rf"\b({_NAMED})\.? (\d{{1,2}})(?:st|nd|rd|th)?, ?(\d{{4
 
 
 def years_of(text: str) -> tuple[str, ...]:
-    """Return the distinct years from 1500 to 2099 in a text, except years of dates with a month."""
+    """Return the distinct years from 1500 to 2099 in a text, except years that belong to a date with a month."""
     bare = fold(text)
     for pattern in (_ISO, _POINTED, _DAY_SECOND, _DAY_FIRST):
         bare = pattern.sub(" ", bare)
@@ -100,7 +100,7 @@ def years_of(text: str) -> tuple[str, ...]:
 
 
 def dates_of(text: str) -> tuple[str, ...]:
-    """Return the days and months in a text as 2024-03-31 or 2024-03, ordered by notation."""
+    """Return the days and months in a text as 2024-03-31 or 2024-03, dates in the same notation together."""
     folded = fold(text)
     dates = [(year, month, day) for year, month, day in _ISO.findall(folded)]
     dates += [(year, month, day) for day, month, year in _POINTED.findall(folded)]
@@ -118,7 +118,7 @@ def _iso(year: str, month: str, day: str) -> str:
 
 
 _NAMED_BY = ("organisations", "topics", "title", "section")  # text fields whose values are names in questions
-_MOST_VALUES = 20_000  # of a field that is searched
+_MOST_VALUES = 20_000  # a field with more values is not searched for names
 _LONGEST_VALUE = 500  # characters
 _LONGEST_NAME = 8  # words
 _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in too many questions
@@ -132,7 +132,7 @@ class FilterSuggester:
         self._lock = Lock()
 
     def of(self, question: str, taken: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Return at most five conditions in the syntax of `--where`, without conditions on fields in `taken`."""
+        """Return at most five conditions in the syntax of `--where`, none of them on a field in `taken`."""
         conditions = dict.fromkeys((*self._of_time(question), *self._of_names(question)))
         return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:5]
 
@@ -167,7 +167,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """Map the folded words of each field value to its condition; of fields with equal values, the first counts."""
+        """Map the folded words of each field value to a condition. If fields share a value, the first field counts."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):
@@ -184,7 +184,7 @@ class FilterSuggester:
 
 
 class QuestionAnalyser:
-    """An analyser of questions to the given generations. Many threads may share one object."""
+    """Analyses questions to the given generations. Many threads may share one object."""
 
     def __init__(self, generations: Sequence[Searchable], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
         languages = tuple(dict.fromkeys(one.tokeniser.language for one in generations))
@@ -196,10 +196,10 @@ class QuestionAnalyser:
     def analyse(
         self, text: str, conditions: Sequence[Condition] = (), allowed: AllowedFinder | None = None
     ) -> UnderstandDetails:
-        """Analyse a normalised question with its filter conditions; the result has the question to search for.
+        """Analyse a normalised question. The result contains the question to search for, with corrected spelling.
 
-        Spelling is corrected only to words of chunks that `allowed` returns. `allowed` is called only if a word is
-        unknown.
+        No filter is suggested for a field in `conditions`. Words are corrected only to words in the chunks that
+        `allowed` returns; it is called only if a word is unknown.
         """
         typed = parse_question(text)
         language = asked_language(text, typed.language)
@@ -238,7 +238,7 @@ class QuestionAnalyser:
 def apply_filters(
     conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Searchable]
 ) -> tuple[FilterLimits, tuple[Condition, ...]]:
-    """Return the allowed chunks and the applied conditions. Suggested conditions are dropped if no chunk fulfils all.
+    """Return allowed chunks and applied conditions. If no chunk fulfils all, the suggested conditions are dropped.
 
     Raises UsageError.
     """
@@ -249,8 +249,8 @@ def apply_filters(
     limits = filter_limits(both, generations)
     listed = " and ".join(suggested)
     if any(one.count for one in limits.allowed):
-        note = f"Only chunks with {listed} were searched, which the question names (query.filters_from_question)."
+        note = f"Only chunks with {listed} were searched, as the question suggests (query.filters_from_question)."
         return replace(limits, notes=(note, *limits.notes)), both
     limits = filter_limits(own, generations)
-    note = f"No chunk has {listed}, which the question names, so this filter was not applied."
+    note = f"The question suggests {listed}, but no chunk matches, so this filter was not applied."
     return replace(limits, notes=(note, *limits.notes)), own

@@ -1,4 +1,4 @@
-"""Regular expressions that are kept in TOML files."""
+"""Regular expressions from TOML files."""
 
 import re
 import tomllib
@@ -10,8 +10,8 @@ _PART = re.compile(r"@(\w+)@")
 class PatternFile:
     """The regular expressions of one TOML file, by name.
 
-    The tables `any_case` and `exact_case` have the expressions, of which those of `any_case` ignore case. `@name@` in
-    an expression is replaced by the expression with that name in the table `parts`.
+    Expressions in the table `any_case` ignore case, those in `exact_case` do not. `@name@` in an expression is
+    replaced by the expression with that name in the table `parts`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,11 +28,11 @@ class PatternFile:
         return {name: self.pattern(name) for case in ("any_case", "exact_case") for name in self._content.get(case, {})}
 
     def part(self, name: str) -> str:
-        """Return the expression with this name in `parts`. Raises KeyError if the file has none."""
+        """Return the expression with this name from the table `parts`. Raises KeyError if the file has none."""
         return self._expanded(self._content["parts"][name])
 
     def words(self, name: str) -> frozenset[str]:
-        """Return the words with this name in `words`. Raises KeyError if the file has none."""
+        """Return the word list with this name from the table `words`. Raises KeyError if the file has none."""
         return frozenset(self._content["words"][name].split())
 
     def rows(self, name: str) -> list[list[str]]:

@@ -41,7 +41,7 @@ _PATTERNS: Final = _FILE.patterns()
 MONTH_ROWS: Final = _FILE.rows("months")
 
 _ENGLISH, _GERMAN = load_language("en"), load_language("de")
-# Weight 2 is for words that only German has, weight 1 for words that are sometimes English.
+# Weight 2 is for words that occur only in German, weight 1 for words that also occur in English.
 GERMAN_WORDS: Final[Mapping[str, int]] = dict.fromkeys(_GERMAN.lists["detection_words"], 2) | dict.fromkeys(
     _GERMAN.lists["ambiguous_detection_words"], 1
 )
@@ -66,10 +66,10 @@ _FEWEST_PART_WORDS = 3
 class ParsedQuestion:
     """A parsed question. `terms` are the stems of its content words, and `surfaces` are these words as written.
 
-    `parts` is empty if the whole text is one question. Otherwise `parts` has the last question of several sentences, or
-    both questions of "what ..., and how ...?".
-    `counted` is the noun after "how many" or the requested quantity (salary). `measure` is the quantity of the word
-    after "how" (weight for heavy). Either may be empty.
+    `parts` is empty if the whole text is one question. Otherwise `parts` contains the last question of a text with
+    several sentences, or both questions of "what ..., and how ...?".
+    `counted` is the noun after "how many" or the requested quantity (salary). `measure` is the quantity that the
+    adjective after "how" refers to (weight for heavy). Either may be empty.
     """
 
     text: str
@@ -86,7 +86,7 @@ class ParsedQuestion:
 
     @property
     def twofold(self) -> bool:
-        """Whether the question has two parts or a word such as "and" or "both"."""
+        """Whether the question has two parts or contains a word such as "and" or "both"."""
         return len(self.parts) > 1 or bool(re.search(r"\b(?:and|und|both|beide)\b", _last_question(self.text)))
 
     @property
@@ -117,7 +117,7 @@ def asks_for_relations(question: str) -> bool:
 
 
 def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> ParsedQuestion:
-    """Parse a question; `tokeniser` is the tokeniser of the collection, by default that of the question's language."""
+    """Parse a question. `tokeniser` is the collection's tokeniser, by default the one for the question's language."""
     text = " ".join(question.split())
     language = question_language(text)
     for mistyped, meant in _MISTYPED if language == "en" else ():
@@ -198,7 +198,7 @@ def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[
     return tuple(dict.fromkeys(name for name in proper if tokeniser.stems(name)))
 
 
-# A question has few words, so distinctive letters count as well.
+# A question contains few words, so distinctive letters count as well.
 _DISTINCTIVE = {code: frozenset(map(fold, load_language(code).lists["detection_words"])) for code in ("es", "fr", "lt")}
 _LETTERS = {"es": frozenset("ñ¿¡"), "fr": frozenset("èêçîôûœ"), "lt": frozenset("ąčęėįšųūž")}
 
@@ -211,12 +211,12 @@ def asked_language(text: str, guess: str) -> str:
         language: sum(word in distinctive for word in words) + bool(spelled & _LETTERS[language])
         for language, distinctive in _DISTINCTIVE.items()
     }
-    language = max(counts, key=lambda code: counts[code])  # needs two signs, and one sign per four words
+    language = max(counts, key=lambda code: counts[code])  # at least two signs are needed, and one for every four words
     return language if counts[language] >= 2 and 4 * counts[language] >= len(words) else guess
 
 
 def shown_language(text: str) -> str:
-    """Return the language that the function words of a question show, or "" if it has no known function word."""
+    """Return the language that a question's function words show, or "" if it contains no known function word."""
     language = asked_language(text, question_language(text))
     english = language == "en" and not ENGLISH_WORDS & set(re.findall(r"[^\W\d_]+", text.lower()))
     return "" if english else language
@@ -232,13 +232,13 @@ def intent_of(question: ParsedQuestion, language: str) -> Intent:
 
 
 _SHORT = {0: 1.0, 1: 1.0, 2: 0.8, 3: 0.4}  # keyword likeness by number of content words; 0 for more words
-_SYMBOL_FACTOR = 1.5  # with two codes in three words the whole counts as keywords
+_SYMBOL_FACTOR = 1.5  # two codes among three words suffice for a likeness of 1
 _SYMBOLS = frozenset("_#+/\\&@")
 _QUOTED_PHRASE = re.compile(r"[\"“„«][^\"“”„«»]{2,60}[\"”“»]")
 
 
 def keyword_likeness(question: ParsedQuestion) -> float:
-    """Return 0 for a question in words to 1 for keywords alone, by the number of words and the share of codes."""
+    """Return 0 (a sentence) to 1 (keywords alone), depending on the number of words and the share of codes."""
     content = len(set(question.surfaces))
     short = _SHORT.get(content, 0.0)
     quoted = sum(len(phrase.split()) for phrase in _QUOTED_PHRASE.findall(question.text))

@@ -44,7 +44,7 @@ class CollectionRoute:
 
 
 def concerns_models(question: str, models: Sequence[str]) -> bool:
-    """Return whether a question names one of these collections of models, or is about relations between entities."""
+    """Return whether a question names one of the collections `models`, or is about relations between entities."""
     folded = fold(question)
     names = {name for one in models for name in (fold(one), fold(re.sub(r"[-_.]+", " ", one)))}
     named = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in names)
@@ -52,14 +52,14 @@ def concerns_models(question: str, models: Sequence[str]) -> bool:
 
 
 def has_only_fact_sheets(generation: Searchable) -> bool:
-    """Whether a collection has nearly only fact sheets and relations: an enterprise model or an inventory."""
+    """Whether nearly all chunks come from fact sheets, as in an enterprise model or an inventory."""
     field = generation.field("fact_sheet_type")
     with_one = generation.allow([ValueFilter(field.codes)]).count if field else 0
     return with_one / max(1, generation.size) >= _NEARLY_ALL
 
 
 class CollectionRouter:
-    """A router that chooses the collections to search. Many threads may share one router.
+    """Chooses the collections to search. Many threads may share one router.
 
     If there are at most `above` collections, or `above` is 0, all are searched. Otherwise the best `to` collections are
     searched. Collections that contain a name from the question (a proper name such as "Mercury") are searched too,
@@ -74,7 +74,7 @@ class CollectionRouter:
         self._nodes = sum(one.generation.size for one in self._collections)
 
     def route(self, variant: QueryVariant, allowed: Sequence[AllowedChunks] | None = None) -> CollectionRoute | None:
-        """Choose collections for a query variant, given their allowed chunks; None means that all are searched."""
+        """Choose collections for a query variant, given their allowed chunks. Return None if all are to be searched."""
         sizes = [one.count for one in allowed] if allowed else [one.generation.size for one in self._collections]
         findable = [index for index, size in enumerate(sizes) if size]
         if len(findable) <= self._above:
@@ -99,7 +99,7 @@ class CollectionRouter:
         return CollectionRoute(tuple(sorted(reasons)), details, common)
 
     def _scores(self, variant: QueryVariant, allowed: Sequence[AllowedChunks] | None) -> list[float]:
-        """Return the BM25 score of the best chunk of each collection, with the weights of all collections together."""
+        """Return each collection's best BM25 score, with word weights from all collections together."""
         words = " ".join((variant.keywords, *(other for one in variant.names for other in one.others)))
         generations = [one.generation for one in self._collections]
         stems = [tuple(dict.fromkeys(one.tokeniser.stems(words))) for one in generations]
@@ -120,14 +120,14 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Return the indexes of collections with a name in the question, and names that too many collections have."""
+        """Return, by index, collections that contain a name from the question, and the names that too many contain."""
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]
         for name in dict.fromkeys((*parse_question(variant.text, self._tokeniser).names, *others, *variant.also)):
             generations = ((index, self._collections[index].generation) for index in findable)
             having = [index for index, one in generations if one.having(one.tokeniser.stems(name), 1)]
-            if len(having) <= 3 * self._to:  # to save time, more are not checked
+            if len(having) <= 3 * self._to:  # to save time, longer lists are not checked
                 having = [index for index in having if self._has_name(index, name)]
             if len(having) > self._to:
                 common.append(name)
@@ -137,7 +137,7 @@ class CollectionRouter:
         return named, tuple(common)
 
     def _has_name(self, index: int, name: str) -> bool:
-        """Return whether the words of a name are adjacent in one of the first chunks with all these words."""
+        """Return whether the words of a name are adjacent in one of the first chunks that contain them all."""
         generation = self._collections[index].generation
         stems = generation.tokeniser.stems(name)
         if len(stems) == 1:

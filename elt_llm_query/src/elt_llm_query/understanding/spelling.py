@@ -1,7 +1,7 @@
-"""Correct mistyped words to words of the collections.
+"""Correct mistyped words to words that occur in the collections.
 
-A word that no collection has is replaced if exactly one likely word of the collections is one or two edits away. An
-edit omits, adds or replaces a letter, or swaps two neighbouring letters. Source: Damerau, "A technique for computer
+A word that occurs in no collection is replaced if exactly one likely word from them is one or two edits away. An edit
+omits, adds or replaces a letter, or swaps two neighbouring letters. Source: Damerau, "A technique for computer
 detection and correction of spelling errors", CACM 1964.
 """
 
@@ -25,20 +25,20 @@ _JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages th
 
 
 class WordDictionaries:
-    """simplemma's word forms, loaded in .1 s (English) to .5 s (German); many threads may share one object."""
+    """simplemma's word forms. Loading them takes .1 s (English) to .5 s (German). Many threads may share one object."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Mapping[str, str]] = {}
         self._lock = Lock()
 
     def know(self, word: str, languages: Iterable[str]) -> bool:
-        """Return whether a dictionary has the word in any capitalisation, or both parts of a compound word."""
+        """Return whether a dictionary contains the word in any capitalisation, or both parts of a compound word."""
         return self.hold(word, languages) or any(
             _is_compound(self._forms(language), word) for language in _JOINING.intersection(languages)
         )
 
     def hold(self, word: str, languages: Iterable[str]) -> bool:
-        """Return whether the dictionary of a language has the word in any capitalisation."""
+        """Return whether the dictionary of one of the languages contains the word in any capitalisation."""
         return any(_has_form(self._forms(language), word) for language in languages)
 
     def _forms(self, language: str) -> Mapping[str, str]:
@@ -79,7 +79,7 @@ def is_transposition(one: str, other: str) -> bool:
 
 
 def single_edits(word: str) -> list[str]:
-    """Return all strings one edit away with the same first letter, swaps first; new letters are ASCII or the word's."""
+    """Return all strings one edit away that keep the first letter, swaps first. New letters are a-z or in the word."""
     letters = sorted({*string.ascii_lowercase, *word})
     splits = [(word[:end], word[end:]) for end in range(1, len(word) + 1)]
     swapped = [left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1]
@@ -89,9 +89,9 @@ def single_edits(word: str) -> list[str]:
     return [edited for edited in dict.fromkeys((*swapped, *shorter, *longer, *replaced)) if edited != word]
 
 
-_LONGEST = 32  # letters of a stem that is compared; nobody mistypes a longer word
+_LONGEST = 32  # letters; longer stems are not compared, because nobody mistypes such a word
 _PREFIX = 3  # letters that stemming keeps, in a word of four or more
-_UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed for one letter with diacritics, which stems lack
+_UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed instead of a letter with diacritics; stems have no diacritics
 
 
 class Vocabulary:
@@ -103,7 +103,7 @@ class Vocabulary:
         self._plain: dict[str, tuple[list[str], frozenset[str]]] = {}
 
     def words_by_stem(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """Return the words by stem, for the stems that a chunk has."""
+        """Group the words by stem, leaving out stems that occur in no chunk."""
         stems = {word: self._generation.tokeniser.stems_of_guess(word) for word in filter(self._may_start, words)}
         known = self._known(stems)
         by_stem: dict[str, list[str]] = {}
@@ -114,27 +114,27 @@ class Vocabulary:
         return by_stem
 
     def lacking(self, words: Sequence[str]) -> list[str]:
-        """Return the words that no chunk has. A word without stems, such as a stopword, counts as present."""
+        """Return the words that no chunk contains. A word without stems, such as a stopword, counts as present."""
         stems = {word: self.stems(word) for word in words}
         known = self._known(stems)
         return [word for word, own in stems.items() if own and not any(known[stem] for stem in own)]
 
     def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> Mapping[str, int]:
-        """Return for each stem the number of chunks that have it, among the `allowed` ones."""
+        """Return the number of chunks that contain each stem; if `allowed` is given, only these chunks count."""
         return self._generation.frequencies(stems, allowed)
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
         """Return the stems with the same first letter that are at most `most` edits away, with their distances."""
         if not _is_plain(stem):
             return []
-        # Edits at both ends of the same word are rare.
+        # Edits at both ends of one word are rare, so two letters must agree at either end.
         plain, _ = self._beginning(stem[0])
         similar = [one for one in plain if one[:2] == stem[:2] or one[-2:] == stem[-2:]]
         matches = process.extract(stem, similar, scorer=OSA.distance, score_cutoff=most, limit=None)
         return [(other, int(distance)) for other, distance, _ in matches if distance]
 
     def spelling(self, stem: str, typed: str, allowed: AllowedChunks | None = None) -> str:
-        """Return the word with this stem in the first chunk that is nearest to the typed word, or an empty text."""
+        """Return the word nearest to `typed` among those with this stem in the first chunk that contains it, or ""."""
         first = self._generation.having([stem], 1, allowed)
         if not first:
             return ""
@@ -144,11 +144,11 @@ class Vocabulary:
         return min(having, key=lambda word: (edit_distance(typed, word, len(word)), word), default="")
 
     def _known(self, stems: Mapping[str, Sequence[str]]) -> Mapping[str, int]:
-        """Return the number of chunks that have each stem, for the stems of all words at once."""
+        """Return the number of chunks that contain each stem, for the stems of all words at once."""
         return self._generation.frequencies(tuple(dict.fromkeys(stem for own in stems.values() for stem in own)))
 
     def _may_start(self, word: str) -> bool:
-        """Return False if no stem has the prefix of the word, so that the word need not be stemmed."""
+        """Return whether a stem may start with the word's prefix. If not, the word need not be stemmed."""
         prefix = word[:_PREFIX]
         if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
             return True
@@ -156,7 +156,7 @@ class Vocabulary:
 
     def _beginning(self, letter: str) -> tuple[list[str], frozenset[str]]:
         """Return the plain stems that start with a letter, ascending, and their prefixes."""
-        if letter not in self._plain:  # two threads may both ask, and get the same
+        if letter not in self._plain:  # two threads may compute this at once, with the same result
             stems = list(filter(_is_plain, self._generation.stems_beginning(letter)))
             self._plain[letter] = stems, frozenset(stem[:_PREFIX] for stem in stems)
         return self._plain[letter]
@@ -166,9 +166,9 @@ def _is_plain(stem: str) -> bool:
     return len(stem) <= _LONGEST and stem.isascii() and stem.isalpha()
 
 
-SHORTEST_OF_TWO = 8  # letters of a word that may have two mistakes
+SHORTEST_OF_TWO = 8  # letters; in a shorter word, only one mistake is corrected
 _MOST_COMPARED = 8  # stems whose words are compared with the typed word; all others are farther or rarer
-TIMES_AS_FREQUENT = 3  # otherwise two words are equally likely, and neither is used
+TIMES_AS_FREQUENT = 3  # the chosen word must be so many times as frequent as any equally near one
 
 
 SearchedWords = Sequence[tuple[Vocabulary, AllowedChunks | None]]
@@ -176,11 +176,11 @@ SearchedWords = Sequence[tuple[Vocabulary, AllowedChunks | None]]
 
 
 def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], bool], *, two: bool = True) -> str:
-    """Return the word of the allowed chunks that is one edit away from `typed`, which is in lower case.
+    """Return the word in the allowed chunks that is one edit away from `typed`, which is in lower case.
 
-    If there is no such word, `typed` is long, and `two` is true, the word may be two edits away. The result is
-    empty without such a word, or if another equally near word is nearly as frequent. Swapped letters are nearer than
-    other edits.
+    If there is none, `two` is true, and `typed` has at least SHORTEST_OF_TWO letters, a word two edits away is
+    returned. The result is empty if no word is found, or if an equally near word is nearly as frequent. A swap of
+    letters counts as nearer than any other edit.
     """
     guesses: dict[str, list[str]] = defaultdict(list)
     edits = single_edits(typed)
@@ -213,7 +213,7 @@ def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dic
 def _spelling(
     stem: str, typed: str, guesses: Sequence[str], searched: SearchedWords, is_real: Callable[[str], bool]
 ) -> str:
-    """Return a dictionary word among the guesses, else a near word of a chunk, else an empty text."""
+    """Return a dictionary word among the guesses, else a similar word from a chunk, else an empty text."""
     real = next(filter(is_real, guesses), "")
     if real:
         return real
@@ -221,7 +221,7 @@ def _spelling(
     return written if edit_distance(typed, written, 2) <= (1 if guesses else 2) else ""
 
 
-# A run of letters that is not part of a code, an address or a joined word.
+# A run of letters that is not part of a code, an address or a hyphenated word.
 _WORD = re.compile(r"(?<![\w@#&.+/-])[^\W\d_]{4,30}(?![\w@#&+/-]|\.\w)")
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]{1,200}[\"”“»]")
 _SHORTEST_NAME = 6  # letters; a word near a shorter name is probably another name
@@ -232,7 +232,7 @@ AllowedFinder = Callable[[], Sequence[AllowedChunks] | None]
 
 
 class SpellingCorrector:
-    """A spelling corrector with the words of collections. Dictionaries are loaded at the first unknown word."""
+    """Corrects mistyped words to words that occur in the collections. The first unknown word loads the dictionaries."""
 
     def __init__(self, generations: Sequence[Searchable], languages: Sequence[str], kept: frozenset[str]) -> None:
         """`languages` are the languages of the collections. Words in `kept` are never corrected."""
@@ -245,9 +245,9 @@ class SpellingCorrector:
     def corrections(self, question: str, language: str, allowed: AllowedFinder | None = None) -> dict[str, str]:
         """Return the correct word for each mistyped word of the question.
 
-        Corrections are words of chunks that `allowed` returns. `language` is the language of the question. Words in a
-        dictionary, in quotation marks or in capitals are not corrected. A question with mostly unknown words is not
-        corrected at all.
+        Words are corrected only to words in the chunks that `allowed` returns. `language` is the question's language.
+        Words in a dictionary, in quotation marks or in capitals are not corrected. A question with mostly unknown words
+        is not corrected at all.
         """
         typed = list(dict.fromkeys(_WORD.findall(_QUOTED.sub(" ", question))))
         unknown = self._unknown(typed)
@@ -259,7 +259,7 @@ class SpellingCorrector:
         return {word: other for word, other in meant.items() if other}
 
     def _unknown(self, words: Sequence[str]) -> list[str]:
-        """Return the words that no collection has, without those that are never corrected."""
+        """Return the words that occur in no collection, except words that are never corrected."""
         usual = (word for word in words if word.islower() or (word.istitle() and not word.isupper()))
         left = [word for word in usual if lower(word) not in self._kept] if any(self._searched) else []
         for vocabulary in self._vocabularies:
@@ -280,5 +280,5 @@ class SpellingCorrector:
 
 
 def apply_corrections(question: str, corrections: Mapping[str, str]) -> str:
-    """Replace every mistyped word of the question."""
+    """Replace every mistyped word in the question by its correction."""
     return _WORD.sub(lambda match: corrections.get(match.group(), match.group()), question)

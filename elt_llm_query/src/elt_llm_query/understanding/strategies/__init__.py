@@ -1,4 +1,4 @@
-"""Search strategies, which decide on the passes of a question and their query variants."""
+"""Search strategies, which decide how often to search for a question, and with which query variants."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ def may_ask_model(name: StrategyName, query: QuerySettings) -> bool:
 def create_strategy(name: StrategyName, query: QuerySettings, llm: "LLM | None" = None) -> Strategy:
     """Build the strategy with this name. With `use_hybrid_search: false`, only `sparse` uses keywords.
 
-    `llm` is any LlamaIndex language model. Without it, a strategy that needs a model has a note about the fallback.
+    `llm` is any LlamaIndex language model. A strategy that needs one but has none uses a fallback and adds a note.
     """
     both = RetrieverChoice(dense=True, keyword=query.use_hybrid_search)
     match name:
@@ -38,6 +38,6 @@ def create_strategy(name: StrategyName, query: QuerySettings, llm: "LLM | None" 
         case "auto":
             routes: tuple[StrategyName, ...] = ("sparse", "hybrid", "multi_query")
             strategies: dict[str, Strategy] = {route: create_strategy(route, query, llm) for route in routes}
-            # The user did not ask for hops, so a hop needs a link between two documents.
+            # The user did not choose multi-hop, so a hop needs a link between two documents.
             hops = MultiHopStrategy(both, query.max_hops, llm, needs_link=True)
             return AutoStrategy({**strategies, "multi_hop": hops})

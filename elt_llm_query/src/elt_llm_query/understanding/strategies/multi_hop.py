@@ -1,7 +1,7 @@
-"""Multi-hop search: search again for the names that the best chunks mention and the question does not.
+"""Multi-hop search: search again for names that the best chunks mention but the question does not.
 
 Source: iterative retrieval as in Qi, Lin, Mehr, Wang and Manning, "Answering Complex Open-domain Questions Through
-Iterative Query Generation", EMNLP 2019; here by rules.
+Iterative Query Generation", EMNLP 2019. Here, a language model or rules write the queries.
 """
 
 import re
@@ -27,8 +27,8 @@ from elt_llm_query.understanding.strategies.strategy import (
 )
 
 _PROMPT = (Path(__file__).parent / "prompts" / "follow_up.txt").read_text(encoding="utf-8")
-MOST_CHARACTERS = 3000  # at the start of a chunk that are searched for names
-_PROMPT_CHARACTERS = 1200  # at the start of a chunk that the prompt for a follow-up contains
+MOST_CHARACTERS = 3000  # only so many, at the start of a chunk, are searched for names
+_PROMPT_CHARACTERS = 1200  # only so many, at the start of a chunk, are in the prompt for a follow-up
 _LONGEST_FOLLOW_UP = 300  # characters
 SHORTEST_TITLE = 4  # characters; shorter titles occur in many chunks by chance
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ]"
@@ -40,14 +40,14 @@ _NAME = re.compile(
 _ASIDE = re.compile(r"\s{0,3}\([^()]{0,80}\)\s{0,3}$")
 _WORD = re.compile(r"\w{1,60}")
 
-FOLLOW_UP_SHARE = 0.5  # weight of the score of a follow-up question relative to that of the question
-LINK_SHARE = 0.3  # weight of a link between two chunks, of which one names the document of the other
-READ = 40  # best chunks of a follow-up question that are searched for links
-BELOW_FIRST = 0.999  # greatest score of lower-ranked chunks as a share of the score of the best, which stays first
+FOLLOW_UP_SHARE = 0.5  # weight of a chunk's score for a follow-up, relative to its score for the question
+LINK_SHARE = 0.3  # weight of a link, which means that one of two chunks names the other's document
+READ = 40  # only so many of the best chunks for a follow-up are searched for links
+BELOW_FIRST = 0.999  # the best chunk stays first: all others get at most this share of its score
 
 
 def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Return at most 8 names in a chunk that have a word which the question lacks, in the order of the text."""
+    """Return at most 8 names from a chunk, in text order, that contain a word missing from the question."""
     known = set(tokeniser.stems(question))
     names: dict[str, str] = {}
     for match in _NAME.finditer(text[:MOST_CHARACTERS]):
@@ -60,7 +60,7 @@ def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[
 
 
 def missing_words(question: str, chunk: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Return the words of the question, without stopwords, that a chunk lacks."""
+    """Return the question's words, except stopwords, that a chunk lacks."""
     present = set(tokeniser.stems(chunk))
     words = _WORD.findall(question)
     return [word for word in words if (stems := tokeniser.stems(word)) and not present & set(stems)]
@@ -104,7 +104,7 @@ def _spaced(text: str) -> str:
 
 @dataclass
 class _Hops:
-    """The candidates and follow-up questions that the search passes of one question have found so far."""
+    """The candidates and follow-up questions from the search passes for one question so far."""
 
     first: list[SearchCandidate]
     later: list[Sequence[SearchCandidate]]
@@ -126,12 +126,12 @@ class _Hops:
 
 @dataclass(frozen=True)
 class MultiHopStrategy:
-    """A strategy that searches again for names which the best chunks mention and the question lacks.
+    """Searches again for names that the best chunks mention but the question does not.
 
     There are at most `max_hops` follow-up questions, each made from the best chunk that was not used yet. A language
     model writes the follow-ups; without a model, or if the model fails, rules make them from new names and unanswered
-    words. With `needs_link`, only the best chunk that names the previous chunk's title, or is named by it, gains score.
-    The strategy `auto` uses this caution.
+    words. With `needs_link`, which `auto` sets, each follow-up raises the score of one chunk only: the best that names
+    the title of the chunk from which the follow-up was made, or whose title that chunk names.
     """
 
     retrievers: RetrieverChoice
@@ -142,7 +142,7 @@ class MultiHopStrategy:
     notes: tuple[str, ...] = ()
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """Return the candidates of the question and of its follow-up questions."""
+        """Return the candidates for the question and its follow-up questions."""
         first = passes.run(question, self.retrievers)
         generations = {one.name: one.generation for one in passes.collections}
         hops = _Hops(first.candidates, [], {}, {})
@@ -155,7 +155,7 @@ class MultiHopStrategy:
         return combined_result(passes, first, hops.combined(), follow_ups=follow_ups)
 
     def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Searchable], passes: PassRunner) -> bool:
-        """Search a follow-up of the best unused chunk; return False without such a chunk or a new follow-up."""
+        """Search for a follow-up to the best unused chunk. Return False without such a chunk or a new follow-up."""
         combined = hops.combined()
         source = next((one for one in combined if one.key not in hops.followed), None)
         if source is None:

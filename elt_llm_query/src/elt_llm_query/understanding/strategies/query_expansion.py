@@ -1,7 +1,7 @@
 """Query expansion: multi-query and HyDE.
 
-Multi-query searches several variants of the question. HyDE searches with the mean of two vectors: that of the question
-and that of a hypothetical answer. Source: Gao, Ma, Lin and Callan, "Precise Zero-Shot Dense Retrieval without Relevance
+Multi-query searches for several variants of the question. HyDE searches with the mean of two vectors: the question's
+and a hypothetical answer's. Source: Gao, Ma, Lin and Callan, "Precise Zero-Shot Dense Retrieval without Relevance
 Labels", ACL 2023.
 """
 
@@ -26,11 +26,11 @@ _VARIANTS_PROMPT = (_PROMPTS / "variants.txt").read_text(encoding="utf-8")
 _HYDE_PROMPT = (_PROMPTS / "hypothetical_answer.txt").read_text(encoding="utf-8")
 NO_MODEL_FOR_VARIANTS = "No language model is in use, so rules made the variants of the question for multi_query."
 _LONGEST_VARIANT = 300  # characters
-VARIANT_SHARE = 0.5  # weight of the best score of the variants relative to the score of the question
+VARIANT_SHARE = 0.5  # weight of a chunk's best score for a variant, relative to its score for the question
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Return at most `most` variants: parts of the question, each name with the content words, these words alone."""
+    """Return at most `most` variants: the question's parts, each name with the other words, and the content words."""
     variants = list(question.parts)
     if len(question.names) > 1:
         rest = [word for word in question.surfaces if not any(word in name for name in question.names)]
@@ -50,7 +50,7 @@ def _usable(variants: list[str], question: str, most: int) -> list[str]:
 
 @dataclass(frozen=True)
 class MultiQueryStrategy:
-    """A strategy that searches the question and at most `num_queries` variants, by a language model or rules."""
+    """Searches for the question and at most `num_queries` variants, made by a language model or by rules."""
 
     retrievers: RetrieverChoice
     num_queries: int
@@ -59,11 +59,11 @@ class MultiQueryStrategy:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note that variants are made by rules, if there is no model."""
+        """A note that rules make the variants, if there is no language model."""
         return () if self.llm else (NO_MODEL_FOR_VARIANTS,)
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """Return the candidates of the question and of its variants, best first."""
+        """Return the candidates for the question and its variants, best first."""
         first = passes.run(question, self.retrievers)
         variants = self._variants_by_model(question.text, passes)
         variants = variants or variants_by_rules(parse_question(question.text), self.num_queries)
@@ -86,13 +86,13 @@ class MultiQueryStrategy:
         return variants
 
 
-NO_MODEL_FOR_HYDE = "The strategy hyde needs a language model, and none is in use; the question was asked as hybrid."
-MOST_HYDE_CHARACTERS = 800  # an embedding model reads that many completely
+NO_MODEL_FOR_HYDE = "The strategy hyde needs a language model, and none is in use; hybrid was used instead."
+MOST_HYDE_CHARACTERS = 800  # short enough for an embedding model to read completely
 
 
 @dataclass(frozen=True)
 class HydeStrategy:
-    """A strategy of one pass whose vector includes a hypothetical answer; without an answer it works as `hybrid`."""
+    """Searches once, with a vector that includes a hypothetical answer. Without such an answer, acts like `hybrid`."""
 
     retrievers: RetrieverChoice
     llm: LLM | None = None
@@ -100,7 +100,7 @@ class HydeStrategy:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return a note if there is no language model."""
+        """A note about the fallback, if there is no language model."""
         return () if self.llm else (NO_MODEL_FOR_HYDE,)
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
@@ -113,10 +113,10 @@ class HydeStrategy:
         if self.llm is None:
             return ""
         prompt = _HYDE_PROMPT.format(question=question)
-        reply = ask_helper_model(self.llm, prompt, passes, "the question was asked as hybrid")
+        reply = ask_helper_model(self.llm, prompt, passes, "hybrid was used instead of hyde")
         answer = " ".join(reply.split())[:MOST_HYDE_CHARACTERS]
         if len(answer.split()) >= 3:  # fewer words are no answer
             return answer
         if not passes.failures:
-            passes.failures.append("The language model wrote no answer for hyde; the question was asked as hybrid.")
+            passes.failures.append("The language model wrote no answer for hyde; hybrid was used instead.")
         return ""

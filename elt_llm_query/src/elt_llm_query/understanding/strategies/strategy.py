@@ -1,4 +1,4 @@
-"""The protocols and shared functions of strategies, the single search and the automatic choice."""
+"""What strategies share (protocols, functions), and two strategies: single search and automatic choice."""
 
 import re
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ class PassRunner(ABC):
     """Runs the search passes of one question. Each pass records its stages in the log.
 
     If there are many collections, each pass searches only the best. Model calls stop once `cancelled` returns True.
-    `failures` has sentences about failures so far; a result with failures is not cached.
+    `failures` describes failures so far, in sentences; a result with failures is not cached.
     """
 
     collections: tuple[OpenCollection, ...]
@@ -43,11 +43,11 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the strategy in the settings."""
+        """The strategy's name in the settings."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for every result, such as that a strategy has no language model."""
+        """Notes for every result, such as on a missing language model."""
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
         """Return each candidate once, best first. Raises RetrievalError if every retriever failed."""
@@ -66,7 +66,7 @@ class SingleSearchStrategy:
         return passes.run(question, self.retrievers)
 
 
-MOST_LOOKED_UP = 3  # words of a question that consists only of codes
+MOST_LOOKED_UP = 3  # words; a longer question is not a mere code to look up
 FEWEST_IN_STEPS = 10  # words; shorter questions rarely need a second hop
 
 _CODE = re.compile(r"[A-Za-z]{0,20}\d[\w./#+-]{0,40}|[A-Z][A-Z0-9&]{1,20}|\w{1,20}(?:\+\+|#)")
@@ -79,14 +79,14 @@ _COMPARES = re.compile(
 
 @dataclass(frozen=True)
 class AutoStrategy:
-    """A strategy that chooses another strategy for each question; `strategies` has the choices by name."""
+    """Chooses another strategy for each question. `strategies` contains the choices by name."""
 
     strategies: Mapping[str, Strategy]
     name: str = "auto"
     notes: tuple[str, ...] = ()
 
     def search(self, question: QueryVariant, passes: PassRunner) -> RerankResult:
-        """Search by the chosen strategy. If `sparse` finds no chunk, search by `hybrid`."""
+        """Search with the chosen strategy. If it is `sparse` and finds no chunk, search with `hybrid`."""
         with passes.log.stage(ChooseDetails.stage) as stage:
             route = choose_route(parse_question(question.text))
             stage.record(1, route)
@@ -97,7 +97,7 @@ class AutoStrategy:
 
 
 def choose_route(question: ParsedQuestion) -> ChooseDetails:
-    """Choose the strategy for a question by rules."""
+    """Choose a strategy for a question by rules, with the reason."""
     text, words = question.text, question.text.split()
     if len(words) <= MOST_LOOKED_UP and all(_CODE.fullmatch(word.strip("?.,")) for word in words):
         return ChooseDetails(strategy="sparse", reason="it consists only of codes")
@@ -114,7 +114,7 @@ def choose_route(question: ParsedQuestion) -> ChooseDetails:
 
 
 def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[NodeKey, SearchCandidate]:
-    """Return the candidates of all rankings by key; the first ranking with a candidate counts."""
+    """Return the distinct candidates of all rankings by key, each from the first ranking that contains it."""
     kept: dict[NodeKey, SearchCandidate] = {}
     for candidate in chain.from_iterable(rankings):
         kept.setdefault(candidate.key, candidate)
@@ -145,7 +145,7 @@ def combined_result(
     variants: Sequence[str] | None = None,
     follow_ups: Sequence[Mapping[str, str]] | None = None,
 ) -> RerankResult:
-    """Record the combined ranking of all passes in the stage `combine`, and return the ranking as the result."""
+    """Record the combined ranking of all passes in the stage `combine`, and return it as the result."""
     with passes.log.stage(CombineDetails.stage) as stage:
         details = CombineDetails(
             variants=variants,
@@ -163,7 +163,7 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 
 
 def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) -> str:
-    """Return the start of a model's reply; on failure, return "" and add a sentence that ends with `instead`."""
+    """Return the start of a model's reply. On failure, return "" and report the fallback `instead` in `passes`."""
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
     except EltError as failure:
@@ -176,6 +176,6 @@ def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) ->
 
 
 def reply_lines(reply: str) -> list[str]:
-    """Return the distinct lines with letters or digits, without list marks and quotation marks."""
+    """Return the distinct lines that contain letters or digits, stripped of list marks and quotation marks."""
     bare = (_MARK.sub("", line).strip(_QUOTES) for line in reply.splitlines())
     return list(dict.fromkeys(" ".join(line.split()) for line in bare if any(map(str.isalnum, line))))
