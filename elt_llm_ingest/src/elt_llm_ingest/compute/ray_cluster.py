@@ -306,7 +306,7 @@ class RayCompute(Compute):
                 self._idle.append(actor)
 
     def _await(self, running: Mapping[Any, object]) -> list[Any]:
-        """Wait until a call is finished or an actor is ready. Return the finished calls. IngestError: no actor starts."""
+        """Wait until a call is finished or an actor is ready, and return the finished calls. May raise IngestError."""
         import ray
 
         patience = None if running else _SECONDS_TO_START

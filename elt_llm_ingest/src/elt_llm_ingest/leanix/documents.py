@@ -17,7 +17,7 @@ ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """Return a document: its text is an overview, its parts are entities and relationships; the model is an artefact."""
+    """Return a document: its text is an overview, its parts are entities and relationships, an artefact the model."""
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)

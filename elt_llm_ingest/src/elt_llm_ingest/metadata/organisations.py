@@ -130,7 +130,7 @@ class _Run:
         return self.words[first].start, form.end() if form else end
 
     def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return the indexes of the first and last word of the name whose head noun ("Committee") is `head`, or None."""
+        """Return the index of the first and last word of the name whose head noun ("Committee") is `head`, or None."""
         word, first = self.words[head].text, self._trimmed(first, head)
         if word in _LISTS["legal_forms"] or (head and word in _LISTS["partners"] and self.words[head - 1].text == "&"):
             return (first, head) if first < head else None
@@ -174,7 +174,7 @@ class _Run:
         return self.words[head + 1].text not in _LISTS["belongings"]
 
     def _field_end(self, head: int) -> int:
-        """Return the index of the last word of the field of work ("of Public Health") after a head noun, else `head`."""
+        """Return the index of the last word of the field of work ("of Public Health") after a head noun, or `head`."""
         words, end = self.words, head
         links = _OF
         while end + 2 < len(words) and not words[end].possessive:
@@ -306,7 +306,7 @@ class OrganisationList:
 _WELL_KNOWN = OrganisationList(_LISTS["well_known"] | _LISTS["well_known_names"])
 _COMPANIES = OrganisationList(_LISTS["companies"])
 _IN_ADDRESS = frozenset("@/.#$\\-")
-# Text that shows the acronym before it to be part of the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
+# Text after an acronym that belongs to the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
 _DOCUMENT_NUMBER = re.compile(r"(?:-[\da-z]| \d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _FURTHER_NAME = re.compile(rf" {_UPPER}|-[a-z]")
 

@@ -75,7 +75,7 @@ class DefinitionListMarks:
             self._bodies.append(span)
 
     def styled(self, style: str, span: Span | None) -> None:
-        """Add a paragraph by the role of its style: `term`, or `body` for a definition. Any other role ends the list."""
+        """Add a paragraph by the role of its style: `term`, or `body` for a definition. Another role ends the list."""
         {"term": self.term, "body": self.body}.get(style, lambda _: self.end())(span)
 
     def end(self) -> None:

@@ -501,7 +501,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Workbook:
-    """All sheets of a workbook in order, even empty and chart sheets. `metadata` may contain authors, year and title."""
+    """All sheets of a workbook in order, even empty and chart sheets. `metadata` may have authors, year and title."""
 
     sheets: list[Sheet]
     metadata: Mapping[str, MetadataValue]
