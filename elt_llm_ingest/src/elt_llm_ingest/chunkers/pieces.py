@@ -69,7 +69,7 @@ class TokenIndex:
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """Return the largest `stop` up to `end` so that text[start:stop] has `budget` tokens or less, if possible a word end."""
+        """Return the largest `stop` up to `end` such that text[start:stop] fits the budget, if possible a word end."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)

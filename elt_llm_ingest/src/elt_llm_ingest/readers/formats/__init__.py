@@ -38,7 +38,7 @@ class PictureReader(DocumentReader):
         return f"{super().identity}-{self._ocr.identity}" if self._ocr else super().identity
 
     def read(self, path: Path) -> ParsedDocument:
-        """Recognise the text in the picture. If OCR is off, the text is empty, and a note names the setting to change."""
+        """Recognise the text in the picture. If OCR is off, the text is empty, and a note names the setting."""
         data, builder = read_bytes(path), DocumentBuilder()
         if data and not data.startswith(_SIGNATURES):
             raise UnreadableDocument("is not a picture: its content has another format", hint="Rename the file.")

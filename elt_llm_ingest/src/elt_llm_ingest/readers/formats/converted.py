@@ -67,7 +67,7 @@ class ConvertedReader(DocumentReader):
         """Parse the file; raise UnreadableDocument if it is damaged, or its format does not match its suffix."""
         data, suffix = read_bytes(path), path.suffix.lower()
         if suffix in (".doc", ".ppt") and (not data.startswith(_OLE) or _ENCRYPTED in data):
-            # These readers accept newer formats under the old suffix, and their errors name the problem with other content.
+            # These readers accept a newer format with the old suffix. Their errors name the format of other content.
             return (DocxReader() if suffix == ".doc" else PptxReader()).read(path)
         if suffix == ".xml" and _DIAGRAM.search(data, 0, _DIAGRAM_REACH):
             return DrawioReader().read(path)
