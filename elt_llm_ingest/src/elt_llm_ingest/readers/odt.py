@@ -87,7 +87,7 @@ class ListCounter:
     counts: dict[int, int] = field(default_factory=dict)
 
     def step(self, level: int, start: int | None = None) -> str:
-        """Count an item at `level` (from 1), or restart the count at `start`. Return the item's label, such as `2.1`."""
+        """Count an item at `level` (from 1), or restart the count at `start`. Return its label, such as `2.1.`."""
         own = self.levels.get(level, ListLevel())
         for above in range(1, level):
             self.counts.setdefault(above, self.levels.get(above, ListLevel()).start)

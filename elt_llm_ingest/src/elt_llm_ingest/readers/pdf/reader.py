@@ -503,7 +503,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """Return the title from the properties unless it looks generated, else a sole bookmark, else the largest line."""
+        """Return the title from the PDF's properties unless it looks generated, else the only top-level bookmark's."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title
