@@ -1,4 +1,4 @@
-"""Let a language model write a sentence of context for each chunk ("enrichment"), resumably and with a cost estimate."""
+"""Enrich chunks: a language model writes a sentence of context for each. Runs can be resumed; costs are estimated."""
 
 import re
 import unicodedata
@@ -97,7 +97,7 @@ class ContextWriter:
         return context_sentence(written.text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
-        """Return a sentence, shortened so that chunk and sentence fit into the token limit; empty if there is no room."""
+        """Return a sentence, shortened until it and its chunk fit into the token limit; empty if there is no room."""
         used = len(self._counter.token_spans(node.embedded_text))
         room = min(SENTENCE_TOKENS, self._counter.token_limit - used - MARGIN)
         spans = self._counter.token_spans(sentence)

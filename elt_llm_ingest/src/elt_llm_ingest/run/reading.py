@@ -110,7 +110,7 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
 class FileReading:
     """How a run reads its files: with `parser`, and with the reader that is named `reader` ("auto": by suffix).
 
-    `split_by` and `group` select a part of each file. `path_fields` reads owner fields, such as a tenant, from its path.
+    `split_by` and `group` select a part of each file. `path_fields` reads owner fields (such as a tenant) from paths.
     """
 
     parser: Parser
@@ -123,7 +123,7 @@ class FileReading:
 
     @property
     def scope(self) -> str:
-        """A label for the part of each file that is read (`split_by:group`), used in version keys. Empty for whole files."""
+        """A label for the part of each file that is read (`split_by:group`), for version keys. Empty: whole files."""
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:

@@ -9,7 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file. `missing`: it is deleted, but its document is kept. `stale`: an older version is used."""
+    """The outcome of one file. `missing`: deleted, but its document is kept. `stale`: its older version is still used."""
 
     path: str
     status: FileStatus

@@ -239,7 +239,7 @@ def embed_missing(
     embedded: set[int] = set()
     for published in store.generations.embedded_with(fingerprint):
         if not embedded.issuperset(indexed) and not set(indexed).isdisjoint(published):
-            embedded.update(store.documents.indexed(published))  # identical documents beside these have no vectors of their own
+            embedded.update(store.documents.indexed(published))  # identical documents beside these have no vectors
     hashes = store.nodes.embedded_hashes([version for version in indexed if version not in embedded])
     missing = store.vectors.missing(fingerprint, hashes)
     texts = store.nodes.to_embed(sorted({hashes[digest] for digest in missing}))

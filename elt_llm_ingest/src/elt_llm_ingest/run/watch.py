@@ -82,7 +82,7 @@ class FileWatcher(Generic[Result]):
         self._stopped.set()
 
     def go(self) -> None:
-        """Watch until stopped or interrupted. Raises errors from the first `scope()` and UsageErrors from the first run."""
+        """Watch until stopped or interrupted. Raises errors of the first `scope()` and UsageErrors of the first run."""
         scope = self._scope()
         first: float | None = None
         while not self._stopped.is_set():

@@ -155,7 +155,7 @@ def _lower_limit(kind: int, wanted: int) -> None:
         return
 
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers of Landlock, equal on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # Landlock's system calls on every architecture
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 
@@ -285,7 +285,7 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
     try:
         opened = _OPENED / str(descriptor)
         if within is not None and not opened.readlink().is_relative_to(within.resolve()):
-            raise UnreadableDocument("led out of its folder when it was opened, since a link replaced it")
+            raise UnreadableDocument("was replaced by a link that leads out of its folder")
         with own_folder() as folder:
             name = folder / path.name
             name.symlink_to(opened)

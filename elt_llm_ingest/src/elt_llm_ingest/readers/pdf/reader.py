@@ -503,7 +503,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """Return the title from the PDF's properties unless it looks generated, else the only top-level bookmark's."""
+        """Return the properties' title unless it looks generated, else the only top-level bookmark, else the largest line."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title
