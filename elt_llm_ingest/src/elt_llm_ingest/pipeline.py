@@ -225,7 +225,7 @@ _READER, _ROOT = "text-1", "texts"
 
 @dataclass(frozen=True)
 class TextDocument:
-    """A document in memory. Its `name` is the source that is shown for it."""
+    """A document in memory. Its `name` is shown as its source."""
 
     name: str
     title: str

@@ -48,7 +48,7 @@ class MarkdownChunker(SpanChunker):
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tuple[int, Sequence[TextPiece]]]:
-    """Return the level and pieces (sentences or rows) of each non-empty section; level 0 is above the first heading."""
+    """Return the level and pieces (sentences or rows) of each non-empty section. Above all headings, the level is 0."""
     starts = [piece.start for piece in pieces]
     bounds = [0, *(bisect_left(starts, section.start) for section in document.sections), len(pieces)]
     levels = [_TOP_LEVEL, *(section.level for section in document.sections)]

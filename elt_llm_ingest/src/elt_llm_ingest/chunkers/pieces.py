@@ -61,7 +61,7 @@ class TokenIndex:
         return bisect_right(self._ends, start)
 
     def last(self, end: int) -> int:
-        """Return the index after that of the last token that starts before `end`."""
+        """Return the index after the last token that starts before `end`."""
         return bisect_left(self._starts, end)
 
     def count(self, start: int, end: int) -> int:
@@ -244,7 +244,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return the first piece of the chunk after pieces[first:end], which repeats some pieces if piece `end` fits."""
+    """Return where the next chunk starts: pieces before `end` are repeated, as long as piece `end` fits after them."""
     start = end
     while (
         start - 1 > first

@@ -33,7 +33,7 @@ class RecursiveChunker(SpanChunker):
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return groups of neighbouring parts that each fit into a chunk. A larger part is cut into its own groups."""
+        """Return groups of neighbouring parts that each fit into a chunk. Larger parts are cut into separate groups."""
         cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
@@ -50,7 +50,7 @@ class _SeparatorSplitter:
         self._ends = [block.end for block in self._blocks]
 
     def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
-        """Cut text[start:end] at `separators[depth]`, and larger parts at later separators. Yield groups of pieces."""
+        """Cut text[start:end] at `separators[depth]`, and large parts at later ones. Yield the pieces in groups."""
         fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:

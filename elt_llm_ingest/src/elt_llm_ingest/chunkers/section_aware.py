@@ -24,7 +24,7 @@ class SectionUnit(NamedTuple):
 
 
 def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[SectionUnit]:
-    """Divide all pieces into units (sections and numbered rules). A heading without text joins a deeper next unit."""
+    """Divide the pieces into units (sections, numbered rules). A heading without text joins a deeper unit after it."""
     opened = list(_unit_starts(document, pieces))
     ends = [first for first, _, _ in opened[1:]] + [len(pieces)]
     units: list[SectionUnit] = []
@@ -56,7 +56,7 @@ def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Itera
 
 
 def _rule_depth(text: str) -> int:
-    """Return the number of levels in the rule number that starts the text: 2 for 12.3, 3 for 12.3.1; 1 without one."""
+    """Return the number of levels in the rule number at the start: 2 for 12.3, 3 for 12.3.1, 1 without a number."""
     match = _NUMBER.match(text)
     return match.group(1).count(".") + 1 if match else 1
 
@@ -116,7 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Return whether to join a part to the one before: a rule if both fit, a section only if that is small too."""
+        """Return whether to join a part to the one before: a rule if both fit, a section only to a small part."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
@@ -126,7 +126,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """Return the pieces as one group, or headings and other pieces as two if only the latter fit into one chunk."""
+    """Return the pieces as one group. If they fit into a chunk only without their headings, return these separately."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

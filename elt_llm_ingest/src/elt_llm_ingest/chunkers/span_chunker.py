@@ -37,7 +37,7 @@ def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
 
 
 def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
-    """Return the tokens that the largest context and `reserved` leave for the text of a prose and of a table chunk."""
+    """Return the most tokens for the text of a prose chunk and of a table chunk, beside context and `reserved`."""
     path, header = _context_budgets(counter)
     room = counter.token_limit - path - MARGIN - reserved
     return room, room - header
@@ -56,7 +56,7 @@ class ChunkContexts:
         self._counts: dict[str, int] = {}
 
     def of(self, start: int, header: str = "") -> str:
-        """Return the context at `start`: title and headings above, outermost first, and on a new line the header."""
+        """Return the context of a chunk at `start`: title and headings above it, and on a new line the header row."""
         path = self._headings_above(start)
         if (path, header) not in self._known:
             lines = [self._path(path), self._cut(header, self._header_budget)]
@@ -160,7 +160,7 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span with its token count. If it has more tokens alone than in the text, halve it until it fits."""
+        """Yield the span and its token count. Halve it until it fits: alone, text may have more tokens."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -195,7 +195,7 @@ class ChunkMaker:
 
 
 def chunk_kind(pieces: Sequence[TextPiece]) -> BlockKind:
-    """Return the kind (such as prose or row) of the pieces other than headings; prose if their kinds differ."""
+    """Return the kind (such as prose or table) of the pieces other than headings; prose if their kinds differ."""
     kinds = {piece.kind for piece in pieces if piece.kind != "heading"}
     return kinds.pop() if len(kinds) == 1 else "prose" if kinds else "heading"
 

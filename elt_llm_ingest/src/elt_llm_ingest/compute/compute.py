@@ -27,7 +27,7 @@ class Compute(Closeable):
 
     @abstractmethod
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
-        """Yield each file's document or error in the order of the requests, while later files are still parsed."""
+        """Yield each file's document or error in the order of the requests, while later files are being parsed."""
 
     @abstractmethod
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:

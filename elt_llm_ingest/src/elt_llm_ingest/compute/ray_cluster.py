@@ -68,7 +68,7 @@ class PackedFile:
 
 
 class RayActor:
-    """The code of an actor. It parses in the sandbox of this package, in a child process without rights."""
+    """The code of an actor. It parses files in a restricted child process, like an ingest on one machine."""
 
     def __init__(self, limits: ParseLimits, embedding: EmbeddingSettings | None) -> None:
         remove_pinned()  # files that killed actors left behind
@@ -98,7 +98,7 @@ class RayActor:
 
 
 def require_ray(address: str | None) -> None:
-    """Raise UsageError unless Ray is installed and there is an address."""
+    """Raise UsageError unless Ray is installed and the cluster's address is set."""
     if find_spec("ray") is None:
         raise UsageError("ingest.compute is ray, but Ray is not installed.", hint=f"Run: {install_command('ray')}")
     if not address:
@@ -249,7 +249,7 @@ class RayCompute(Compute):
         return UnreadableDocument(printable_reason(answer.get("unreadable")), hint=printable_reason(answer.get("hint")))
 
     def _stream(self, method: str, payloads: Iterator[Payload]) -> Iterator[Any]:
-        """Yield the result of each payload in order. At most two payloads per actor are held."""
+        """Yield the result of each payload in order. At most two payloads per actor are in memory."""
         self.start()
         self._hire()
         calls = (_Call(number, payload) for number, payload in enumerate(payloads))
@@ -306,7 +306,7 @@ class RayCompute(Compute):
                 self._idle.append(actor)
 
     def _await(self, running: Mapping[Any, object]) -> list[Any]:
-        """Wait until a call is finished or an actor is ready, and return the finished calls. May raise IngestError."""
+        """Wait until a call ends or an actor is ready; return ended calls. Raises IngestError if no actor starts."""
         import ray
 
         patience = None if running else _SECONDS_TO_START

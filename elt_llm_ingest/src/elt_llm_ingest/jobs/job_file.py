@@ -134,7 +134,7 @@ def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -
 
 
 def load_jobs(file: Path, loaded: LoadedSettings) -> list[LoadedJob | UnreadableJob]:
-    """Load the job in a file or, if the file lists jobs, each of them in order (UnreadableJob if it is invalid).
+    """Load the job in a file or, if the file lists jobs, each of them in order, with UnreadableJob for invalid ones.
 
     Raises SettingsError if `file` itself is invalid. The error names the line of each mistake.
     """

@@ -36,7 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled earlier: its name, the job and group, and its file records by `stable_path`."""
+    """A collection that a job filled earlier: its name, job and group (`filling`), and files by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -58,7 +58,7 @@ def stable_path(root: Path, relative: str) -> str:
 
 @dataclass
 class GroupedFiles:
-    """A job's files by group, and also by group the keys by which later runs recognise unchanged files.
+    """A job's files by group, and for each group the keys by which later runs recognise unchanged files.
 
     `outcomes` lists the files that could not be assigned to a group, with the reasons.
     """

@@ -28,7 +28,7 @@ class IdMismatch:
 
 @dataclass(frozen=True)
 class UnmatchedFactSheet:
-    """A fact sheet that is only in the enterprise model, or only in the inventory. An inventory's id may be empty."""
+    """A fact sheet that is only in the enterprise model, or only in the inventory. There, its id may be empty."""
 
     name: str
     id: str

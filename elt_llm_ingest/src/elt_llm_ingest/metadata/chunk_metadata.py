@@ -47,7 +47,7 @@ class TopicFinder:
 class ChunkMetadata:
     """Extracts word count, dates, organisations and topics.
 
-    `topics` maps topics to their words and phrases. `organisations` are names to find besides those of a typical form.
+    `topics` maps topics to their words and phrases. `organisations` are names to find, besides those of typical form.
     """
 
     def __init__(

@@ -194,7 +194,7 @@ def _listed_days(written: str) -> tuple[int, ...]:
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """Return the mention, dated by the following one if they form a range without a first year: "1 to 30 June 2024"."""
+    """Return the mention. In a range such as "1 July to 30 June 2024", derive its year from the following mention."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

@@ -130,7 +130,7 @@ class _Run:
         return self.words[first].start, form.end() if form else end
 
     def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return the index of the first and last word of the name whose head noun ("Committee") is `head`, or None."""
+        """Return the indexes of a name's first and last word if its head noun ("Committee") is at `head`, or None."""
         word, first = self.words[head].text, self._trimmed(first, head)
         if word in _LISTS["legal_forms"] or (head and word in _LISTS["partners"] and self.words[head - 1].text == "&"):
             return (first, head) if first < head else None
@@ -157,7 +157,7 @@ class _Run:
         return not _LISTS["generic"].issuperset(before)
 
     def _german_name(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return the ends of a German name: a compound ("Bundesamt"), or a noun with its adjective or field of work."""
+        """Return first and last word of a German name: a compound ("Bundesamt"), or a noun with adjective or field."""
         bare = self.words[head].text.removesuffix("s").removesuffix("e")
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
@@ -282,7 +282,7 @@ _WORD = re.compile(r"\w+")
 
 
 class OrganisationList:
-    """Finds listed names in texts. Since names are looked up by their first word, a long list takes no more time."""
+    """Finds listed names in texts. Names are looked up by their first word, so that long lists are fast too."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._by_first: dict[str, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The interface of all readers: LlamaIndex's BaseReader, but it returns a parsed document, and has name and version.
+"""The interface of all readers: a LlamaIndex BaseReader that also returns parsed documents, and has name and version.
 
 The module also converts parsed documents to LlamaIndex documents and back.
 """
@@ -17,7 +17,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
 
 def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
-    """Convert to a LlamaIndex document whose metadata contains the structure, hidden from prompts and embeddings."""
+    """Convert to a LlamaIndex document. Its metadata contains the structure, hidden from prompts and embeddings."""
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],

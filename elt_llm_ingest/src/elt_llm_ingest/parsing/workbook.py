@@ -486,7 +486,7 @@ class Sheet:
     remarks: SheetRemarks = SheetRemarks()
 
     def filled_rows(self, display: Callable[[CellValue], str]) -> list[list[str]]:
-        """Return all cells as text that `display` makes. The value of a merged range is repeated in all its cells.
+        """Return rows of cells as text, made by `display`. The value of a merged range is repeated in all its cells.
 
         If the range is alone in its first row, like a title, the value is repeated downwards only.
         """

@@ -80,7 +80,7 @@ class ReaderOptions:
 
     @classmethod
     def of(cls, settings: "IngestSettings", columns: Mapping[str, str] = MappingProxyType({})) -> "ReaderOptions":
-        """Create the options from the settings. Only if OCR is on, look for Tesseract on this machine."""
+        """Create the options from the settings. This machine is searched for Tesseract only if OCR is on."""
         from elt_llm_ingest.readers.tesseract import installed_version
 
         engine = installed_version() if settings.ocr else ""

@@ -165,7 +165,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of a list level. An item of level `restart` (from 1) or above resets the count; 0: nothing does."""
+    """The numbering of a list level. An item of level `restart` (from 1) or an outer level resets it; 0: none."""
 
     start: int = 1
     format: str = "decimal"

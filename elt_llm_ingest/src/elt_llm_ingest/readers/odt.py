@@ -339,7 +339,7 @@ class OdtWriter(OfficeBodyWriter):
         self._write_aside(aside)
 
     def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
-        """Return the texts of all rows, repeated in all cells that are merged, and the number of header rows.
+        """Return the texts of all rows, a merged cell's text in all its places, and the number of header rows.
 
         The cells' frames and notes are added to `aside`.
         """

@@ -71,7 +71,7 @@ class TableArea:
 
 
 def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Return the table areas of a sheet (mainly: filled cells that touch), from top to bottom and left to right."""
+    """Return the tables of a sheet (areas of touching or close filled cells), from top to bottom and left to right."""
     areas = _touching_areas(rows)
     if len(areas) > _MAX_AREAS:
         return [TableArea(0, 0, len(rows) - 1, max(map(len, rows)) - 1)]
@@ -191,7 +191,7 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows: as many as a merged cell at the top is high, and two if it is wide."""
+    """Count the header rows: the height of the highest merged cell at the top, at least two if one spans columns."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

@@ -128,7 +128,7 @@ _CHARACTERS_PER_TOKEN = 4  # a rough average for language models
 
 @dataclass(frozen=True)
 class EnrichmentCost:
-    """The number of remaining calls, the chunks whose sentence is stored, and estimates of tokens read and written."""
+    """The number of remaining calls and of chunks whose sentence is already stored, and estimates of tokens used."""
 
     calls: int
     known: int

@@ -9,7 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file. `missing`: deleted, but its document is kept. `stale`: its older version is still used."""
+    """The outcome of one file. `missing`: deleted, but its document is kept. `stale`: its old version is still used."""
 
     path: str
     status: FileStatus

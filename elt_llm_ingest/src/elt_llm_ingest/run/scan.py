@@ -66,7 +66,7 @@ class ScannedFile:
 
 
 def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, FileRecord]) -> ScannedFile:
-    """Return a file with its document id and hash. Its bytes are read only if its size or time changed, or is recent.
+    """Return a file with its document id and hash. Its bytes are read only if size or time changed, or are recent.
 
     A changed remote file is fetched first. Raises UnreadableDocument if the file cannot be fetched or read.
     """
@@ -135,7 +135,7 @@ class ScanResult:
 
 
 class Scan:
-    """Reads new and changed files, found by size and time. With `remember`, files that were forgotten are read too."""
+    """Reads the files whose size or time shows a change. With `remember`, files that were forgotten are read too."""
 
     def __init__(
         self,

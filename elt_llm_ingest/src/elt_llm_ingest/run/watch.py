@@ -56,7 +56,7 @@ class WatchListener(Protocol[Result_contra]):
         """Report that the collections are up to date and that the watcher waits for changes."""
 
     def ended(self, result: Result_contra, seconds: float | None) -> None:
-        """Report a run's result. It ended `seconds` after a change was noticed; None for the first run."""
+        """Report the result of a run, which ended `seconds` after a change was noticed (None: the first run)."""
 
     def failed(self, error: Exception) -> None:
         """Report that a run failed. The next change starts another run."""

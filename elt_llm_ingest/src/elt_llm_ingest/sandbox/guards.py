@@ -1,4 +1,4 @@
-"""Limit a worker process in memory, time, files, network and privileges, and check files before they are parsed."""
+"""Limit the memory, time, files, network and privileges of a worker process; check files before they are parsed."""
 
 import ctypes
 import os
@@ -128,7 +128,7 @@ def give_up_privileges() -> None:
 
 
 def can_leave_network() -> bool:
-    """Return whether workers can leave the network on this system. A child process tries, as it is irreversible."""
+    """Return whether workers can leave the network on this system. A child process tries, since it is final."""
     if sys.platform != "linux":
         return False
     code = "import sys; from elt_llm_ingest.sandbox.guards import leave_network; sys.exit(not leave_network())"

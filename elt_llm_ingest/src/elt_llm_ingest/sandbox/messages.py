@@ -16,7 +16,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode_frame(payload: bytes) -> bytes:
-    """Return the payload after a prefix that contains its length."""
+    """Return the payload, preceded by its length."""
     return len(payload).to_bytes(LENGTH_PREFIX_BYTES, "big") + payload
 
 

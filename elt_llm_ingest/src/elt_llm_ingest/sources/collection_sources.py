@@ -58,7 +58,7 @@ class RootNames:
 
 
 def _relative_to_root(file: FoundFile, root: Path) -> str | None:
-    """Return a file's path within `root`, or None if it is not in there. `root` need not be the file's own root."""
+    """Return a file's path within `root`, or None if it is not inside. `root` need not be the file's own root."""
     if file.root.is_relative_to(root):
         prefix = _composed_path(file.root.relative_to(root))
         return f"{prefix}/{file.relative}" if prefix else file.relative
@@ -105,7 +105,7 @@ class CollectionSources:
 
 @dataclass(frozen=True)
 class KnownSources:
-    """Sources of earlier ingests: names of roots, each with folder and whether it is a whole source; files by id."""
+    """Sources of earlier ingests. `roots` maps names to (folder, whether given as a whole), `files` ids to records."""
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)

@@ -17,7 +17,7 @@ def is_pattern(text: str) -> bool:
 
 
 def fixed_folder(pattern: str) -> str:
-    """Return the folder before the first part with a wildcard, or `.` if that is the first part of all."""
+    """Return the folder before the first part with a wildcard, or `.` if the very first part has one."""
     parts = pattern.split("/")
     fixed = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
     return "/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else ".")
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return the given indexes of pattern parts, and also the index after a `**`, which may match no folder."""
+        """Return the given indexes of pattern parts, and the index after each `**` there, as `**` may match nothing."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:

@@ -36,7 +36,7 @@ class ReaderSource:
 
 
 def find_reader_class(name: str) -> str:
-    """Return a name such as `package:Class` unchanged, an entry point's `package:Class` for its name, else ""."""
+    """Return `package:Class` unchanged, the `package:Class` of an entry point for the entry point's name, else ""."""
     if ":" in name:
         return name
     return next((entry.value for entry in entry_points(group=ENTRY_POINTS, name=name)), "")

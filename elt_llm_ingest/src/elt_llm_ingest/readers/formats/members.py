@@ -92,7 +92,7 @@ class Members:
             return reader.read(path)
 
     def add_document(self, name: str, document: ParsedDocument) -> None:
-        """Add a member that is already read to the parts."""
+        """Add an already parsed member to the parts."""
         self._keep(self._next_path(name), document)
 
     def within_limit(self, found: Sequence[_Found]) -> Sequence[_Found]:

@@ -182,7 +182,7 @@ _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1
 
 
 def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Mark each table row by separators between its cells. A line that continues a cell is added to the row."""
+    """Put separators between the cells of each table row. A line that continues a cell is added to its row."""
     lines = join_figure_rows(lines)
     marked: list[PdfLine] = []
     for number, line in enumerate(lines):
@@ -201,7 +201,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a nearby line and this line have a cell with the same left edge. First cells are not compared."""
+    """Whether a line is a table row: a nearby line has a cell at the same left edge (first cells aside)."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]

@@ -290,7 +290,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - A line is removed if it occurs on at least three pages and a fifth of all pages.
     - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
-    - If lines on a third of the pages start or end alike, those whose other words are a line elsewhere are removed.
+    - If lines on a third of the pages share first or last words, those whose other words also form a line are removed.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -345,7 +345,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Return a line's first words (with edge and height) and its other words; then also its last and other words."""
+    """Split a line into its first words (with edge and height) and the rest, and again into its last and the rest."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
@@ -366,7 +366,7 @@ def _height_band(line: PdfLine) -> int:
 
 
 def _number_offsets(line: PdfLine, page: int) -> set[int]:
-    """Return those of a line's first and last word that are numbers, minus the index `page` (from 0)."""
+    """Return a line's first and last word, as far as they are numbers, each minus the page's index (from 0)."""
     words = line.text.split()
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
@@ -503,7 +503,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """Return the properties' title unless it looks generated, else the only top-level bookmark, else the largest line."""
+        """Return the PDF's title unless it looks generated, else the only top-level bookmark, else the largest line."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title

@@ -136,7 +136,7 @@ class PageText:
         self.text, self._indexes = "\n".join(pieces), indexes
 
     def _joined_lines(self) -> Iterator[list[int]]:
-        """Yield each line's character indexes. Joins lines that pdfium split where the next letter is further left."""
+        """Yield each line's character indexes. pdfium splits lines where the next letter is further left: join them."""
         line: list[int] = []
         first = 0
         for raw in self.text.split("\n"):
@@ -281,7 +281,7 @@ def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> int:
-    """Return the start of the left-to-right text (Latin words, numbers) that ends at `end`, or `end - 1` if none."""
+    """Return the start of the left-to-right text (Latin words, numbers) before `end`, else `end - 1`."""
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
     # In Hebrew, but not in Arabic, a percent or currency sign is read as part of the number beside it.
