@@ -92,7 +92,7 @@ class ConvertedReader(DocumentReader):
 def _convert(data: bytes, media_type: str) -> "ExtractionResult":
     from kreuzberg import ExtractionConfig, KreuzbergError, extract_bytes_sync
 
-    # The media type is given, since kreuzberg would otherwise look it up on the internet if it is unknown.
+    # The media type is given, since kreuzberg would otherwise look up an unknown one on the internet.
     config = ExtractionConfig(output_format="markdown", use_cache=False)
     try:
         return extract_bytes_sync(data, media_type, config)

@@ -36,7 +36,7 @@ def bracket_raised_figures(page_text: PageText, text: str, first: int, size: flo
     return "".join(parts) + text[end:]
 
 
-# pdfium replaces a hyphen at the end of a line by U+FFFE, and joins the line to the next one.
+# pdfium replaces a hyphen at the end of a line with U+FFFE, and joins the line to the next one.
 HYPHEN_AT_LINE_END = "\ufffe"
 _LIGATURES: dict[int, str | None] = {
     0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st",

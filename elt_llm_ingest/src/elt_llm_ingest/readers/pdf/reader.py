@@ -371,7 +371,7 @@ def _number_offsets(line: PdfLine, page: int) -> set[int]:
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
 
-# Names that are not those of authors: programs, software companies and user accounts.
+# Names in the author property that are not authors: programs, software companies and user accounts.
 _NO_AUTHORS = (
     *("unknown", "anonymous", "author", "user", "admin", "administrator", "owner", "default", "root", "none", "n/a"),
     *("microsoft", "adobe", "latex", "pdftex", "libreoffice", "openoffice", "acrobat", "quark", "indesign", "scan"),
